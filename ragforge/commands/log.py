@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 from msgspec import Meta, Struct
 
 from ragforge.commands.base import Open, Opens, Outcome, Report, Verb
-from ragforge.domain.arguments import Former, shell_option, word
+from ragforge.domain.arguments import Former, option, shell_option, word
 from ragforge.domain.commands import is_in_shell, typed
 
 if TYPE_CHECKING:
@@ -13,29 +13,43 @@ if TYPE_CHECKING:
 
 LIMIT_MAX = 10_000
 LIMIT_IN_SHELL = 30
+NO_VERSION = "There is no version in this project yet: every turn makes one."
 
 
 class LogArguments(Struct, frozen=True):
     """How many versions to list."""
 
     limit: Annotated[int | None, Meta(ge=1, le=LIMIT_MAX), word("N", "List the newest N.")] = None
+    by: Annotated[
+        str | None, option("--by", metavar="NAME", help="Those of this user's turns: a name or an id.")
+    ] = None
     json: Annotated[bool, shell_option("--json", help="Print a JSON list.")] = False
 
 
 async def _run(session: "Session", args: LogArguments) -> Outcome:
-    from ragforge.versions.log import log_json, log_lines, read_log
+    from ragforge.session.persons import writer_named, writers_shown
+    from ragforge.versions.log import log_json, log_lines, read_log, read_log_of
 
-    if args.limit is None and not is_in_shell():
+    if args.limit is None and args.by is None and not is_in_shell():
         return Open("log")
     limit = args.limit or LIMIT_IN_SHELL
-    versions, project_id = session.workspace.store.versions, session.workspace.project.id
-    found = await read_log(versions, project_id, await session.worktree.head(), limit=limit)
+    store, project_id = session.workspace.store, session.workspace.project.id
+    by = await writer_named(store, args.by) if args.by else ""
+    head = await session.worktree.head()
+    if by:
+        found = await read_log_of(store, project_id, head, person=by, limit=limit)
+    else:
+        found = await read_log(store.versions, project_id, head, limit=limit)
+    ids = [row.version.turn_id for row in found.rows]
+    writers, shown = await writers_shown(store, ids, session.workspace.person)
     if args.json:
-        return Report(data=await log_json(versions, found))
-    notes = () if found.rows else ("There is no version in this project yet: every turn makes one.",)
+        return Report(data=await log_json(store.versions, found, writers))
+    none = f"{by} made no version in this project." if by else NO_VERSION
+    notes = () if found.rows else (none,)
     if found.more:
-        notes = (f"Older ones follow: {typed(f'log {2 * limit}')} lists more.",)
-    return Report(log_lines(found), notes)
+        more = f"log {2 * limit}{f' --by {args.by}' if args.by else ''}"
+        notes = (f"Older ones follow: {typed(more)} lists more.",)
+    return Report(log_lines(found, writers if shown else {}), notes)
 
 
 VERB = Verb(

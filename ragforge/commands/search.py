@@ -8,18 +8,22 @@ from msgspec import Meta, Struct
 from msgspec.structs import replace
 
 from ragforge.commands.base import Emphasis, Open, Outcome, Report, Span, Verb
-from ragforge.domain.arguments import ValuesOf, rest, shell_option
+from ragforge.domain.arguments import ValuesOf, option, rest, shell_option
 from ragforge.domain.errors import UsageError
 from ragforge.domain.printable import one_line
 from ragforge.domain.words import moment_words
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from ragforge.domain.search import Hit, HitKind, Query
     from ragforge.memory.recall.search import RankedHit, SearchResults
     from ragforge.session.machine import Library
     from ragforge.session.state import Session
 
 HITS_MAX = 1_000
+BY = "--by "
+_BY_LINE = re.compile(rf"\s*{BY.strip()}[\s=]+(\S+)\s*")
 _AGO = {"h": "hours", "d": "days", "w": "weeks"}
 
 
@@ -41,6 +45,9 @@ class SearchArguments(Struct, frozen=True):
         str | None,
         shell_option("--until", metavar="WHEN", help="Only what was before: as with --since."),
     ] = None
+    by: Annotated[
+        str | None, option("--by", metavar="NAME", help="Only what this user said: a name or an id.")
+    ] = None
     session: Annotated[
         str | None,
         shell_option("--session", metavar="ID", help="Search only this session.", values=ValuesOf.SESSIONS),
@@ -58,7 +65,7 @@ class SearchArguments(Struct, frozen=True):
     )
     json: Annotated[bool, shell_option("--json", help="Print one JSON object.")] = False
 
-    def query(self, *, project_id: str, session_id: str | None, person: str) -> "Query":
+    def query(self, *, project_id: str, session_id: str | None, person: str, by: str) -> "Query":
         """The query. Raises UsageError for an invalid date or kind."""
         from ragforge.domain.search import HitKind, Query
 
@@ -68,6 +75,7 @@ class SearchArguments(Struct, frozen=True):
             project_id=None if self.all_projects or session_id else project_id,
             session_id=session_id,
             person=person,
+            by=by,
             since=parse_when(self.since, moment, flag="--since") if self.since else None,
             until=parse_when(self.until, moment, flag="--until") if self.until else None,
             kinds=tuple(parse_kind(kind) for kind in dict.fromkeys(self.kinds)) or tuple(HitKind),
@@ -76,19 +84,21 @@ class SearchArguments(Struct, frozen=True):
 
 
 async def _run(session: "Session", args: SearchArguments) -> Outcome:
-    return Open("search", args.words)
+    return Open("search", f"{BY}{args.by} {args.words}" if args.by else args.words)
 
 
 async def _list(library: "Library", args: SearchArguments) -> Outcome:
     from ragforge.memory.recall.explain import marked
     from ragforge.memory.recall.search import search
     from ragforge.session.library import find_session
+    from ragforge.session.persons import writer_named, writers_shown
     from ragforge.session.recall_embedder import close_recall, forgotten_now, open_recall
 
     if not args.words.strip():
         raise UsageError('Say what to look for, as in: ragforge search "database migration".')
     session = (await find_session(library.store, args.session)).id if args.session else None
-    query = args.query(project_id=library.project.id, session_id=session, person=library.person.id)
+    by = await writer_named(library.store, args.by) if args.by else ""
+    query = args.query(project_id=library.project.id, session_id=session, person=library.person.id, by=by)
     searching = open_recall(library.store, library.loaded.settings, library.environ)
     try:
         answer = await search(searching, query)
@@ -96,12 +106,23 @@ async def _list(library: "Library", args: SearchArguments) -> Outcome:
     finally:
         await close_recall(searching)
     notes = (answer.limited,) if answer.limited else ()
+    writers, shown = await writers_shown(library.store, [hit.turn_id for hit in answer.hits], library.person)
     if args.json:
-        return Report(notes=notes, data=_as_json(args.words, answer))
+        return Report(notes=notes, data=_as_json(args.words, answer, writers))
     if not answer.found:
         where = "any project" if args.all_projects else "this project (--all searches every project)"
+        where += f", said by {by}" if by else ""
         notes = (*notes, f"Nothing found for {args.words!r} in {where}.")
-    return Report([line for each in answer.found for line in _lines(each, explain=args.explain)], notes)
+    named = writers if shown else {}
+    return Report(
+        [line for each in answer.found for line in _lines(each, named, explain=args.explain)], notes
+    )
+
+
+def split_by(line: str) -> tuple[str, str]:
+    """The name and the words of a line that begins with `--by NAME`; no name where it does not."""
+    found = _BY_LINE.match(line)
+    return (found[1], line[found.end() :]) if found else ("", line)
 
 
 def parse_kind(text: str) -> "HitKind":
@@ -148,13 +169,14 @@ def resume_command(hit: "Hit") -> str:
     return f"ragforge -r {hit.session_id}{at}"
 
 
-def _as_json(words: str, answer: "SearchResults") -> dict[str, Any]:
+def _as_json(words: str, answer: "SearchResults", writers: "Mapping[str, str]") -> dict[str, Any]:
     found: list[dict[str, Any]] = [
         {
             "kind": hit.kind,
             "id": hit.id,
             "session": hit.session_id,
             "turn": hit.turn_index + 1 or None,
+            "person": "" if hit.level > 1 else writers.get(hit.turn_id, ""),
             "at": hit.at.isoformat(),
             "score": hit.score,
             "text": hit.text,
@@ -177,13 +199,14 @@ def _as_json(words: str, answer: "SearchResults") -> dict[str, Any]:
     return {"query": words, "took_ms": round(answer.took_ms, 1), "limited": answer.limited, "hits": found}
 
 
-def _lines(found: "RankedHit", *, explain: bool) -> list[list[Span]]:
+def _lines(found: "RankedHit", writers: "Mapping[str, str]", *, explain: bool) -> list[list[Span]]:
     from ragforge.domain.search import what
     from ragforge.memory.recall.explain import explained, reason
 
     hit = found.hit
     title = one_line(hit.session_title) or hit.session_id
-    head = "  ".join(part for part in (moment_words(hit.at), title) if part)
+    who = "" if hit.level > 1 else one_line(writers.get(hit.turn_id, ""))
+    head = "  ".join(part for part in (moment_words(hit.at), title, who) if part)
     details = explained(found) if explain else ()
     return [
         [Span(f"{head}  ({one_line(what(hit))})", Emphasis.STRONG)],

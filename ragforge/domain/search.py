@@ -39,6 +39,8 @@ class Query(Struct, frozen=True):
     """Before this moment."""
     person: str = ""
     """Who asks: of the memories, everybody's and this person's are ranked."""
+    by: str = ""
+    """Only what the user with this id said, and what was done and remembered for it."""
     kinds: tuple[HitKind, ...] = tuple(HitKind)
     limit: int = 20
     also: tuple[str, ...] = ()

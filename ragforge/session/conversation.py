@@ -36,7 +36,7 @@ from ragforge.session.open import (
     resume_session,
 )
 from ragforge.session.own_commands import run_typed
-from ragforge.session.persons import be_somebody_else
+from ragforge.session.persons import be_somebody_else, writer_named, writers_shown
 from ragforge.session.state import Former, Session, Workspace
 from ragforge.session.todos import todos_of
 from ragforge.store.base import Link
@@ -170,12 +170,24 @@ class Conversation:
         here = str(self.workspace.place.cwd)
         return sorted(rows, key=lambda row: row.session.cwd != here)
 
-    async def search(self, text: str, *, limit: int = 50) -> SearchResults:
-        """What was said, done, summarised and remembered in this project."""
+    async def search(self, text: str, *, by: str = "", limit: int = 50) -> SearchResults:
+        """What was said, done, summarised and remembered in this project.
+
+        by: only what the user of this name said. Raises UsageError for nobody's, and where it is several's.
+        """
         workspace = self.workspace
-        query = Query(text, project_id=workspace.project.id, person=workspace.person.id, limit=limit)
+        writer = await writer_named(workspace.store, by) if by else ""
+        query = Query(
+            text, project_id=workspace.project.id, person=workspace.person.id, by=writer, limit=limit
+        )
         found = await search(self.workspace.recall, query)
         return marked(found, await self._forgotten())
+
+    async def writers_shown(self, found: SearchResults) -> dict[str, str]:
+        """Who wrote the turns of the hits; nothing where all is the user's own."""
+        ids = [hit.turn_id for hit in found.hits if hit.level <= 1]
+        writers, shown = await writers_shown(self.workspace.store, ids, self.workspace.person)
+        return writers if shown else {}
 
     async def forgotten_in(self, turns: Sequence[Turn]) -> set[str]:
         """Ids of those of the turns in which something was said that is forgotten."""

@@ -80,7 +80,18 @@ def person_named(named: str, known: Collection[str]) -> str:
     if found:
         raise UsageError(f"Several people are called {named!r}: {', '.join(found)}. Give the id.")
     others = ", ".join(sorted(filter(None, known)))
-    raise UsageError(f"Nobody called {named!r} began a session here; {others} did.")
+    raise UsageError(f"Nobody called {named!r} wrote here" + (f"; {others} did." if others else " yet."))
+
+
+async def writer_named(store: Store, named: str) -> str:
+    """The id of who is meant of those who wrote in the store. Raises UsageError for none or several."""
+    return person_named(named, await store.turns.everybody())
+
+
+async def writers_shown(store: Store, turn_ids: Collection[str], user: Person) -> tuple[dict[str, str], bool]:
+    """Who wrote these turns, and whether a list of them says so: only where not all is the user's own."""
+    writers = await store.turns.writers([each for each in dict.fromkeys(turn_ids) if each])
+    return writers, any(each != user.id for each in writers.values())
 
 
 def same_person_words(person: Person) -> str:

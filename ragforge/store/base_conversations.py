@@ -176,6 +176,14 @@ class Turns(Protocol):
         """Those of the turns that are abandoned."""
         ...
 
+    async def writers(self, turn_ids: Sequence[str]) -> dict[str, str]:
+        """Who wrote these turns, by their ids; those of which nobody knows are left out."""
+        ...
+
+    async def everybody(self) -> list[str]:
+        """The ids of all who wrote a turn, in their order."""
+        ...
+
     async def steps(self, turn_ids: Sequence[str]) -> list[Step]:
         """Their steps, ordered as the ids were given and by index."""
         ...

@@ -7,15 +7,19 @@ from msgspec import Struct
 
 from ragforge.domain.ids import now, short_id
 from ragforge.domain.json import JsonObject
+from ragforge.domain.printable import one_line
 from ragforge.domain.versions import Version
 from ragforge.domain.words import age_words, counted, first_words
+from ragforge.store.base import Store
 from ragforge.store.base_versions import VersionRow, Versions
 from ragforge.versions.graph import graph_lines
 from ragforge.versions.state import Head
 from ragforge.versions.tree import summed
 
 LIMIT = 30
+PAGE = 1_000
 TITLE_CHARS = 60
+NOBODY: Mapping[str, str] = {}
 
 
 class Log(Struct, frozen=True):
@@ -39,7 +43,21 @@ async def read_log(
     return Log(tuple(rows[:limit]), names, head, len(rows) > limit)
 
 
-async def log_json(versions: Versions, log: Log) -> list[JsonObject]:
+async def read_log_of(store: Store, project_id: str, head: Head, *, person: str, limit: int = LIMIT) -> Log:
+    """The newest versions of this user's turns in the project."""
+    kept: list[VersionRow] = []
+    page = await read_log(store.versions, project_id, head, limit=PAGE)
+    names = page.branches
+    while True:
+        writers = await store.turns.writers([row.version.turn_id for row in page.rows if row.version.turn_id])
+        kept += [row for row in page.rows if writers.get(row.version.turn_id) == person]
+        if not page.more or len(kept) > limit:
+            return Log(tuple(kept[:limit]), names, head, len(kept) > limit)
+        before = page.rows[-1].version.id
+        page = await read_log(store.versions, project_id, head, limit=PAGE, before=before)
+
+
+async def log_json(versions: Versions, log: Log, writers: Mapping[str, str]) -> list[JsonObject]:
     """The log for a script, with the files of every version."""
     whole = await versions.get([row.version.id for row in log.rows])
     return [
@@ -48,6 +66,7 @@ async def log_json(versions: Versions, log: Log) -> list[JsonObject]:
             "parents": list(version.parents),
             "at": version.at.isoformat(),
             "by": version.by,
+            "person": writers.get(version.turn_id, ""),
             "session": version.session_id or None,
             "turn": version.turn_id or None,
             "label": version.label,
@@ -67,22 +86,26 @@ def files_json(version: Version | None) -> list[JsonObject]:
     ]
 
 
-def log_lines(log: Log, *, moment: datetime | None = None) -> list[str]:
-    """The log as text: the graph, the version, where names point, its age, what it changed, its words."""
+def log_lines(log: Log, writers: Mapping[str, str] = NOBODY, *, moment: datetime | None = None) -> list[str]:
+    """The log as text: the graph, the version, where names point, its age, what it changed, its words.
+
+    writers: who wrote the turns, by their ids, where that is to be shown.
+    """
     moment = moment or now()
     return [
-        f"{line.graph}  {_row_words(line.row, log, moment)}".rstrip() if line.row else line.graph
+        f"{line.graph}  {_row_words(line.row, log, writers, moment)}".rstrip() if line.row else line.graph
         for line in graph_lines(log.rows)
     ]
 
 
-def _row_words(row: VersionRow, log: Log, moment: datetime) -> str:
+def _row_words(row: VersionRow, log: Log, writers: Mapping[str, str], moment: datetime) -> str:
     version = row.version
     parts = [
         short_id(version.id),
         names_words(version, log.branches.get(version.id, ()), log.head),
         age_words(version.at, moment),
         files_words(version, row.files),
+        one_line(writers.get(version.turn_id, "")),
         first_words(version.label or version.title, TITLE_CHARS) or version.by,
     ]
     return "  ".join(part for part in parts if part)

@@ -8,13 +8,16 @@ import pytest
 
 from ragforge.domain.ids import now
 from ragforge.memory.derive.vectors import embed_owners
+from ragforge.store.local import open_local_state
 from tests.cli.running import Program
+from tests.contract.builders import a_project, new_session, said
 from tests.contract.builders_versions import a_version
+from tests.faults.graph import opened as stored
 from tests.flow.running import opened, say
 from tests.standins.gemini import Calls, GeminiStandIn, Text
 from tests.standins.gemini_replies import Call
 
-HIT_KEYS = ["kind", "id", "session", "turn", "at", "score", "text"]
+HIT_KEYS = ["kind", "id", "session", "turn", "person", "at", "score", "text"]
 HIT_KEYS += ["tool", "level", "type", "version", "undone", "replaced", "forgotten", "why", "resume"]
 HEAVY = ("textual", "google.genai", "httpx2", "neo4j", "tree_sitter", "keyring", "tomlkit", "rich")
 OTHERS = ("ragforge.cli.memory", "ragforge.cli.db", "ragforge.commands.undo", "ragforge.embedders.gemini")
@@ -177,3 +180,35 @@ async def test_search_loads_nothing_heavy(filled: Program):
     }
     assert "apsw" in loaded
     assert not [name for name in loaded if name.startswith((*HEAVY, *OTHERS))]
+
+
+async def test_search_and_log_say_who_and_are_narrowed_to_one_user(alone: Program) -> None:
+    """Of two that share a name the id tells which is meant."""
+    people = ("ada@example.org", "ada@laptop", "bob@example.org")
+    async with stored(f"sqlite://{alone.data}/ragforge.db", alone.data) as store:
+        project = a_project()
+        await store.projects.add(project)
+        session = await new_session(store, project, title="Animals")
+        parent, version = None, None
+        for person in people:
+            parent = await said(store, session, f"The zebra of {person}.", parent=parent, person=person)
+            version = a_version(
+                session, *([version] if version else []), turn_id=parent.id, title=f"Of {person}"
+            )
+            await store.versions.add(version)
+    local = await open_local_state(alone.data)
+    await local.set_project(alone.project, project.id)
+    await local.close()
+    everybody, logged = (await alone.run("search", "zebra")).out, (await alone.run("log")).out
+    assert all(f"  Animals  {person}  (turn" in everybody for person in people)
+    assert all(f"  {person}  Of {person}" in logged for person in people)
+    for named, person in (("bob", "bob@example.org"), ("ada@laptop", "ada@laptop")):
+        hits = (await alone.run("search", "zebra", "--by", named, "--kind", "turn", "--json")).json["hits"]
+        assert [(hit["text"], hit["person"]) for hit in hits] == [(f"The zebra of {person}.", person)]
+        rows = (await alone.run("log", "--by", named, "--json")).json
+        assert [row["person"] for row in rows] == [person]
+    for verb in (("search", "zebra"), ("log",)):
+        several, nobody = await alone.run(*verb, "--by", "ada"), await alone.run(*verb, "--by", "eve")
+        assert (several.code, nobody.code) == (2, 2)
+        assert "ada@example.org, ada@laptop" in several.err
+        assert "Nobody called 'eve'" in nobody.err

@@ -10,9 +10,11 @@ from ragforge.store.base import Store
 from tests.contract.builders import (
     NOON,
     a_call,
+    a_memory,
     a_project,
     a_request,
     a_step,
+    a_summary,
     a_turn,
     an_end,
     new_session,
@@ -289,3 +291,31 @@ async def test_scope_is_no_text_to_be_found(store: Store) -> None:
 async def test_words_of_a_deleted_or_unknown_scope_find_nothing(store: Store) -> None:
     await said(store, await new_session(store), "The zebra.")
     assert await store.search.words(Query("zebra", session_id=new_id())) == []
+
+
+async def test_what_one_user_said_is_found_alone(store: Store) -> None:
+    """Turns, their calls and summaries, and memories that are theirs or rest on what they said."""
+    session = await new_session(store)
+    ada = await said(store, session, "The zebra of Ada.", person="ada@example.org")
+    bob = await said(store, session, "The zebra of Bob.", parent=ada, person="bob@example.org")
+    nobody = await said(store, session, "The zebra of nobody.", parent=bob)
+    step = a_step(ada, 0, "", a_request("shell", command="zebra"))
+    await store.calls.add(call := a_call(step), step)
+    mine, both = a_summary(session, "A zebra.", ada), a_summary(session, "Two zebras.", bob)
+    above = a_summary(session, "All zebras.", mine, both)
+    for summary in (mine, both, above):
+        await store.summaries.save(summary)
+    wish = a_memory(session, "Likes zebras.", owner="ada@example.org")
+    fact = a_memory(session, "The zebra is striped.", ada)
+    eats = a_memory(session, "The zebra eats.", bob)
+    for memory in (wish, fact, eats):
+        await store.memories.save(memory)
+    found = await search(
+        Recall(store), Query("zebra", session.project_id, by="ada@example.org", person="ada@example.org")
+    )
+    assert {hit.id for hit in found.hits} == {ada.id, call.id, mine.id, wish.id, fact.id}
+    words = await store.search.words(Query("zebra", session.project_id, by="bob@example.org"))
+    assert {hit.id for hit in words} == {bob.id, both.id, eats.id}
+    ids = [nobody.id, bob.id, ada.id, new_id()]
+    assert await store.turns.writers(ids) == {ada.id: "ada@example.org", bob.id: "bob@example.org"}
+    assert {"ada@example.org", "bob@example.org"} <= {*await store.turns.everybody()}

@@ -96,7 +96,7 @@ async def test_a_report_says_the_same_in_both_places(session: Session) -> None:
     assert isinstance(listed, Report)
     assert listed.shown == "There is no version in this project yet: every turn makes one."
     assert Report([[Span("a"), Span("b", Emphasis.MARKED)], "c"], ("d",)).shown == "```text\nab\nc\n```\nd"
-    with pytest.raises(UsageError, match="and not '--json'"):
+    with pytest.raises(UsageError, match="log has no --json"):
         await run_command(session, "log", "--json")
 
 

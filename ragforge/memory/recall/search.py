@@ -20,6 +20,7 @@ DEPTH_MIN = 100
 """How many are looked at by words and by meaning, however few are wanted; a shorter answer is the start of
 a longer one, and what both sources know is seldom at the top of either."""
 DEPTH_FACTOR = 2
+DEPTH_OF_ONE = 1_000
 RELATING_MAX = 50
 """So many of the best lead on to what is beside them."""
 RELATED_MAX = 200
@@ -63,6 +64,8 @@ async def _asked(recall: Recall, query: Query) -> tuple[SearchResults, bool]:
     nearby, limited = await _nearby(recall, query)
     candidates = await recall.store.search.candidates(replace(query, limit=_depth(query)), nearby)
     candidates = [each for each in candidates if each.owner in ("", query.person)]
+    if query.by:
+        candidates = await _written_by(recall.store, query.by, candidates)
     if nearby is not None:
         limited = _missing_vectors(candidates)
     found = await _ranked(recall, query, candidates)
@@ -92,8 +95,19 @@ def _around(vector: Vector, embedder: Embedder, query: Query, kinds: tuple[Owner
 
 
 def _depth(query: Query) -> int:
-    """How many are looked at by each source."""
-    return max(DEPTH_MIN, DEPTH_FACTOR * query.limit)
+    """How many are looked at by each source: of one user's, nearness knows only afterwards which they are."""
+    return max(DEPTH_MIN, DEPTH_FACTOR * query.limit, DEPTH_OF_ONE if query.by else 0)
+
+
+async def _written_by(store: Store, person: str, candidates: Sequence[Candidate]) -> list[Candidate]:
+    """Those that are the user's: what stands for one of their turns, and memories that are theirs.
+
+    A summary above level 1 stands for turns of others too.
+    """
+    writers = await store.turns.writers([each.turn_id for each in candidates if each.turn_id])
+    return [
+        each for each in candidates if each.level <= 1 and person in (each.owner, writers.get(each.turn_id))
+    ]
 
 
 def _missing_vectors(candidates: Sequence[Candidate]) -> str:
@@ -160,6 +174,9 @@ async def _in_scope(
         and (query.since is None or each.turn.at >= query.since)
         and (query.until is None or each.turn.at < query.until)
     ]
+    if query.by:
+        writers = await store.turns.writers([each.turn.id for each in fitting])
+        fitting = [each for each in fitting if writers.get(each.turn.id) == query.by]
     if not query.project_id:
         return fitting
     here = {each.session_id for each in candidates if each.kind is not HitKind.MEMORY}

@@ -8,6 +8,7 @@ from typing import Any, assert_never
 from ragforge.domain.search import Candidate, Hit, HitKind, Query, with_also
 from ragforge.domain.vectors import Near, Nearby, Owner, OwnerKind
 from ragforge.store.index_text import call_line
+from ragforge.store.json_text import storable
 from ragforge.store.neo4j.connection import Graph
 from ragforge.store.neo4j.places import Key, candidate_of, contents_of, key_of, places_of
 from ragforge.store.neo4j.rows import Label, utc
@@ -44,12 +45,18 @@ WITH n, score, coalesce(n.timestamp, n.created) AS at ORDER BY score DESC, at DE
 WITH count(n) AS seen, min(score) AS lowest, collect(
   CASE WHEN ($since IS NULL OR at >= $since) AND ($until IS NULL OR at < $until) AND n.forgottenAt IS NULL
       AND ($project IS NULL OR n.projectId = $project OR EXISTS {{ (:{Label.PROJECT} {{id: $project}}) }})
+      {{by}}
     THEN {{kind: {KIND}, id: n.id, score: score, n: n}} END
 ) AS found
 RETURN seen, lowest, [f IN found[..$limit] | {{kind: f.kind, id: f.id, score: f.score,
   texts: CASE WHEN $weighed THEN [{TEXTS}] END, chars: CASE WHEN $weighed THEN {CHARS} END
 }}] AS found
 """
+
+# Who wrote the turn that it is, is part of, or was made of; of a memory, also whose it is.
+BY = f"""AND (n.person = $by OR n.owner = $by
+        OR EXISTS {{ (:{Label.TURN} {{id: n.turnId, person: $by}}) }}
+        OR EXISTS {{ (n)-[:SUMMARIZES|EVIDENCE]->(:{Label.TURN} {{person: $by}}) }})"""
 
 
 async def words(graph: Graph, rarities: Rarities, query: Query) -> list[Hit]:
@@ -136,9 +143,12 @@ async def _best(
         "project": query.project_id or None,
         "limit": limit,
     }
+    ranked = RANKED.replace("{by}", BY if query.by else "")
+    if query.by:
+        limits["by"] = storable(query.by)
     window = SURPLUS * limit
     while True:
-        (answer,) = await graph.read(RANKED, words=wanted, window=window, **limits)
+        (answer,) = await graph.read(ranked, words=wanted, window=window, **limits)
         if answer["seen"] < window or window >= WINDOW_MAX or _is_decided(answer, limit):
             return answer["found"]
         window = min(WIDENING * window, WINDOW_MAX)

@@ -32,6 +32,11 @@ from ragforge.store.neo4j.rows import (
 YOUNG = timedelta(minutes=1)
 """A turn that began longer ago may be one that is in the graph already."""
 
+WRITERS = f"""
+MATCH (t:{Label.TURN}) WHERE t.id IN $ids AND t.person IS NOT NULL RETURN t.id AS id, t.person AS person
+"""
+EVERYBODY = f"MATCH (p:{Label.PERSON}) WHERE EXISTS {{ (p)-[:WROTE]->() }} RETURN p.id AS id ORDER BY id"
+
 
 class Neo4jTurns:
     """Implements `Turns`."""
@@ -138,6 +143,25 @@ class Neo4jTurns:
         except StoreUnavailable:
             return await self._nodes.here.turns.abandoned(wanted)
         return {each["id"] for each in found}
+
+    async def writers(self, turn_ids: Sequence[str]) -> dict[str, str]:
+        """Who wrote these turns. While the server is away, as far as they are here."""
+        wanted = valid_ids(turn_ids)
+        await self._nodes.settle()
+        try:
+            found = await self._nodes.ask(WRITERS, ids=wanted)
+        except StoreUnavailable:
+            return await self._nodes.here.turns.writers(wanted)
+        return {each["id"]: each["person"] for each in found}
+
+    async def everybody(self) -> list[str]:
+        """The ids of all who wrote a turn. While the server is away, as far as they are here."""
+        await self._nodes.settle()
+        try:
+            found = await self._nodes.ask(EVERYBODY)
+        except StoreUnavailable:
+            return await self._nodes.here.turns.everybody()
+        return [each["id"] for each in found]
 
     async def steps(self, turn_ids: Sequence[str]) -> list[Step]:
         places = {turn: place for place, turn in enumerate(turn_ids)}

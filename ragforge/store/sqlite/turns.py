@@ -42,6 +42,18 @@ WITH RECURSIVE up (key, parent) AS (
 {SELECT} WHERE turn.key IN (SELECT key FROM up) ORDER BY turn.depth
 """
 
+WRITERS = "SELECT turn.id, person FROM json_each(?) JOIN turn ON turn.id = value WHERE person != ''"
+
+# From one to the next by their index: as many look-ups as there are people.
+EVERYBODY = """
+WITH RECURSIVE each (person) AS (
+    SELECT min(person) FROM turn WHERE person > ''
+    UNION ALL
+    SELECT (SELECT min(person) FROM turn WHERE person > each.person) FROM each WHERE person IS NOT NULL
+)
+SELECT person FROM each WHERE person IS NOT NULL
+"""
+
 SUM_OF_STEPS = """
 UPDATE turn SET (input_tokens, cached_tokens, output_tokens, thought_tokens, cost_usd) = (
     SELECT coalesce(sum(input_tokens), 0), coalesce(sum(cached_tokens), 0), coalesce(sum(output_tokens), 0),
@@ -166,6 +178,17 @@ class SqliteTurns:
                 (json.dumps(list(turn_ids)),),
             )
             return {identifier for (identifier,) in rows}
+
+        return await self._database.read(read)
+
+    async def writers(self, turn_ids: Sequence[str]) -> dict[str, str]:
+        wanted = json.dumps([storable(each) for each in turn_ids])
+        return await self._database.read(lambda connection: dict(connection.execute(WRITERS, (wanted,))))
+
+    async def everybody(self) -> list[str]:
+
+        def read(connection: Connection) -> list[str]:
+            return [person for (person,) in connection.execute(EVERYBODY)]
 
         return await self._database.read(read)
 

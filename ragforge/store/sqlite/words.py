@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping
 from msgspec import Struct
 
 from ragforge.domain.search import HitKind, Query, with_also
+from ragforge.store.json_text import storable
 from ragforge.store.sqlite.connection import Connection
 from ragforge.store.sqlite.index import CALL, EVERYWHERE, MEMORY, SUMMARY, TURN, VERSION
 from ragforge.store.sqlite.rows import EVER, one, to_ms
@@ -45,6 +46,20 @@ AND coalesce((SELECT started_at FROM turn WHERE key = words.rowid),
     (SELECT at FROM summary WHERE key = words.rowid),
     (SELECT created_at FROM memory WHERE key = words.rowid),
     (SELECT at FROM version WHERE key = words.rowid)) BETWEEN :since AND :last
+"""
+
+# Who wrote the turn that it is, is part of, or was made of; of a memory, also whose it is.
+BY = """
+AND (EXISTS (SELECT 1 FROM turn WHERE turn.key = words.rowid AND turn.person = :by)
+    OR EXISTS (SELECT 1 FROM tool_call JOIN turn ON turn.key = tool_call.turn
+        WHERE tool_call.key = words.rowid AND turn.person = :by)
+    OR EXISTS (SELECT 1 FROM cover JOIN turn ON turn.id = covered
+        WHERE cover.summary = words.rowid AND turn.person = :by)
+    OR EXISTS (SELECT 1 FROM memory WHERE memory.key = words.rowid AND memory.owned_by = :by)
+    OR EXISTS (SELECT 1 FROM evidence JOIN turn ON turn.id = evidence.turn
+        WHERE evidence.memory = words.rowid AND turn.person = :by)
+    OR EXISTS (SELECT 1 FROM version JOIN turn ON turn.key = version.turn
+        WHERE version.key = words.rowid AND turn.person = :by))
 """
 
 KINDS = {
@@ -108,8 +123,11 @@ def _best(
     if dated:
         values["since"] = EVER if query.since is None else to_ms(query.since)
         values["last"] = -EVER if query.until is None else to_ms(query.until) - 1
-    # Without a date nothing but the index is read.
-    rows = connection.execute(f"{RANKED} {WITHIN if dated else ''} {BEST}", values)
+    if query.by:
+        values["by"] = storable(query.by)
+    # Without a date or a name nothing but the index is read.
+    narrowed = f"{WITHIN if dated else ''} {BY if query.by else ''}"
+    rows = connection.execute(f"{RANKED} {narrowed} {BEST}", values)
     scores = {key: -score for key, score in rows}
     if size <= SMALL_ROWS_MAX:
         scores = _weighed_again(connection, kept, list(scores), size)

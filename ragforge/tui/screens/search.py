@@ -12,6 +12,7 @@ from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.widgets import Input, Static
 
+from ragforge.commands.search import split_by
 from ragforge.domain.errors import RagforgeError
 from ragforge.domain.ids import now
 from ragforge.domain.printable import one_line
@@ -49,6 +50,7 @@ class SearchScreen(FilterDialog[Chosen | None]):
     def __init__(self, conversation: Conversation, words: str = "") -> None:
         super().__init__(conversation, words)
         self._found: tuple[RankedHit, ...] = ()
+        self._writers: dict[str, str] = {}
         self._index = 0
         self._searched: str | None = None
         self._is_searching = False
@@ -82,7 +84,9 @@ class SearchScreen(FilterDialog[Chosen | None]):
     @work(exclusive=True)
     async def _search(self, text: str) -> None:
         try:
-            answer = await self._conversation.search(text)
+            by, words = split_by(text)
+            answer = await self._conversation.search(words, by=by)
+            self._writers = await self._conversation.writers_shown(answer)
         except RagforgeError as error:
             self._is_searching = self._takes = False
             self.notify(str(error), severity="error", markup=False)
@@ -91,7 +95,7 @@ class SearchScreen(FilterDialog[Chosen | None]):
         self._found = answer.found
         self._show_limit(answer.limited)
         self._index = 0
-        self._draw(nothing=f"Nothing found for “{text}”." if text.strip() else "")
+        self._draw(nothing=f"Nothing found for “{text.strip()}”." if words.strip() else "")
         if self._takes:
             self._takes = False
             self.action_take()
@@ -105,7 +109,8 @@ class SearchScreen(FilterDialog[Chosen | None]):
         hit = found.hit
         width = max(20, self.query_one("#hits").content_size.width)
         mark = "› " if chosen else "  "
-        facts = f"  {one_line(what(hit))} · {age_words(hit.at, now())}"
+        who = "" if hit.level > 1 else one_line(self._writers.get(hit.turn_id, ""))
+        facts = "  " + " · ".join(filter(None, (one_line(what(hit)), age_words(hit.at, now()), who)))
         title = one_line(hit.session_title or hit.session_id)
         head = Content.assemble(
             (mark, "bold"),
