@@ -4,9 +4,10 @@ from typing import TYPE_CHECKING, Annotated
 
 from msgspec import Struct
 
-from ragforge.commands.base import NoArguments, Opens, Outcome, Report, Tell, Verb
-from ragforge.domain.arguments import rest, shell_option
+from ragforge.commands.base import Confirm, NoArguments, Opens, Outcome, Report, Tell, Verb
+from ragforge.domain.arguments import rest, shell_option, word
 from ragforge.domain.errors import UsageError
+from ragforge.domain.words import counted
 
 if TYPE_CHECKING:
     from ragforge.session.machine import Library
@@ -28,10 +29,32 @@ class JoinArguments(Struct, frozen=True):
     named: Annotated[str, rest("ID", "Its id, a part of it, or its name.")]
 
 
-async def _list(library: "Library", args: ListArguments) -> Outcome:
-    from ragforge.session.project import describe_project, last_use
+class MergeArguments(Struct, frozen=True):
+    """Which, and into which."""
 
-    found = await library.store.projects.every()
+    named: Annotated[str, word("ID", "Its id, a part of it, or its name.")]
+    into: Annotated[
+        str | None,
+        shell_option("--into", metavar="ID", help="The project to move it to, if not this folder's."),
+    ] = None
+    yes: Annotated[bool, shell_option("--yes", "-y", help="Do not ask.")] = False
+
+
+class SplitArguments(Struct, frozen=True):
+    """What."""
+
+    folder: Annotated[str, word("FOLDER", "The folder whose sessions move; this one if left out.")] = ""
+    merged: Annotated[
+        str | None,
+        shell_option("--merged", metavar="ID", help="What was merged from this project: undoes that."),
+    ] = None
+    yes: Annotated[bool, shell_option("--yes", "-y", help="Do not ask.")] = False
+
+
+async def _list(library: "Library", args: ListArguments) -> Outcome:
+    from ragforge.session.project import describe_project, every_project, last_use
+
+    found = await every_project(library.store)
     if args.json:
         return Report(
             data=[
@@ -61,7 +84,7 @@ async def _join(session: "Session", args: JoinArguments) -> Outcome:
 
     workspace = session.workspace
     project = await find_named(workspace.store, args.named)
-    if await workspace.local.project_at(workspace.place.root) == project.id:
+    if workspace.project.id == project.id and not workspace.alike:
         raise UsageError(f"This folder is part of {project.name} already.")
     before = await workspace.store.projects.get(workspace.project.id)
     await join_project(workspace, project)
@@ -88,9 +111,90 @@ async def _leave(session: "Session", args: NoArguments) -> Outcome:
     return Report([f"This folder is a project of its own from now on, {apart.id}."], (undo,))
 
 
+async def _merge(library: "Library", args: MergeArguments) -> Outcome:
+    from ragforge.session.project import describe_project, find_named, merged_project
+    from ragforge.session.project_union import check_free, merge, read_contents
+
+    store = library.store
+    source = await merged_project(store, args.named) or await find_named(store, args.named)
+    target = await find_named(store, args.into) if args.into else library.project
+    stored = await store.projects.get(target.id)
+    if stored is None:
+        raise UsageError(
+            "This folder's project has no sessions yet; `ragforge project join` makes it part of one."
+        )
+    if source.id == target.id or source.merged_into not in ("", target.id):
+        raise UsageError(f"{source.name} and {target.name} are one project already.")
+    contents = await read_contents(store, source.id)
+    await check_free(store, contents.sessions)
+    if not args.yes:
+        detail = (
+            f"From: {await describe_project(store, source)}\nInto: {await describe_project(store, target)}"
+        )
+        detail += f"\n{contents.words} would move. Its folders are part of {target.name} from then on."
+        unasked = "There is no terminal to ask in. Add --yes to merge them without asking."
+        return Confirm("Merge them?", "", detail=detail, unasked=unasked)
+    await merge(store, source, target, contents)
+    await library.local.merge_project(source.id, target.id)
+    undo = f"`ragforge project split --merged {source.id}` takes it out again."
+    return Report([f"Moved to {target.name}: {contents.words}."], (undo,))
+
+
+async def _split(library: "Library", args: SplitArguments) -> Outcome:
+    from pathlib import Path
+
+    from msgspec.structs import replace
+
+    from ragforge.domain.ids import new_id
+    from ragforge.session.project import merged_project, new_project
+    from ragforge.session.project_union import (
+        check_free,
+        plan_split,
+        read_moved,
+        sessions_in_folder,
+        split,
+    )
+
+    store, moved, folder = library.store, None, None
+    if args.merged and args.folder:
+        raise UsageError("Give a folder or --merged ID, and not both.")
+    if args.merged:
+        source = await merged_project(store, args.merged)
+        project = await store.projects.get(source.merged_into) if source else None
+        if source is None or project is None:
+            raise UsageError(f"No project {args.merged!r} was merged into another.")
+        target, wanted, moved = (
+            replace(source, merged_into=""),
+            set[str](),
+            await read_moved(store, source.id),
+        )
+    else:
+        folder, project = Path(args.folder or library.place.root).absolute(), library.project
+        wanted = await sessions_in_folder(store, project, folder)
+        if not wanted:
+            raise UsageError(f"No session of this project began in {folder} on this machine.")
+        target = new_project(replace(library.place, root=folder), new_id())
+    plan = await plan_split(store, project, wanted, moved)
+    await check_free(store, plan.moving.sessions)
+    if not args.yes:
+        detail = f"{plan.moving.words} would move from {project.name} to a project of their own."
+        if plan.along:
+            also = counted(plan.along, "session")
+            detail += (
+                f"\nOf these {also} go along, for they share turns or versions of files with the others."
+            )
+        unasked = "There is no terminal to ask in. Add --yes to split it without asking."
+        return Confirm("Split it?", "", detail=detail, unasked=unasked)
+    await split(store, project, target, plan, moved)
+    if folder is not None:
+        await library.local.set_project(folder, target.id)
+    undo = f"`ragforge project merge {target.id} --into {project.id}` puts it back."
+    return Report([f"Moved to {target.name} ({target.id}): {plan.moving.words}."], (undo,))
+
+
 VERB = Verb(
     "project",
-    "List the projects of the store, or make this folder part of one.",
+    "List the projects of the store, make this folder part of one, merge or split them.",
     NoArguments,
     verbs=(
         Verb(
@@ -115,6 +219,18 @@ VERB = Verb(
             _leave,
             opens=Opens.NONE,
             more=STILL_OPEN,
+        ),
+        Verb(
+            "merge",
+            "Move all that is in a project to this folder's; asks, and says how much. Rules hold in both.",
+            MergeArguments,
+            shell=_merge,
+        ),
+        Verb(
+            "split",
+            "Move what was done in a folder from its project to one of its own; asks, and says how much.",
+            SplitArguments,
+            shell=_split,
         ),
     ),
 )

@@ -20,9 +20,11 @@ class Project(Struct, frozen=True):
     created_at: datetime
     git_remote: str = ""
     first_commit: str = ""
+    merged_into: str = ""
+    """The id of the project that all that was in it has moved to, and that its folders are part of."""
 
 
-PROJECT = Description(RecordKind.PROJECT, Project)
+PROJECT = Description(RecordKind.PROJECT, Project, later=("merged_into",))
 
 
 def user_and_machine(user: str, host: str) -> str:

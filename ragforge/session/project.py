@@ -43,17 +43,22 @@ async def identify_project(
     known = await local.project_at(place.root)
     project = await store.projects.get(known) if known else None
     if project:
-        return project, ()
+        return await merged_into(store, local, project), ()
     if found := await _stored_at(store, place):
         await local.set_project(place.root, found.id)
-        return found, ()
-    alike = await store.projects.find(git_remote=place.git_remote, first_commit=place.first_commit)
+        return await merged_into(store, local, found), ()
+    found_alike = await store.projects.find(git_remote=place.git_remote, first_commit=place.first_commit)
+    alike = [await merged_into(store, local, each) for each in found_alike]
+    alike = list({each.id: each for each in alike}.values())
     for other in alike:
         paths = await local.paths_of(other.id)
         if paths and not any(path.is_dir() for path in paths):
             await local.set_project(place.root, other.id)
             return other, ()
-    clones = [] if store.url.startswith(FILE_SCHEME) else [each for each in alike if _is_clone(place, each)]
+    clones: list[Project] = []
+    if not store.url.startswith(FILE_SCHEME):
+        clones = [await merged_into(store, local, each) for each in found_alike if _is_clone(place, each)]
+        clones = list({each.id: each for each in clones}.values())
     if clones:
         clones.sort(key=lambda each: (each.created_at, each.id))
         if len(clones) > 1:
@@ -63,6 +68,24 @@ async def identify_project(
     shared = "" if store.url.startswith(FILE_SCHEME) else _shared_id(place)
     id = known or await local.project_at_or(place.root, shared or new_id())
     return new_project(place, id), tuple(alike)
+
+
+async def merged_into(store: Store, local: LocalState, project: Project) -> Project:
+    """The project that this one was merged into, or itself; what was allowed here in it holds there."""
+    passed = {project.id}
+    while project.merged_into and project.merged_into not in passed:
+        passed.add(project.merged_into)
+        target = await store.projects.get(project.merged_into)
+        if target is None:
+            break
+        await local.merge_project(project.id, target.id)
+        project = target
+    return project
+
+
+async def every_project(store: Store) -> list[Project]:
+    """All projects but those that were merged into another, newest first."""
+    return [each for each in await store.projects.every() if not each.merged_into]
 
 
 def new_project(place: Place, id: str) -> Project:
@@ -120,12 +143,21 @@ def is_folder(path: Path) -> bool:
         return False
 
 
+async def merged_project(store: Store, named: str) -> Project | None:
+    """The project of this id or name that was merged into another; None for none, and for several."""
+    merged = [each for each in await store.projects.every() if each.merged_into]
+    found = [each for each in merged if named == each.id]
+    found = found or [each for each in merged if len(named) >= ID_PART_CHARS_MIN and id_fits(each.id, named)]
+    found = found or [each for each in merged if named == each.name]
+    return found[0] if len(found) == 1 else None
+
+
 async def find_named(store: Store, named: str) -> Project:
     """Return the project of this name, or whose id begins or ends so.
 
     Raises UsageError for none or several.
     """
-    every = await store.projects.every()
+    every = await every_project(store)
     found = [each for each in every if named in (each.id, each.name)]
     found = found or [each for each in every if id_fits(each.id, named) and len(named) >= ID_PART_CHARS_MIN]
     if len(found) == 1:

@@ -4,7 +4,7 @@ As with `store/base.py`: every method raises StoreUnavailable when the database 
 writes are durable when they return, and the same call repeated changes nothing.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Protocol
 
@@ -13,6 +13,21 @@ from msgspec import Struct
 from ragforge.domain.messages import Parts
 from ragforge.domain.turns import ConversationSession, Project, Step, ToolCall, Turn, TurnEnd
 from ragforge.domain.usage import Purpose, Spent, Usage
+
+
+class ProjectMove(Struct, frozen=True):
+    """What moves from one project to another, by ids. What belongs to a session moves with it: its turns with
+    their steps and calls, summaries, derived records, vectors, and what was spent in it."""
+
+    source: str
+    target: str
+    sessions: tuple[str, ...] = ()
+    versions: tuple[str, ...] = ()
+    branches: Mapping[str, str] = {}
+    """Their names, and what they are called in the other project."""
+    moves: tuple[str, ...] = ()
+    memories: Mapping[str, str] = {}
+    """Their ids, and those that they have there: no memory has these yet."""
 
 
 class Projects(Protocol):
@@ -30,6 +45,22 @@ class Projects(Protocol):
 
     async def find(self, *, git_remote: str = "", first_commit: str = "") -> list[Project]:
         """Projects with the same remote or first commit, newest first; empty values match nothing."""
+        ...
+
+    async def sessions(self, project_id: str) -> list[str]:
+        """Ids of the sessions of which anything is filed under the project; those of others whose writer did
+        not know yet that they had moved."""
+        ...
+
+    async def joined_sessions(self, project_id: str) -> list[tuple[str, str]]:
+        """Pairs of sessions of which the first rests on turns of the second, one of them in the project."""
+        ...
+
+    async def move(self, move: ProjectMove) -> None:
+        """Move all of it at once. What is there already stays there, so it can be done again.
+
+        Raises Conflict where a project is not stored, StoreUnavailable while a server is away.
+        """
         ...
 
 

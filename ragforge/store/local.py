@@ -236,6 +236,20 @@ class LocalState:
             ]
         )
 
+    async def merge_project(self, project_id: str, into: str) -> None:
+        """Let what was allowed, trusted and typed in the project hold in the one that it was merged into.
+
+        Its folders stay with its id, which leads to the other one, so that a split gives them back.
+        """
+
+        def job(connection: Connection) -> None:
+            for table in ("rule", "instruction", "ran_on", "prompt"):
+                connection.execute(
+                    f"UPDATE OR IGNORE {table} SET project = ? WHERE project = ?", (into, project_id)
+                )
+
+        await self._write(job)
+
     async def set_project(self, path: Path, project_id: str) -> None:
         """Remember which project lies at the path."""
         await self._write(

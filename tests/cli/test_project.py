@@ -47,3 +47,50 @@ async def test_a_project_that_cannot_be_told_is_joined_by_nobody(quick: Program)
     assert (await quick.run("project", "join", ids[0][-8:])).code == 0
     again = await quick.run("project", "join", ids[0])
     assert (again.code, "is part of zoo already" in again.err) == (2, True)
+
+
+async def test_projects_are_merged_with_all_that_is_theirs_and_taken_apart(quick: Program) -> None:
+    """Rules hold in both; each folder is what it was after the split."""
+    other = quick.tmp_path / "okapis"
+    other.mkdir()
+    for folder, animal in ((quick.project, "gnu"), (other, "okapi")):
+        assert (await quick.run("-p", f"about the {animal}", cwd=folder)).code == 0
+    here, there = [row["id"] for row in (await quick.run("project", "list", "--json")).json][::-1]
+    unasked = await quick.run("project", "merge", "okapis", stdin=b"y\n")
+    assert unasked.code == 2
+    assert "1 session with 1 turn, 0 memories" in unasked.out
+    for wrong in ((here,), ("nowhere",), (there, "--into", there)):
+        assert (await quick.run("project", "merge", *wrong, "--yes")).code == 2
+    merged = await quick.run("project", "merge", "okapis", "--yes")
+    assert (merged.code, f"`ragforge project split --merged {there}`" in merged.err) == (0, True), merged
+    assert [row["id"] for row in (await quick.run("project", "list", "--json", cwd=other)).json] == [here]
+    for folder in (quick.project, other):
+        assert "okapi" in (await quick.run("search", "okapi", cwd=folder)).out
+        assert len((await quick.run("sessions", "--json", cwd=folder)).json) == 2
+    assert (await quick.run("-p", "more of the okapi", "-c", cwd=other)).code == 0
+
+    split = await quick.run("project", "split", "--merged", there, "--yes")
+    assert (split.code, "1 session with 2 turns" in split.out) == (0, True), split
+    assert "okapi" not in (await quick.run("search", "okapi")).out
+    [row] = (await quick.run("sessions", "--json", cwd=other)).json
+    assert (row["turns"], row["last_message"]) == (2, "more of the okapi")
+    assert (await quick.run("db", "check")).code == 0
+
+
+async def test_a_folder_is_split_from_its_project_and_put_back(quick: Program) -> None:
+    other = quick.tmp_path / "okapis"
+    other.mkdir()
+    assert (await quick.run("-p", "about the gnu")).code == 0
+    [row] = (await quick.run("project", "list", "--json")).json
+    assert (await quick.run("project", "join", row["id"], cwd=other)).code == 0
+    nothing = await quick.run("project", "split", cwd=other)
+    assert (nothing.code, "No session of this project began in" in nothing.err) == (2, True)
+    assert (await quick.run("-p", "about the okapi", cwd=other)).code == 0
+    split = await quick.run("project", "split", "--yes", cwd=other)
+    assert (split.code, split.out.startswith("Moved to okapis (")) == (0, True), split
+    assert len((await quick.run("sessions", "--json", cwd=other)).json) == 1
+    assert len((await quick.run("sessions", "--json")).json) == 1
+    back = split.err.split("`")[1].removeprefix("ragforge ").split()
+    assert (await quick.run(*back, "--yes")).code == 0
+    for folder in (quick.project, other):
+        assert len((await quick.run("sessions", "--json", cwd=folder)).json) == 2

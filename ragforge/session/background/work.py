@@ -62,7 +62,8 @@ class Work:
         self._counts = Lane("Publishing metrics", self._metrics_step, timing, gather_s=timing.gather_s)
         self._heap = Lane("Giving memory back", self._heap_step, timing, gather_s=timing.gather_s)
         recall = Lane("Loading what recall needs", self._recall_step, timing, delay_s=timing.start_s)
-        self.lanes = (*self._desk.lanes.values(), self._backup, self._counts, self._heap, recall)
+        late = Lane("Moving what belongs to the project", self._late_step, timing, delay_s=timing.start_s)
+        self.lanes = (*self._desk.lanes.values(), self._backup, self._counts, self._heap, recall, late)
 
     def _lane(self, queue: Queue) -> Lane:
         return Lane(
@@ -195,6 +196,15 @@ class Work:
 
     async def _heap_step(self) -> float | None:
         await asyncio.to_thread(trim_heap)
+        return None
+
+    async def _late_step(self) -> float | None:
+        """Once: what was written to projects that were merged into this one by who did not know it yet."""
+        session = self._desk.newest
+        if session is not None and not session.workspace.incognito:
+            from ragforge.session.project_union import bring_late  # mostly there is no such project
+
+            await bring_late(session.workspace.store, session.workspace.project)
         return None
 
     async def _metrics_step(self) -> float | None:

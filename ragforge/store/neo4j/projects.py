@@ -2,6 +2,7 @@
 
 from ragforge.domain.errors import StoreUnavailable
 from ragforge.domain.turns import Project
+from ragforge.store.base_conversations import ProjectMove
 from ragforge.store.json_text import storable
 from ragforge.store.neo4j.nodes import Nodes, fields
 from ragforge.store.neo4j.outbox import Rows
@@ -56,6 +57,24 @@ class Neo4jProjects:
         except StoreUnavailable:
             return await self._find_here(git_remote, first_commit)
         return [project_of(each["n"]) for each in found]
+
+    async def sessions(self, project_id: str) -> list[str]:
+        """Ids of the sessions of which anything is filed under the project. Raises StoreUnavailable."""
+        from ragforge.store.neo4j.project_moves import sessions_of  # seldom needed
+
+        return await sessions_of(self._nodes, project_id)
+
+    async def joined_sessions(self, project_id: str) -> list[tuple[str, str]]:
+        """Pairs of sessions that share turns. Raises StoreUnavailable."""
+        from ragforge.store.neo4j.project_moves import joined_sessions  # likewise
+
+        return await joined_sessions(self._nodes, project_id)
+
+    async def move(self, move: ProjectMove) -> None:
+        """Move all of it at once. Raises Conflict, StoreUnavailable."""
+        from ragforge.store.neo4j.project_moves import move_between  # likewise
+
+        await move_between(self._nodes, move)
 
     async def _keep(self, project: Project) -> None:
         row = await self._nodes.outbox.read(lambda rows: rows.get(Label.PROJECT, project.id))

@@ -84,6 +84,9 @@ MATCH (n:{Label.MOVE}) USING INDEX SEEK n:{Label.MOVE}(projectId, timestamp, id)
 WHERE {IN_ORDER} AND ($session IS NULL OR n.sessionId = $session)
 WITH n {NEWEST_FIRST} LIMIT $limit RETURN {fields("n", Label.MOVE)} AS n
 """
+MERGED_INTO = f"""
+MATCH (p:{Label.PROJECT} {{id: $id}}) WHERE coalesce(p.mergedInto, '') <> '' RETURN p.mergedInto AS into
+"""
 ALL_IDS = f"""
 MATCH (n:{Label.VERSION}) WHERE $project IS NULL OR n.projectId = $project
 RETURN n.id AS id ORDER BY n.timestamp, n.id
@@ -106,6 +109,7 @@ class Neo4jVersions:
             return
         try:
             await self._need_all(version)
+            version = await self._as_merged(version)
         except Conflict:
             # What it names may be gone by now; then it was kept before that.
             if await self._nodes.get(Label.VERSION, version.id):
@@ -321,6 +325,16 @@ class Neo4jVersions:
             await self._nodes.need(Label.VERSION, parent)
         await self._nodes.need(Label.SESSION, version.session_id or None)
         await self._nodes.need(Label.TURN, version.turn_id or None)
+
+    async def _as_merged(self, version: Version) -> Version:
+        """The version in the project that its own was merged into, where its parents have moved there."""
+        rows = await self._nodes.outbox.read(
+            lambda rows: [rows.get(Label.VERSION, parent) for parent in version.parents]
+        )
+        if all(row is None or row.props["projectId"] == version.project_id for row in rows):
+            return version
+        found = await self._nodes.ask(MERGED_INTO, id=version.project_id)
+        return replace(version, project_id=found[0]["into"]) if found else version
 
     async def _keep(self, versions: Sequence[Version]) -> None:
         """Have them here, for the next version may come while the server is away."""

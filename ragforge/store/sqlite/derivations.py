@@ -19,7 +19,7 @@ from ragforge.domain.derivations import (
 from ragforge.store.json_text import storable
 from ragforge.store.sqlite.abandonment import TURN_ABANDONED
 from ragforge.store.sqlite.connection import Connection, Database
-from ragforge.store.sqlite.rows import RecordTable, from_ms, key_of, one, to_ms
+from ragforge.store.sqlite.rows import RecordTable, from_ms, key_of, one, project_key, to_ms
 
 DERIVATIONS = RecordTable(DERIVED, joined={"project_id": "project.id"})
 
@@ -170,10 +170,14 @@ def check_owner(connection: Connection, record: Derived) -> None:
 
 def put_derived(connection: Connection, record: Derived) -> None:
     """Keep it, in the place of the one with its id. Raises Conflict where its project is not stored."""
+    if record.owner_kind is DerivedOwner.PROJECT:
+        project = key_of(connection, "project", record.project_id)
+    else:
+        project = project_key(connection, record.project_id)
     connection.execute(
         f"INSERT INTO derived (id, project, {DERIVATIONS.columns}) VALUES (?, ?, {DERIVATIONS.marks}) "
         f"ON CONFLICT (id) DO UPDATE SET project = excluded.project, {DERIVATIONS.excluded}",
-        (record.id, key_of(connection, "project", record.project_id), *DERIVATIONS.values(record)),
+        (record.id, project, *DERIVATIONS.values(record)),
     )
 
 

@@ -557,20 +557,14 @@ CREATE INDEX session_time ON session (project, last_activity_at);
 # The memories of the weightiest topics are read when a session opens.
 TWENTY_FIRST = "CREATE INDEX memory_topic ON memory (project, topic) WHERE topic != ''"
 
+# See `project_moves.py`.
+TWENTY_SECOND = "ALTER TABLE project ADD COLUMN merged_into TEXT NOT NULL DEFAULT ''"
+
 STORE = Schema(  # `ragf`
     application_id=0x72616766,
     steps=(
         *(FIRST, SECOND, THIRD, FOURTH, FIFTH, SIXTH, SEVENTH, EIGHTH, NINTH, TENTH, ELEVENTH, TWELFTH),
-        *(
-            THIRTEENTH,
-            FOURTEENTH,
-            FIFTEENTH,
-            SIXTEENTH,
-            SEVENTEENTH,
-            EIGHTEENTH,
-            NINETEENTH,
-            TWENTIETH,
-            TWENTY_FIRST,
-        ),
+        *(THIRTEENTH, FOURTEENTH, FIFTEENTH, SIXTEENTH, SEVENTEENTH, EIGHTEENTH, NINETEENTH, TWENTIETH),
+        *(TWENTY_FIRST, TWENTY_SECOND),
     ),
 )

@@ -1,6 +1,7 @@
 """The projects in SQLite."""
 
 from ragforge.domain.turns import PROJECT, Project
+from ragforge.store.base_conversations import ProjectMove
 from ragforge.store.json_text import storable
 from ragforge.store.sqlite.connection import Connection, Database
 from ragforge.store.sqlite.rows import RecordTable, one
@@ -53,6 +54,34 @@ class SqliteProjects:
             return [PROJECTS.record(row) for row in rows]
 
         return await self._database.read(read)
+
+    async def sessions(self, project_id: str) -> list[str]:
+        """Ids of the project's sessions."""
+
+        def read(connection: Connection) -> list[str]:
+            rows = connection.execute(
+                "SELECT session.id FROM session JOIN project ON project.key = project WHERE project.id = ? "
+                "ORDER BY session.key",
+                (project_id,),
+            )
+            return [session for (session,) in rows]
+
+        return await self._database.read(read)
+
+    async def joined_sessions(self, project_id: str) -> list[tuple[str, str]]:
+
+        def read(connection: Connection) -> list[tuple[str, str]]:
+            from ragforge.store.sqlite.project_moves import JOINED  # seldom needed
+
+            return [(one, other) for one, other in connection.execute(JOINED, (project_id, project_id))]
+
+        return await self._database.read(read)
+
+    async def move(self, move: ProjectMove) -> None:
+        """Move all of it at once. Raises Conflict where a project is not stored."""
+        from ragforge.store.sqlite.project_moves import carry_out  # likewise
+
+        await self._database.write(lambda connection: carry_out(connection, move))
 
 
 def insert_project(connection: Connection, project: Project) -> bool:

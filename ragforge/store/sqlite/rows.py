@@ -150,6 +150,18 @@ def new_key(connection: Connection) -> int:
     return key
 
 
+def project_key(connection: Connection, identifier: str) -> int:
+    """The key of the project, or of the one that it was merged into. Raises Conflict as `key_of`."""
+    key = key_of(connection, "project", identifier)
+    row = one(
+        connection,
+        "SELECT into_.key FROM project JOIN project AS into_ ON into_.id = project.merged_into "
+        "WHERE project.key = ?",
+        (key,),
+    )
+    return row[0] if row else key
+
+
 def key_of(connection: Connection, table: str, identifier: str) -> int:
     """The key of what has this id. Raises Conflict when it is not stored (any more)."""
     # The table's name is one of ours, never something from outside.

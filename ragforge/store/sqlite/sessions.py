@@ -11,7 +11,7 @@ from ragforge.store.sqlite.claims import FileClaim
 from ragforge.store.sqlite.connection import Connection, Database, Row
 from ragforge.store.sqlite.deletion import delete_session
 from ragforge.store.sqlite.recovery import interrupt_running_turns
-from ragforge.store.sqlite.rows import RecordTable, key_of, one, to_ms
+from ragforge.store.sqlite.rows import RecordTable, key_of, one, project_key, to_ms
 
 SESSIONS = RecordTable(SESSION, joined={"project_id": "project.id", "head": "head.id"})
 
@@ -162,7 +162,7 @@ def insert_session(connection: Connection, session: ConversationSession, head: i
     """Keep the session with that turn as its head; whether it was new, else it stays as it is."""
     connection.execute(
         f"INSERT OR IGNORE INTO session (project, head, {SESSIONS.columns}) VALUES (?, ?, {SESSIONS.marks})",
-        (key_of(connection, "project", session.project_id), head, *SESSIONS.values(session)),
+        (project_key(connection, session.project_id), head, *SESSIONS.values(session)),
     )
     return bool(connection.changes())
 

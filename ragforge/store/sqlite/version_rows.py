@@ -19,7 +19,7 @@ from ragforge.store.base_versions import VersionRow
 from ragforge.store.json_text import storable
 from ragforge.store.sqlite.connection import Connection, Row
 from ragforge.store.sqlite.index import index_version
-from ragforge.store.sqlite.rows import RecordTable, from_ms, key_of, new_key, one, to_ms
+from ragforge.store.sqlite.rows import RecordTable, from_ms, key_of, new_key, one, project_key, to_ms
 from ragforge.store.version_text import FORMS, moment_after
 
 _JOINED = {
@@ -57,7 +57,7 @@ def put_version(connection: Connection, version: Version) -> bool:
     """
     if one(connection, "SELECT 1 FROM version WHERE id = ?", (version.id,)) is not None:
         return False
-    project = key_of(connection, "project", version.project_id)
+    project = project_key(connection, version.project_id)
     session, turn = _made_in(connection, version)
     parents = [_parent(connection, parent, version, project) for parent in version.parents]
     times = [(at, identifier) for identifier, (_, at) in zip(version.parents, parents, strict=True)]
@@ -100,7 +100,7 @@ def take_origin(connection: Connection, version: Version) -> bool:
 
 def put_branch(connection: Connection, branch: Branch, *, only_newer: bool = False) -> bool:
     """Whether anything changed. Raises Conflict where its version is not one of the project's."""
-    project = key_of(connection, "project", branch.project_id)
+    project = project_key(connection, branch.project_id)
     found = one(connection, "SELECT key, project FROM version WHERE id = ?", (branch.version_id,))
     if found is None or found[1] != project:
         raise Conflict(
@@ -120,7 +120,7 @@ def put_move(connection: Connection, move: CheckoutLog) -> bool:
     """Whether it was new; one of the same id stays as it is. Raises Conflict for an unknown project."""
     connection.execute(
         f"INSERT OR IGNORE INTO move (project, {MOVES.columns}) VALUES (?, {MOVES.marks})",
-        (key_of(connection, "project", move.project_id), *MOVES.values(move)),
+        (project_key(connection, move.project_id), *MOVES.values(move)),
     )
     return bool(connection.changes())
 
