@@ -406,7 +406,11 @@ class Settings(Struct, frozen=True, forbid_unknown_fields=True):
         About("Colours; auto follows the terminal's background.", "auto, dark or light"),
     ] = "auto"
     notify: Annotated[
-        bool, About("Ring the bell and set the title when an approval waits or a long turn ends.", YES_NO)
+        bool,
+        About(
+            "Ring the bell, set the title and notify the desktop when an approval waits or a long turn ends.",
+            YES_NO,
+        ),
     ] = True
     turn: TurnSettings = TurnSettings()
     context: ContextSettings = ContextSettings()

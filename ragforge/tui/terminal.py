@@ -1,16 +1,38 @@
 """What is said to the terminal itself: the bell, the window's title, whose the mouse is."""
 
+import os
+from collections.abc import Mapping
 from typing import Any
 
 from textual.app import App
 
 from ragforge.domain.printable import one_line
 
+OSC_9_PROGRAMS = ("iTerm.app", "WezTerm", "ghostty", "mintty")
+"""Values of TERM_PROGRAM of terminals that show a notification for OSC 9."""
+
 
 def call_user(app: App[Any], title: str) -> None:
-    """Ring and set the title, for one who looks elsewhere."""
+    """Ring, set the title and send a notification, for one who looks elsewhere."""
     app.bell()
     set_title(app, title)
+    driver = app._driver  # pyright: ignore[reportPrivateUsage] - as below
+    if driver is not None and not app.is_headless:
+        driver.write(notification(title, os.environ))
+
+
+def notification(text: str, environ: Mapping[str, str]) -> str:
+    """What makes the terminal notify the desktop: OSC 9 or 777, both where it does not say which it knows.
+
+    Terminals that know neither ignore it, and so does tmux, which lets the bell through.
+    """
+    shown = one_line(text)[:120].replace(";", ",")
+    osc_9, osc_777 = f"\x1b]9;{shown}\x07", f"\x1b]777;notify;ragforge;{shown}\x07"
+    if environ.get("TERM_PROGRAM", "") in OSC_9_PROGRAMS or "KITTY_WINDOW_ID" in environ:
+        return osc_9
+    if "VTE_VERSION" in environ or environ.get("TERM", "").startswith(("foot", "rxvt")):
+        return osc_777
+    return osc_9 + osc_777
 
 
 def set_title(app: App[Any], title: str) -> None:

@@ -1,0 +1,190 @@
+"""`ragforge doctor`: each check by itself, so that what is broken stops none of the others."""
+
+import os
+import platform
+import shutil
+import sys
+from collections.abc import Awaitable, Callable, Iterator
+from enum import StrEnum
+from inspect import isawaitable
+from time import monotonic
+from typing import TYPE_CHECKING
+
+import msgspec
+import typer
+from msgspec import Struct
+
+from ragforge import __version__
+from ragforge.cli.edge import FAILED
+from ragforge.cli.library import this_machine
+from ragforge.cli.options import Options, run_async
+from ragforge.cli.output import json_line, printable
+from ragforge.domain.errors import RagforgeError
+
+if TYPE_CHECKING:
+    from ragforge.commands.doctor import DoctorArguments
+    from ragforge.session.machine import Machine
+
+FREE_MB_MIN = 500
+LATENCY_MS_MAX = 200.0
+OPENING_S_MAX = 2.0
+
+
+class Grade(StrEnum):
+    """How a check went."""
+
+    OK = "ok"
+    NOTE = "note"
+    """It works, and could be better."""
+    WRONG = "wrong"
+
+
+class Finding(Struct, frozen=True):
+    """What a check found, and what to do."""
+
+    about: str
+    grade: Grade
+    found: str
+    todo: str = ""
+
+
+def _run(options: Options, args: "DoctorArguments") -> int:
+    found = run_async(lambda: _findings(options), asks=False)
+    if args.json:
+        typer.echo(json_line(msgspec.to_builtins(found)))
+    else:
+        for each in found:
+            typer.echo(printable(f"{each.grade:<6} {each.about:<10} {each.found}"))
+            if each.todo:
+                typer.echo(printable(f"       {'':<10} {each.todo}"))
+    return FAILED if any(each.grade is Grade.WRONG for each in found) else 0
+
+
+async def _findings(options: Options) -> list[Finding]:
+    found: list[Finding] = []
+    checks: list[tuple[str, Callable[[], Iterator[Finding] | Awaitable[list[Finding]]]]] = [
+        ("versions", _versions),
+        ("settings", lambda: _settings(options)),
+        ("store", lambda: _store(options)),
+        ("model", lambda: _model(options)),
+        ("terminal", _terminal),
+        ("disk", lambda: _disk(options)),
+    ]
+    for about, check in checks:
+        try:
+            made = check()
+            found += await made if isawaitable(made) else made
+        except (RagforgeError, OSError) as error:
+            found.append(Finding(about, Grade.WRONG, str(error)))
+    return found
+
+
+def _versions() -> Iterator[Finding]:
+    import apsw
+
+    words = (
+        f"ragforge {__version__}, Python {platform.python_version()}, SQLite {apsw.sqlite_lib_version()}, "
+        f"{platform.system()} {platform.machine()}"
+    )
+    yield Finding("versions", Grade.OK, words)
+    if not shutil.which("git"):
+        todo = "Install git: without it, a project is its folder, and /review looks at turns alone."
+        yield Finding("versions", Grade.NOTE, "git is not installed.", todo)
+
+
+def _settings(options: Options) -> Iterator[Finding]:
+    loaded = this_machine(options).loaded
+    files = {str(source) for source in loaded.sources.values()}
+    yield Finding("settings", Grade.OK, f"from {', '.join(sorted(files)) or 'the defaults alone'}")
+    for notice in loaded.notices:
+        yield Finding("settings", Grade.NOTE, notice)
+
+
+async def _store(options: Options) -> list[Finding]:
+    from ragforge.session.databases import opened
+    from ragforge.session.servers import counts_words
+
+    machine, began_s = this_machine(options), monotonic()
+    async with opened(machine, machine.url, tell=lambda _: None) as database:
+        opened_s = monotonic() - began_s
+        link, status = database.link, await database.status()
+    answers = f"answers in {status.latency_ms:.1f} ms"
+    words = f"{status.kind} at {status.place}: {counts_words(status.counts)}; {answers}"
+    found = [Finding("store", Grade.OK, words)]
+    if status.latency_ms > LATENCY_MS_MAX or opened_s > OPENING_S_MAX:
+        slow = f"It took {opened_s:.1f} s to open."
+        found.append(
+            Finding("store", Grade.NOTE, slow, "A disk or a network that is slow delays each message.")
+        )
+    if link.away:
+        todo = "What you say is kept here and arrives later; `ragforge db status` says more."
+        found.append(Finding("store", Grade.NOTE, f"The server is away: {link.away}", todo))
+    return found
+
+
+async def _model(options: Options) -> list[Finding]:
+    import asyncio
+
+    from ragforge.config.secrets import find_key, key_variables
+    from ragforge.providers.registry import parse_model
+
+    machine = this_machine(options)
+    chosen = machine.settings.model or await _last_model(machine)
+    if not chosen:
+        todo = "Start ragforge and use /model, or set GEMINI_API_KEY."
+        return [Finding("model", Grade.NOTE, "No model is chosen.", todo)]
+    name = parse_model(chosen, endpoints=machine.settings.endpoints)
+    endpoints = machine.settings.endpoints
+    variables = key_variables(name.provider, endpoints)
+    key = await asyncio.to_thread(find_key, name.provider, os.environ, endpoints=endpoints)
+    if key:
+        return [Finding("model", Grade.OK, f"{chosen}, its key from {key.source}")]
+    if not variables:
+        return [Finding("model", Grade.OK, f"{chosen}, which needs no key")]
+    todo = f"Set {variables[0]}, or paste the key in the interface after /model."
+    return [Finding("model", Grade.WRONG, f"{chosen} needs a key, and there is none.", todo)]
+
+
+async def _last_model(machine: "Machine") -> str:
+    from ragforge.store.local import open_local_state
+
+    local = await open_local_state(machine.data_dir)
+    try:
+        return await local.last_model()
+    finally:
+        await local.close()
+
+
+def _terminal() -> Iterator[Finding]:
+    if not sys.stdout.isatty():
+        yield Finding("terminal", Grade.NOTE, "Standard output is no terminal; the interface needs one.")
+        return
+    size = shutil.get_terminal_size()
+    colours = os.environ.get("COLORTERM") or "no COLORTERM"
+    yield Finding(
+        "terminal",
+        Grade.OK,
+        f"{os.environ.get('TERM') or 'TERM is unset'}, {colours}, {size.columns}x{size.lines}",
+    )
+    if (sys.stdout.encoding or "").lower().replace("-", "") != "utf8":
+        todo = "Set LANG to one that ends in .UTF-8."
+        yield Finding("terminal", Grade.NOTE, f"Its encoding is {sys.stdout.encoding}, not UTF-8.", todo)
+    if "TMUX" in os.environ and os.environ.get("TERM", "").startswith("xterm"):
+        todo = 'In ~/.tmux.conf: set -g default-terminal "tmux-256color".'
+        yield Finding(
+            "terminal", Grade.NOTE, "tmux runs with an xterm's name: keys and colours may be wrong.", todo
+        )
+
+
+def _disk(options: Options) -> Iterator[Finding]:
+    folder = this_machine(options).data_dir
+    existing = next(path for path in (folder, *folder.parents) if path.exists())
+    free_mb = shutil.disk_usage(existing).free // 1_000_000
+    grade = Grade.OK if free_mb >= FREE_MB_MIN else Grade.WRONG
+    todo = "" if grade is Grade.OK else "Make room: what you say may not be kept otherwise."
+    yield Finding("disk", grade, f"{free_mb:,} MB free for {folder}", todo)
+    if not os.access(existing, os.W_OK):
+        yield Finding("disk", Grade.WRONG, f"{existing} cannot be written.", "Change its owner or mode.")
+
+
+RUNS = {"doctor": _run}

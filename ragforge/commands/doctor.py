@@ -1,0 +1,23 @@
+"""`doctor`: whether all that is needed works, and what to do where it does not."""
+
+from typing import Annotated
+
+from msgspec import Struct
+
+from ragforge.commands.base import Opens, Verb
+from ragforge.domain.arguments import option
+
+
+class DoctorArguments(Struct, frozen=True):
+    """How to print it."""
+
+    json: Annotated[bool, option("--json", help="Print a JSON list.")] = False
+
+
+VERB = Verb(
+    "doctor",
+    "Check versions, settings, store, key and terminal, and say what to do.",
+    DoctorArguments,
+    opens=Opens.ITSELF,
+    more="Nothing is sent to a model. Exits with 1 where something does not work.",
+)

@@ -1,0 +1,36 @@
+"""`/status`: what is in use here."""
+
+from typing import TYPE_CHECKING
+
+from ragforge import __version__
+from ragforge.commands.base import NoArguments, Outcome, Tell, Verb
+from ragforge.domain.ids import short_id
+from ragforge.domain.printable import one_line
+from ragforge.domain.words import cost_words, counted
+
+if TYPE_CHECKING:
+    from ragforge.session.state import Session
+
+
+async def _run(session: "Session", args: NoArguments) -> Outcome:
+    workspace, live = session.workspace, session.live
+    path = await workspace.store.turns.path(live.record.head)
+    link, cost = workspace.store.link, cost_words(live.spending.cost_usd)
+    rows = {
+        "ragforge": __version__,
+        "model": live.record.model or "none chosen; /model chooses one",
+        "mode": live.consent.mode,
+        "folder": str(session.cwd),
+        "project": f"{workspace.project.name} ({workspace.place.root})",
+        "session": f"{short_id(session.id)}, {counted(len(path), 'turn')}, {cost}",
+        "sent word for word": f"about {live.view.window.tokens:,} tokens; /context shows the next call",
+        "store": workspace.store.url,
+        "server": f"away: {link.away}" if link.away else "",
+        "memory": "on" if workspace.recalls and workspace.settings.memory.enabled else "off",
+        "files that set it": ", ".join(sorted({str(each) for each in workspace.loaded.sources.values()})),
+    }
+    lines = [f"| {name} | {one_line(str(value))} |" for name, value in rows.items() if value]
+    return Tell("\n".join(["| | |", "|---|---|", *lines, "", "`ragforge doctor` checks all of it."]))
+
+
+VERB = Verb("status", "Show what is in use: model, mode, project, session, store.", NoArguments, _run)

@@ -1,0 +1,39 @@
+"""What differs in the project from what was committed, as a diff."""
+
+import asyncio
+
+from msgspec.structs import replace
+
+from ragforge.domain.errors import UsageError
+from ragforge.session.agent_parts import tool_context
+from ragforge.session.state import Session
+from ragforge.shell.git_settings import find_danger
+from ragforge.tools.shell import ShellArgs
+from ragforge.tools.shell import run as run_shell
+from ragforge.versions.comparison import compare
+from ragforge.versions.difference import as_text
+
+# New files as a diff too, and no program of the repository's settings is run.
+_GIT = (
+    "git diff --no-ext-diff --no-textconv --no-color HEAD -- . && "
+    "git ls-files --others --exclude-standard -z -- . | head -c 100000 | "
+    "xargs -0 -r -n 1 git diff --no-ext-diff --no-textconv --no-color --no-index -- /dev/null; true"
+)
+
+
+async def present_changes(session: Session) -> str:
+    """The diff to git's newest commit, new files included; without git since before the newest turn.
+
+    Raises UsageError where git cannot say it.
+    """
+    place = session.workspace.place
+    if not place.is_git:
+        return as_text((await compare(session.worktree, "", "")).files)
+    if danger := await asyncio.to_thread(find_danger, place.root, place.root):
+        raise UsageError(f"git was not asked: this repository may make it run a program ({danger}).")
+    context = replace(tool_context(session), cwd=place.root)
+    result = await run_shell(ShellArgs(_GIT), context)
+    text = result.text.rpartition("\n\n[")[0]
+    if text.startswith("fatal:"):
+        raise UsageError(f"git cannot say what changed: {text.splitlines()[0]}")
+    return "" if text == "(no output)" else session.workspace.redactor.text(text)

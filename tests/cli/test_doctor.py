@@ -1,0 +1,33 @@
+"""`ragforge doctor`: what works, what does not, and what to do."""
+
+from tests.cli.running import Program
+
+
+async def grades(program: Program, **more: str) -> dict[str, set[str]]:
+    ran = await program.run("doctor", "--json", env=more)
+    found: dict[str, set[str]] = {}
+    for each in ran.json:
+        found.setdefault(each["about"], set()).add(each["grade"])
+    assert ran.code == (1 if any("wrong" in each for each in found.values()) else 0)
+    return found
+
+
+async def test_all_is_well_where_it_is(alone: Program) -> None:
+    found = await grades(alone)
+    assert found.keys() == {"versions", "settings", "store", "model", "terminal", "disk"}
+    assert not any("wrong" in each for each in found.values())
+    ran = await alone.run("doctor")
+    assert ran.code == 0
+    assert "ok     store" in ran.out
+
+
+async def test_each_thing_that_is_broken_is_named_and_the_others_are_checked(alone: Program) -> None:
+    found = await grades(alone, RAGFORGE_MODEL="openai:gpt-x", RAGFORGE_STORE="bolt://127.0.0.1:1")
+    assert "wrong" in found["model"]
+    assert found["store"] != {"ok"}
+    assert found["versions"]
+    alone.configure("modle = 1\n")
+    ran = await alone.run("doctor")
+    assert ran.code == 1
+    assert "modle" in ran.out
+    assert "versions" in ran.out

@@ -1,0 +1,95 @@
+"""`/init`, `/review` and `/status`: what is sent and told."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from ragforge.commands.base import Send, Tell, run_command
+from ragforge.domain.errors import UsageError
+from ragforge.session.state import Session
+from ragforge.tui.terminal import notification
+from tests.flow.moving import turn, write
+from tests.flow.running import environ, opened
+from tests.standins.gemini import GeminiStandIn
+
+
+def git(folder: Path, *args: str) -> None:
+    identity = ("-c", "user.name=A", "-c", "user.email=a@x.org")
+    subprocess.run(["git", *identity, *args], cwd=folder, check=True, capture_output=True)
+
+
+async def sent(session: Session, name: str, words: str = "") -> str:
+    outcome = await run_command(session, name, words)
+    assert isinstance(outcome, Send)
+    return outcome.text
+
+
+async def test_a_review_holds_what_is_not_committed_and_new_files_too(
+    tmp_path: Path, gemini: GeminiStandIn
+) -> None:
+    project = tmp_path / "project"
+    project.mkdir()
+    git(project, "init", "-q")
+    (project / ".gitignore").write_text("ignored.txt\n")
+    (project / "a.txt").write_text("one\n")
+    git(project, "add", "."), git(project, "commit", "-qm", "first")
+    async with opened(tmp_path, environ(tmp_path, gemini)) as session:
+        with pytest.raises(UsageError, match="nothing to review"):
+            await run_command(session, "review", "")
+        (project / "a.txt").write_text("two\n")
+        (project / "new ünd.txt").write_text("fresh\n")
+        (project / "ignored.txt").write_text("never\n")
+        text = await sent(session, "review", "the tests")
+        assert "-one\n+two" in text
+        assert "+fresh" in text
+        assert "never" not in text
+        assert "Above all: the tests." in text
+        (project / "a.txt").write_text("x" * 100_000)
+        assert "The diff is longer than this" in await sent(session, "review")
+        # A repository that would make git run a program is not asked.
+        git(project, "config", "filter.evil.clean", "touch stolen")
+        (project / ".gitattributes").write_text("* filter=evil\n")
+        with pytest.raises(UsageError, match="may make it run a program"):
+            await run_command(session, "review", "")
+        assert not (project / "stolen").exists()
+
+
+async def test_without_git_a_review_is_of_the_newest_turn_and_since(
+    session: Session, gemini: GeminiStandIn
+) -> None:
+    await session.set_mode(session.live.consent.mode)
+    await turn(session, gemini, "write", write("a.txt", "one\n"))
+    assert "+one" in await sent(session, "review")
+
+
+async def test_init_writes_instructions_or_improves_those_that_are_there(session: Session) -> None:
+    assert (await sent(session, "init")).startswith("Write AGENTS.md")
+    (session.cwd / "AGENTS.md").write_text("Use tabs.\n")
+    assert (await sent(session, "init")).startswith("Improve AGENTS.md")
+
+
+async def test_status_tells_what_is_in_use(session: Session, gemini: GeminiStandIn) -> None:
+    await turn(session, gemini, "hello")
+    told = await run_command(session, "status", "")
+    assert isinstance(told, Tell)
+    for words in ("gemini:gemini-3.8-flash", "1 turn, $", str(session.cwd), "| mode | ask |"):
+        assert words in told.text
+    assert gemini.key not in told.text
+
+
+@pytest.mark.parametrize(
+    ("environment", "osc"),
+    [
+        ({"TERM_PROGRAM": "iTerm.app"}, ["9"]),
+        ({"KITTY_WINDOW_ID": "1"}, ["9"]),
+        ({"VTE_VERSION": "7600"}, ["777"]),
+        ({"TERM": "foot"}, ["777"]),
+        ({"TERM": "xterm-256color"}, ["9", "777"]),
+    ],
+)
+def test_a_notification_is_one_that_the_terminal_knows(environment: dict[str, str], osc: list[str]) -> None:
+    found = notification("ragforge: done;\x1b]0;x\x07 now", environment)
+    assert [part.split(";")[0] for part in found.split("\x1b]")[1:]] == osc
+    assert found.count("\x07") == len(osc)
+    assert found.count("\x1b") == len(osc)
