@@ -14,7 +14,7 @@ GLYPHS = {
     CallStatus.DENIED: "⊘",
     CallStatus.INTERRUPTED: "■",
 }
-_ABOUT = ("command", "pattern", "path", "query", "url")
+_ABOUT = ("command", "pattern", "path", "query", "url", "title")
 _EXIT = re.compile(r"\bexit(?:ed)?(?: with)?(?: code| status)?:? (-?\d+)\b", re.IGNORECASE)
 _COUNTED = {"read": "line", "grep": "match", "glob": "file", "list": "entry"}
 
@@ -23,6 +23,8 @@ def about(entry: Called) -> str:
     """What the call is about: its path, pattern or command, on one line."""
     if entry.summary:
         return one_line(entry.summary)
+    if entry.name == "todo" and entry.call is not None:
+        return one_line(entry.call.result.partition("\n")[0])  # how many are done
     args = entry.args
     found = [one_line(str(args[key])) for key in _ABOUT if args.get(key)]
     if found and entry.name == "grep" and args.get("path"):
