@@ -39,7 +39,7 @@ class Grade(StrEnum):
     WRONG = "wrong"
 
 
-class Finding(Struct, frozen=True):
+class Diagnosis(Struct, frozen=True):
     """What a check found, and what to do."""
 
     about: str
@@ -60,9 +60,9 @@ def _run(options: Options, args: "DoctorArguments") -> int:
     return FAILED if any(each.grade is Grade.WRONG for each in found) else 0
 
 
-async def _findings(options: Options) -> list[Finding]:
-    found: list[Finding] = []
-    checks: list[tuple[str, Callable[[], Iterator[Finding] | Awaitable[list[Finding]]]]] = [
+async def _findings(options: Options) -> list[Diagnosis]:
+    found: list[Diagnosis] = []
+    checks: list[tuple[str, Callable[[], Iterator[Diagnosis] | Awaitable[list[Diagnosis]]]]] = [
         ("versions", _versions),
         ("settings", lambda: _settings(options)),
         ("store", lambda: _store(options)),
@@ -75,32 +75,32 @@ async def _findings(options: Options) -> list[Finding]:
             made = check()
             found += await made if isawaitable(made) else made
         except (RagforgeError, OSError) as error:
-            found.append(Finding(about, Grade.WRONG, str(error)))
+            found.append(Diagnosis(about, Grade.WRONG, str(error)))
     return found
 
 
-def _versions() -> Iterator[Finding]:
+def _versions() -> Iterator[Diagnosis]:
     import apsw
 
     words = (
         f"ragforge {__version__}, Python {platform.python_version()}, SQLite {apsw.sqlite_lib_version()}, "
         f"{platform.system()} {platform.machine()}"
     )
-    yield Finding("versions", Grade.OK, words)
+    yield Diagnosis("versions", Grade.OK, words)
     if not shutil.which("git"):
         todo = "Install git: without it, a project is its folder, and /review looks at turns alone."
-        yield Finding("versions", Grade.NOTE, "git is not installed.", todo)
+        yield Diagnosis("versions", Grade.NOTE, "git is not installed.", todo)
 
 
-def _settings(options: Options) -> Iterator[Finding]:
+def _settings(options: Options) -> Iterator[Diagnosis]:
     loaded = this_machine(options).loaded
     files = {str(source) for source in loaded.sources.values()}
-    yield Finding("settings", Grade.OK, f"from {', '.join(sorted(files)) or 'the defaults alone'}")
+    yield Diagnosis("settings", Grade.OK, f"from {', '.join(sorted(files)) or 'the defaults alone'}")
     for notice in loaded.notices:
-        yield Finding("settings", Grade.NOTE, notice)
+        yield Diagnosis("settings", Grade.NOTE, notice)
 
 
-async def _store(options: Options) -> list[Finding]:
+async def _store(options: Options) -> list[Diagnosis]:
     from ragforge.session.databases import opened
     from ragforge.session.servers import counts_words
 
@@ -110,19 +110,19 @@ async def _store(options: Options) -> list[Finding]:
         link, status = database.link, await database.status()
     answers = f"answers in {status.latency_ms:.1f} ms"
     words = f"{status.kind} at {status.place}: {counts_words(status.counts)}; {answers}"
-    found = [Finding("store", Grade.OK, words)]
+    found = [Diagnosis("store", Grade.OK, words)]
     if status.latency_ms > LATENCY_MS_MAX or opened_s > OPENING_S_MAX:
         slow = f"It took {opened_s:.1f} s to open."
         found.append(
-            Finding("store", Grade.NOTE, slow, "A disk or a network that is slow delays each message.")
+            Diagnosis("store", Grade.NOTE, slow, "A disk or a network that is slow delays each message.")
         )
     if link.away:
         todo = "What you say is kept here and arrives later; `ragforge db status` says more."
-        found.append(Finding("store", Grade.NOTE, f"The server is away: {link.away}", todo))
+        found.append(Diagnosis("store", Grade.NOTE, f"The server is away: {link.away}", todo))
     return found
 
 
-async def _model(options: Options) -> list[Finding]:
+async def _model(options: Options) -> list[Diagnosis]:
     import asyncio
 
     from ragforge.config.secrets import find_key, key_variables
@@ -132,17 +132,17 @@ async def _model(options: Options) -> list[Finding]:
     chosen = machine.settings.model or await _last_model(machine)
     if not chosen:
         todo = "Start ragforge and use /model, or set GEMINI_API_KEY."
-        return [Finding("model", Grade.NOTE, "No model is chosen.", todo)]
+        return [Diagnosis("model", Grade.NOTE, "No model is chosen.", todo)]
     name = parse_model(chosen, endpoints=machine.settings.endpoints)
     endpoints = machine.settings.endpoints
     variables = key_variables(name.provider, endpoints)
     key = await asyncio.to_thread(find_key, name.provider, os.environ, endpoints=endpoints)
     if key:
-        return [Finding("model", Grade.OK, f"{chosen}, its key from {key.source}")]
+        return [Diagnosis("model", Grade.OK, f"{chosen}, its key from {key.source}")]
     if not variables:
-        return [Finding("model", Grade.OK, f"{chosen}, which needs no key")]
+        return [Diagnosis("model", Grade.OK, f"{chosen}, which needs no key")]
     todo = f"Set {variables[0]}, or paste the key in the interface after /model."
-    return [Finding("model", Grade.WRONG, f"{chosen} needs a key, and there is none.", todo)]
+    return [Diagnosis("model", Grade.WRONG, f"{chosen} needs a key, and there is none.", todo)]
 
 
 async def _last_model(machine: "Machine") -> str:
@@ -155,36 +155,36 @@ async def _last_model(machine: "Machine") -> str:
         await local.close()
 
 
-def _terminal() -> Iterator[Finding]:
+def _terminal() -> Iterator[Diagnosis]:
     if not sys.stdout.isatty():
-        yield Finding("terminal", Grade.NOTE, "Standard output is no terminal; the interface needs one.")
+        yield Diagnosis("terminal", Grade.NOTE, "Standard output is no terminal; the interface needs one.")
         return
     size = shutil.get_terminal_size()
     colours = os.environ.get("COLORTERM") or "no COLORTERM"
-    yield Finding(
+    yield Diagnosis(
         "terminal",
         Grade.OK,
         f"{os.environ.get('TERM') or 'TERM is unset'}, {colours}, {size.columns}x{size.lines}",
     )
     if (sys.stdout.encoding or "").lower().replace("-", "") != "utf8":
         todo = "Set LANG to one that ends in .UTF-8."
-        yield Finding("terminal", Grade.NOTE, f"Its encoding is {sys.stdout.encoding}, not UTF-8.", todo)
+        yield Diagnosis("terminal", Grade.NOTE, f"Its encoding is {sys.stdout.encoding}, not UTF-8.", todo)
     if "TMUX" in os.environ and os.environ.get("TERM", "").startswith("xterm"):
         todo = 'In ~/.tmux.conf: set -g default-terminal "tmux-256color".'
-        yield Finding(
+        yield Diagnosis(
             "terminal", Grade.NOTE, "tmux runs with an xterm's name: keys and colours may be wrong.", todo
         )
 
 
-def _disk(options: Options) -> Iterator[Finding]:
+def _disk(options: Options) -> Iterator[Diagnosis]:
     folder = this_machine(options).data_dir
     existing = next(path for path in (folder, *folder.parents) if path.exists())
     free_mb = shutil.disk_usage(existing).free // 1_000_000
     grade = Grade.OK if free_mb >= FREE_MB_MIN else Grade.WRONG
     todo = "" if grade is Grade.OK else "Make room: what you say may not be kept otherwise."
-    yield Finding("disk", grade, f"{free_mb:,} MB free for {folder}", todo)
+    yield Diagnosis("disk", grade, f"{free_mb:,} MB free for {folder}", todo)
     if not os.access(existing, os.W_OK):
-        yield Finding("disk", Grade.WRONG, f"{existing} cannot be written.", "Change its owner or mode.")
+        yield Diagnosis("disk", Grade.WRONG, f"{existing} cannot be written.", "Change its owner or mode.")
 
 
 RUNS = {"doctor": _run}

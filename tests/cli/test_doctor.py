@@ -26,8 +26,8 @@ async def test_each_thing_that_is_broken_is_named_and_the_others_are_checked(alo
     assert "wrong" in found["model"]
     assert found["store"] != {"ok"}
     assert found["versions"]
-    alone.configure("modle = 1\n")
+    alone.configure("modelx = 1\n")
     ran = await alone.run("doctor")
     assert ran.code == 1
-    assert "modle" in ran.out
+    assert "modelx" in ran.out
     assert "versions" in ran.out
