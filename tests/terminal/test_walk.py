@@ -30,7 +30,7 @@ def test_ask_approve_quit_resume_from_the_list_and_search(desk: Desk):
     first.assert_restored()
     left = first.unwrapped
     assert "It is polite now." in left
-    [session] = re.findall(r"ragforge -r ([0-9a-f-]{36})\n", left)
+    [session] = re.findall(r"ragforge -r ([0-9a-f]{8})\n", left)
 
     second = desk.start(argv=[COMMAND])
     second.wait_for("What is the capital")
@@ -47,7 +47,7 @@ def test_ask_approve_quit_resume_from_the_list_and_search(desk: Desk):
     assert second.ended() == 0
     assert f"ragforge -r {session}" in second.unwrapped
 
-    third = desk.start("-r", session[-10:])
+    third = desk.start("-r", session[-6:])
     third.wait_for("It is polite now.")
     third.press(CTRL_D)
     assert third.ended() == 0

@@ -113,7 +113,7 @@ def test_ask_approve_quit_resume_and_search_with_the_conversation_in_a_graph(gra
     first.press(CTRL_D)
     assert first.ended() == 0
     first.assert_restored()
-    [session] = re.findall(r"ragforge -r ([0-9a-f-]{36})", first.unwrapped)
+    [session] = re.findall(r"ragforge -r ([0-9a-f]{8})\b", first.unwrapped)
 
     second = graph_desk.start()
     second.wait_for("What is the capital", timeout_s=START_S_MAX)
@@ -143,7 +143,7 @@ def assert_reads_as_it_was_said(graph_desk: GraphDesk, session: str) -> None:
 def assert_turns_are_there(graph_desk: GraphDesk, session: str) -> None:
     path = """
         MATCH (:Project {name: $name})-[:HAS_SESSION]->(s:ConversationSession)-[:HAS_TURN]->(t)
-        RETURN s.sessionId AS session, s.title AS title, t.turnIndex AS turn, t.userMessage AS user,
+        RETURN right(s.sessionId, 8) AS session, s.title AS title, t.turnIndex AS turn, t.userMessage AS user,
           t.assistantMessage AS assistant, t.status AS status, t.model AS model,
           t.charCount = size(t.userMessage) + size(t.assistantMessage) AS counted,
           s.startTime <= t.timestamp <= s.lastActivity AS in_time
