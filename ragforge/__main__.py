@@ -18,7 +18,13 @@ def main() -> None:
     _open_closed_streams()
     # Loading makes many objects and no garbage: collecting as often as usual costs a tenth of a short run.
     gc.set_threshold(20_000, 20, 20)
-    from ragforge.cli.edge import to_exit_code  # after the check: what follows exists on those systems only
+    from ragforge.cli.arguments import start_interface  # after the check: these exist on those systems only
+
+    if start_interface(sys.argv[1:], os.environ):
+        from ragforge.tui.first_prompt import prompt
+
+        prompt.begin(os.environ)  # before anything else is imported: somebody may be typing already
+    from ragforge.cli.edge import to_exit_code
 
     _end(to_exit_code(_run))
 
@@ -39,6 +45,19 @@ def _open_closed_streams() -> None:
 
 
 def _run() -> int:
+    try:
+        return _command_line()
+    finally:
+        _give_terminal_back()
+
+
+def _give_terminal_back() -> None:
+    """Where the interface has not taken it from the first prompt."""
+    if first_prompt := sys.modules.get("ragforge.tui.first_prompt.prompt"):
+        first_prompt.leave()
+
+
+def _command_line() -> int:
     if len(sys.argv) == 1 and sys.stdin.isatty() and "_RAGFORGE_COMPLETE" not in os.environ:
         # The usual start has no flags to parse; loading the parser would cost a tenth of it.
         from ragforge.cli.interactive import run_interface

@@ -6,7 +6,6 @@ import os
 import shutil
 import signal
 import sys
-import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
@@ -17,9 +16,12 @@ from ragforge.cli.options import Options
 from ragforge.cli.output import answer_text
 from ragforge.config.paths import FOLDER_VARIABLES, project_file, user_file
 from ragforge.config.project import find_project
+from ragforge.domain import timeouts
 from ragforge.domain.errors import UsageError
 from ragforge.session.logs import start_log
-from ragforge.tui.background import Background, ask_background
+from ragforge.tui.first_prompt import prompt as first_prompt
+from ragforge.tui.first_prompt.answers import from_colorfgbg
+from ragforge.tui.first_prompt.prompt import FirstPrompt
 
 if TYPE_CHECKING:  # it is imported while the terminal answers
     from ragforge.tui.launch import Leaving
@@ -32,24 +34,15 @@ def run_interface(options: Options) -> int:
     options.check(headless=False)
     if not (sys.stdout.isatty() and sys.stderr.isatty()):  # Textual draws on standard error
         raise UsageError("The interface needs a terminal. Without one, give a prompt: ragforge -p ...")
+    first = first_prompt.begin(os.environ)
     start_log(os.environ)
     look = _look(options)
-    asked_to_go: list[int] = []
-    for number in STOP_SIGNALS:
-        # Until the app takes them. What is raised here may be swallowed, as in a destructor: so it is noted.
-        signal.signal(number, lambda number, _: asked_to_go.append(number))
-    background = Background(None)
-
-    def ask() -> None:
-        nonlocal background
-        background = ask_background(os.environ)
-
-    asking = threading.Thread(target=ask)
-    asking.start()  # the terminal answers while Textual is imported
-    from ragforge.tui.app import RagforgeApp
+    if first:
+        first.show_theme(look.theme)
+    asked_to_go = first.asked_to_go if first else _noted_signals()
+    from ragforge.tui.app import RagforgeApp  # keys are echoed meanwhile
     from ragforge.tui.launch import Leaving, NotOpened, OpenedChat
 
-    asking.join()
     if asked_to_go:
         return 128 + asked_to_go[0]
 
@@ -63,10 +56,11 @@ def run_interface(options: Options) -> int:
     app = RagforgeApp(
         open_session,
         theme_setting=look.theme,
-        terminal_is_dark=background.is_dark,
-        typed_before=background.typed.decode("utf-8", "ignore"),
+        terminal_is_dark=_is_dark(first),
+        first=first,
     )
     left = app.run(mouse=look.mouse) or Leaving(exit_code=app.return_code or 0)
+    first_prompt.leave()  # the app may not have come so far as to take the terminal
     code = left.exit_code or (FAILED if left.failure else 0)
     try:
         _say_goodbye(left)
@@ -78,12 +72,27 @@ def run_interface(options: Options) -> int:
     return code
 
 
+def _noted_signals() -> list[int]:
+    """Signals that came before the app takes them. What is raised may be swallowed, as in a destructor."""
+    asked_to_go: list[int] = []
+    for number in STOP_SIGNALS:
+        signal.signal(number, lambda number, _: asked_to_go.append(number))
+    return asked_to_go
+
+
+def _is_dark(first: FirstPrompt | None) -> bool | None:
+    """What is known of the terminal's background."""
+    if first is None:
+        return from_colorfgbg(os.environ.get("COLORFGBG", ""))
+    return first.is_dark(timeout_s=timeouts.TERMINAL_ANSWER_S_MAX)
+
+
 def _say_goodbye(left: "Leaving") -> None:
     """What stays on the terminal once the interface has gone."""
     if left.last_answer:
         print(answer_text(left.last_answer))  # noqa: T201 - the command line's own output
     if left.draft:
-        print(f"Not sent:\n{answer_text(left.draft)}")  # noqa: T201
+        first_prompt.say_not_sent(left.draft)
     if left.resume_command:
         # On a line of its own: the path may be long, and a line that breaks copies badly.
         print(f"\nResume this session with:\n{_as_called(left.resume_command)}")  # noqa: T201

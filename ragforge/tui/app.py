@@ -3,6 +3,7 @@
 import asyncio
 import logging
 import signal
+from functools import partial
 from typing import Any, ClassVar, cast
 
 from textual import events
@@ -13,6 +14,7 @@ from textual.worker import WorkerFailed
 
 from ragforge.tui import clipboard
 from ragforge.tui.chat.screen import ChatScreen
+from ragforge.tui.first_prompt.prompt import FirstPrompt
 from ragforge.tui.key_watch import KeyWatch
 from ragforge.tui.keys import app_bindings
 from ragforge.tui.launch import Leaving, OpenSession
@@ -42,11 +44,13 @@ class RagforgeApp(ThemedApp[Leaving], KeyWatch[Leaving]):
         *,
         theme_setting: str = "auto",
         terminal_is_dark: bool | None = None,
-        typed_before: str = "",
+        first: FirstPrompt | None = None,
     ) -> None:
-        super().__init__(driver_class=TerminalDriver)
+        """first: the prompt that has the terminal until this app starts."""
+        # Textual only calls it.
+        super().__init__(driver_class=cast("type[TerminalDriver]", partial(TerminalDriver, first=first)))
         self.begin_with_theme(theme_setting, terminal_is_dark=terminal_is_dark)
-        self._chat = ChatScreen(open_session, typed_before=typed_before)
+        self._chat = ChatScreen(open_session)
         self.held = []  # until the prompt has the focus: what is typed while the program loads is not lost
         self._sigint_before: Any = signal.SIG_DFL
 

@@ -7,6 +7,14 @@ from typing import Any
 from textual.app import App
 
 from ragforge.domain.printable import one_line
+from ragforge.tui.terminal_driver import TerminalDriver
+
+
+def show(app: App[Any]) -> None:
+    """Let the app's pictures take the place of the first prompt."""
+    if isinstance(driver := app._driver, TerminalDriver):  # pyright: ignore[reportPrivateUsage] - as below
+        driver.show()
+
 
 OSC_9_PROGRAMS = ("iTerm.app", "WezTerm", "ghostty", "mintty")
 """Values of TERM_PROGRAM of terminals that show a notification for OSC 9."""

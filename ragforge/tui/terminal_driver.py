@@ -3,8 +3,9 @@
 import os
 import re
 import selectors
+import signal
 from codecs import getincrementaldecoder
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from time import monotonic
 from typing import IO, Any, cast
 
@@ -13,10 +14,14 @@ from textual.app import App
 from textual.drivers.linux_driver import LinuxDriver
 from textual.message import Message
 
+from ragforge.tui.first_prompt.answers import Answers
+from ragforge.tui.first_prompt.prompt import ASK_FOR_BRACKETS, ESCAPE_S, FirstPrompt
+
 POLL_S = 0.1
 READ_BYTES = 4096
-ASK_FOR_BRACKETS = "\x1b[?2004$p"
-"""DECRQM of the mode; terminals that do not know the question leave it alone."""
+_PICTURE_BEGIN, _PICTURE_END = "\x1b[?2026h", "\x1b[?2026l"
+"""https://gist.github.com/christianparpart/d8a62cc1ab659194337d73e399004036"""
+_SECOND_SCREEN = "\x1b[?1049h"
 _REPORT = re.compile(r"\x1b\[\?2004;([0-4])\$y")
 _REPORT_CHARS_MAX = 12
 _CAN = frozenset("123")
@@ -34,20 +39,81 @@ class TerminalDriver(LinuxDriver):
     that was closed left the process behind.
     """
 
-    def __init__(self, app: App[Any], *, env: Mapping[str, str] | None = None, **options: Any) -> None:
+    def __init__(
+        self,
+        app: App[Any],
+        *,
+        first: FirstPrompt | None = None,
+        env: Mapping[str, str] | None = None,
+        **options: Any,
+    ) -> None:
+        """first: the prompt that has the terminal until the app starts."""
         cast(Any, super()).__init__(app, **options)
         self._file = cast(IO[str], _WhileThere(self._file))
         self._env = os.environ if env is None else env
+        self._first = first
+        self._typed: Sequence[tuple[bytes, float]] = ()
+        self._answers: Answers | None = None
+        self._is_taking_over = False
+        self._held: list[str] | None = None
+        """What is not written yet: pictures without what has been typed."""
+        if first:
+            first.take_signals()  # Textual's handlers would leave a screen that it has not entered
+
+    def start_application_mode(self) -> None:
+        """Enter the second screen; at the start, take the terminal over as it is."""
+        if self._first is None or self._answers is not None:
+            super().start_application_mode()
+            return
+        typed = self._first.hand_over()
+        self._typed, self._answers = typed.chunks, typed.answers
+        self._take_signals()
+        self._is_taking_over = True
+        super().start_application_mode()
+        self._is_taking_over = False
+        self.attrs_before = typed.attributes
+        self._held = []
+
+    def _take_signals(self) -> None:
+        textual = cast(Any, self)
+        signal.signal(signal.SIGTSTP, textual._sigtstp_application)
+        signal.signal(signal.SIGCONT, textual._sigcont_application)
+
+    def stop_application_mode(self) -> None:
+        """Leave the second screen."""
+        self.show()
+        super().stop_application_mode()
+
+    def show(self) -> None:
+        """Draw from now on, in place of the first prompt."""
+        held, self._held = self._held, None
+        if self._first and held is not None:
+            self._first.end()
+            # As one picture, in terminals that can hold it back until it is whole; others ignore the marks.
+            whole = "".join(held).replace(_PICTURE_BEGIN, "").replace(_PICTURE_END, "")
+            self.write(f"{_PICTURE_BEGIN}{whole}{_PICTURE_END}")
+
+    def write(self, data: str) -> None:
+        """Write it, or keep it until the interface is to be shown."""
+        if self._is_taking_over and data == _SECOND_SCREEN:
+            return  # to enter it again would clear it
+        if self._held is None:
+            super().write(data)
+        else:
+            self._held.append(data)
 
     def _enable_bracketed_paste(self) -> None:
         super()._enable_bracketed_paste()
-        self.write(ASK_FOR_BRACKETS)
+        self.write(ASK_FOR_BRACKETS.decode())
         if always_brackets(self._env):
             self.process_message(BracketsPastes())
 
     def run_input_thread(self) -> None:
         """Read until the app ends or the terminal is gone. Each event has the time of its read."""
-        reader = InputReader(debug=self._debug)
+        reader = InputReader(debug=self._debug, answers=self._answers)
+        typed, self._typed = self._typed, ()
+        for event in reader.replay(typed):
+            self.process_message(event)
         with selectors.SelectSelector() as selector:
             selector.register(self.fileno, selectors.EVENT_READ)
             is_last = False
@@ -58,6 +124,8 @@ class TerminalDriver(LinuxDriver):
                     # Its end is always ready to be read: this thread would keep a processor busy, and the
                     # process from ending.
                     return
+                if data and self._held is not None and self._first:
+                    self._first.echo(data)
                 for event in reader.read(data, at_s=monotonic()):
                     self.process_message(event)
 
@@ -72,7 +140,9 @@ class TerminalDriver(LinuxDriver):
 class InputReader:
     """Makes events of what the terminal sends."""
 
-    def __init__(self, *, debug: bool = False) -> None:
+    def __init__(self, *, debug: bool = False, answers: Answers | None = None) -> None:
+        """answers: what may still come of what the first prompt asked."""
+        self._answers = answers
         self._parser = XTermParser(debug)
         self._decode = getincrementaldecoder("utf-8")("replace").decode
         self._end = ""
@@ -80,6 +150,29 @@ class InputReader:
 
     def read(self, data: bytes | None, *, at_s: float) -> Iterable[Message]:
         """The events of these bytes, read at this time. None: nothing came for a while."""
+        if self._answers:
+            data = self._answers.take(data) if data else self._answers.release()
+        yield from self._parsed(data, at_s=at_s)
+
+    def replay(self, chunks: Sequence[tuple[bytes, float]]) -> Iterable[Message]:
+        """The events of what was read before, each chunk with the time of its read."""
+        whole = b"".join(data for data, _ in chunks)
+        if self._reports_brackets(whole.decode("utf-8", "replace")):
+            yield BracketsPastes()  # first: else an Enter behind what was typed ahead would be taken for text
+        read = b""
+        before_s = 0.0
+        for data, at_s in chunks:
+            if at_s - before_s > ESCAPE_S and read.endswith(b"\x1b") and not _is_pasting(read):
+                yield from self._escape(at_s=before_s)
+            yield from self._parsed(data, at_s=at_s)
+            read, before_s = (read + data)[-READ_BYTES:], at_s
+
+    def _escape(self, *, at_s: float) -> Iterable[Message]:
+        """The key Escape, which nothing has followed in time."""
+        self._parser._timeout_time = float("-inf")  # pyright: ignore[reportPrivateUsage] - as if it had passed
+        yield from self._parsed(None, at_s=at_s)
+
+    def _parsed(self, data: bytes | None, *, at_s: float) -> Iterable[Message]:
         text = self._decode(data) if data else ""
         found = list(self._parser.feed(text)) if text else []
         found += self._parser.tick()
@@ -87,12 +180,16 @@ class InputReader:
             event.time = at_s
         if self._reports_brackets(text):
             found.append(BracketsPastes())
-        return found
+        yield from found
 
     def _reports_brackets(self, text: str) -> bool:
         seen = self._end + text
         self._end = seen[-_REPORT_CHARS_MAX + 1 :]
         return any(report[1] in _CAN for report in _REPORT.finditer(seen))
+
+
+def _is_pasting(read: bytes) -> bool:
+    return read.rfind(b"\x1b[200~") > read.rfind(b"\x1b[201~")
 
 
 def always_brackets(env: Mapping[str, str]) -> bool:

@@ -104,8 +104,10 @@ class Screen:
         self.columns = columns
         self._emulator = Emulator(rows=ROWS, columns=columns, brackets_pastes=brackets_pastes)
         self._is_leaving = False
+        self.pressing = threading.RLock()
+        """Who holds it keeps the terminal's answers back: they never come in the middle of a paste."""
         self.output = b""
-        full = {**env, "TERM": "xterm-256color", "COLORFGBG": "15;0", "LANG": "C.UTF-8"}
+        full = {"TERM": "xterm-256color", "COLORFGBG": "15;0", "LANG": "C.UTF-8", **env}
         self.process = (
             PtyProcess.spawn(argv, dimensions=(ROWS, columns), env=full, cwd=str(cwd))
             if argv[0] != LOADED
@@ -146,8 +148,12 @@ class Screen:
                 raise AssertionError(f"after {TIMEOUT_S} s still not: {what}\n{self.text}")
             sleep(0.02)
 
-    def press(self, keys: bytes) -> None:
-        self.process.write(keys)
+    def press(self, *parts: bytes, pause_s: float = 0.0) -> None:
+        """Press keys. Between parts of one nothing else is sent, such as an answer of the terminal."""
+        with self.pressing:
+            for part in parts:
+                self.process.write(part)
+                sleep(pause_s)
 
     def type(self, text: str) -> None:
         """Type into the prompt, and see it there."""

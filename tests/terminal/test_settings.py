@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.terminal.screen import ALTERNATE, CTRL_D, DOWN, ENTER, MOUSE, Desk
+from tests.terminal.screen import CTRL_D, DOWN, ENTER, MOUSE, Desk
 
 
 def test_mouse_false_leaves_the_mouse_to_the_terminal(desk: Desk):
@@ -38,14 +38,13 @@ def test_the_theme_is_the_one_that_is_set(desk: Desk, theme: str, background: by
         ("", ("-c", "--new"), "--new"),
     ],
 )
-def test_what_is_wrong_is_told_before_the_screen_is_touched(
+def test_what_is_wrong_is_told_on_the_screen_that_the_shell_left(
     desk: Desk, toml: str, args: tuple[str, ...], words: str
 ):
     desk.configure(toml)
     screen = desk.start(*args)
     assert screen.ended() == 2
     assert words in " ".join(screen.text.split())
-    assert ALTERNATE not in screen.modes()
     screen.assert_restored()
 
 

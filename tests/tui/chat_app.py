@@ -137,13 +137,13 @@ class Lab:
             self.monkeypatch.delenv("RAGFORGE_MODEL")
         self.project.mkdir(parents=True, exist_ok=True)
 
-    def app(self, *, terminal_is_dark: bool = True, typed_before: str = "", **options: Any) -> RagforgeApp:
+    def app(self, *, terminal_is_dark: bool = True, **options: Any) -> RagforgeApp:
         async def open_session(*, embedded: bool = False) -> OpenedChat | NotOpened:
             if self.store_answers:
                 await self.store_answers.wait()
             return await open_for_interface(Options(cwd=self.project, **options), embedded=embedded)
 
-        return RagforgeApp(open_session, terminal_is_dark=terminal_is_dark, typed_before=typed_before)
+        return RagforgeApp(open_session, terminal_is_dark=terminal_is_dark)
 
     @asynccontextmanager
     async def chat(

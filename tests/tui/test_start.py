@@ -257,7 +257,10 @@ async def test_a_draft_that_was_sent_does_not_return_however_soon_one_types_on(l
 
 async def test_what_is_typed_while_it_opens_is_kept(lab: Lab) -> None:
     await two_sessions(lab)
-    async with lab.chat(continue_newest=True, typed_before="early words") as chat:
+    lab.store_answers = asyncio.Event()
+    async with lab.chat(continue_newest=True, opens=False) as chat:
+        await chat.type("early words")
+        lab.store_answers.set()
         await chat.sees("about pears")
         assert chat.draft == "early words"
 

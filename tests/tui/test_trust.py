@@ -1,5 +1,6 @@
 """The question whether a folder's instruction files are trusted."""
 
+import asyncio
 from collections.abc import Callable
 from pathlib import Path
 from time import monotonic
@@ -111,7 +112,10 @@ async def test_trust_without_any_files_says_so(lab: Lab) -> None:
 
 async def test_leaving_keeps_what_was_typed_and_sends_nothing(lab: Lab, gemini: GeminiStandIn) -> None:
     (lab.project / "AGENTS.md").write_text("Use tabs.\n")
-    async with lab.chat(new=True, typed_before="Hello") as chat:
+    lab.store_answers = asyncio.Event()
+    async with lab.chat(new=True, opens=False) as chat:
+        await chat.type("Hello")
+        lab.store_answers.set()
         await answer(chat, "3")
         await chat.until(lambda: chat.app._exit)
     assert not gemini.requests

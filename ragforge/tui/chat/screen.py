@@ -14,6 +14,7 @@ from textual.timer import Timer
 
 from ragforge.domain.errors import RagforgeError
 from ragforge.domain.printable import one_line
+from ragforge.tui import terminal
 from ragforge.tui.chat.frame import ChatFrame
 from ragforge.tui.key_watch import key_watch_of
 from ragforge.tui.keys import Where, declared
@@ -29,6 +30,8 @@ if TYPE_CHECKING:  # loaded after the first frame
 
 OPENED_AFTER_S = 0.05
 """After the first frame: what was typed meanwhile is drawn before loading competes for the processor."""
+SHOWN_S_MAX = 0.5
+"""What was typed before is in the prompt long before; else it is seen how it comes there."""
 DRAFT_KEPT_AFTER_S = 0.2
 """Typing is kept so long after the first key that was not: a crash costs a word at most."""
 TWICE_S_MAX = 0.8
@@ -47,10 +50,9 @@ class ChatScreen(ChatFrame):
         Binding("down", "list_step", show=False),
     ]
 
-    def __init__(self, open_session: OpenSession, *, typed_before: str = "") -> None:
+    def __init__(self, open_session: OpenSession) -> None:
         super().__init__()
         self._open_session = open_session
-        self._typed_before = typed_before
         self._presenter: ChatPresenter | None = None
         self._draft_timer: Timer | None = None
         self._draft_is_kept = True
@@ -71,13 +73,17 @@ class ChatScreen(ChatFrame):
     def on_mount(self) -> None:
         """Take keys at once; open the session when this has been drawn."""
         self.prompt.focus()
-        if self._typed_before:
-            self.prompt.set_draft(self._typed_before)
         self.call_after_refresh(self._take_keys)
+        self.set_timer(SHOWN_S_MAX, self._show)
         self.call_after_refresh(self.set_timer, OPENED_AFTER_S, self._open)
 
     async def _take_keys(self) -> None:
+        """Type what was typed while the program was loaded, and be seen when it is in the prompt."""
         await key_watch_of(self).let_go()
+        self.prompt.call_later(self.call_after_refresh, self._show)
+
+    def _show(self) -> None:
+        terminal.show(app_of(self))
 
     @work(group="opening")
     async def _open(self) -> None:

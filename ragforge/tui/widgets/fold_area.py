@@ -11,10 +11,9 @@ from textual.document._document import EditResult, Location
 from textual.screen import Screen
 from textual.widgets import TextArea
 
+from ragforge.tui.prompt_box import BORDER_LINES, text_lines_max
 from ragforge.tui.widgets.paste import Folds, snapped
 
-LINES_MAX = 10
-BORDER_LINES = 2
 PASTES_KEPT = 10
 """Of what was sent: so many of its pastes are folded when it returns."""
 
@@ -58,8 +57,7 @@ class FoldArea(TextArea, inherit_bindings=False):
         cast("Any", self.screen).screen_layout_refresh_signal.subscribe(self, self._fit)
 
     def _fit(self, screen: Screen[object]) -> None:
-        """Grow to ten lines; in a low terminal what is above keeps half of the screen."""
-        height = BORDER_LINES + max(1, min(LINES_MAX, screen.size.height // 2 - BORDER_LINES))
+        height = BORDER_LINES + text_lines_max(screen.size.height)
         now = self.styles.max_height
         if now is None or now.value != height:
             self.styles.max_height = height

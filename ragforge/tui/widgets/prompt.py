@@ -13,13 +13,13 @@ from textual.document._document import Location
 from textual.message import Message
 
 from ragforge.tui import clipboard, editor, keys
+from ragforge.tui.prompt_box import PLACEHOLDER
 from ragforge.tui.widgets.completion import Completion, CompletionItem, CompletionKind
 from ragforge.tui.widgets.history import History
 from ragforge.tui.widgets.paste import Folds, cleaned
 from ragforge.tui.widgets.recall_area import RecallArea
 
 QUIT_TWICE_S = 2.0
-PLACEHOLDER = "Message, /command, @file, !shell"
 SEARCH_PLACEHOLDER = "Words of a message sent before"
 
 _SELECTING = ("left", "right", "word_left", "word_right", "line_start", "line_end")

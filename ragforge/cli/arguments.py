@@ -1,0 +1,28 @@
+"""Whether arguments start the interface, told before there is a parser. Needs the standard library alone."""
+
+from collections.abc import Mapping, Sequence
+
+ALONE = frozenset(
+    ("-c", "--continue", "--fork", "--new", "--yolo", "--trust-project", "--no-memory", "--incognito")
+)
+WITH_VALUE = frozenset(("-m", "--model", "--at", "--allow", "--store", "--max-price"))
+MAY_HAVE_VALUE = frozenset(("-r", "--resume"))
+"""The flags of the interface. Whatever else is said, the parser decides, and then the prompt stands later."""
+
+
+def start_interface(arguments: Sequence[str], environ: Mapping[str, str]) -> bool:
+    """Whether these are flags of the interface and nothing else."""
+    if "_RAGFORGE_COMPLETE" in environ:
+        return False
+    rest = list(arguments)
+    while rest:
+        flag, is_whole, _ = rest.pop(0).partition("=")
+        if flag in ALONE:
+            continue
+        if flag not in WITH_VALUE | MAY_HAVE_VALUE:
+            return False
+        if not is_whole and (flag in WITH_VALUE or (rest and not rest[0].startswith("-"))):
+            if not rest:
+                return False
+            rest.pop(0)
+    return True
