@@ -58,6 +58,10 @@ class Provider(Protocol):
         """The model's limits, asked once. Raises ModelError."""
         ...
 
+    async def prepare(self) -> None:
+        """Load and open what the first call needs. Nobody is asked anything. Raises ModelError."""
+        ...
+
     async def verify(self) -> None:
         """Prove by one cheap call that key, endpoint and model work. Raises ModelError."""
         ...

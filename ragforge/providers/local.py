@@ -47,6 +47,9 @@ class LocalProvider:
         """A window that nothing fills: only the newest message is read."""
         return ModelLimits(context_tokens_max=1_000_000, output_tokens_max=10_000)
 
+    async def prepare(self) -> None:
+        """There is nothing to load."""
+
     async def verify(self) -> None:
         """Nothing can be wrong."""
 

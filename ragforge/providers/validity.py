@@ -56,6 +56,9 @@ class WellFormedProvider:
     async def limits(self) -> ModelLimits:
         return await self.inner.limits()
 
+    async def prepare(self) -> None:
+        await self.inner.prepare()
+
     async def verify(self) -> None:
         await self.inner.verify()
 

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from ragforge.agent.parts import Fitted
 from ragforge.domain.context import ContextBlock, RecallUse
-from ragforge.domain.errors import StoreError
+from ragforge.domain.errors import ModelError, StoreError, UsageError
 from ragforge.domain.ids import now
 from ragforge.domain.messages import Message, Parts, TextPart, ToolMessage, ToolSpec, UserMessage, text_of
 from ragforge.domain.search import HitKind
@@ -44,6 +44,25 @@ RECALL_TOOLS = ("memory_recall", "search_history")
 def recalls(workspace: Workspace) -> bool:
     """Whether anything is recalled in this run."""
     return workspace.recalls and workspace.settings.memory.enabled
+
+
+async def prepare_recall(session: Session) -> None:
+    """Load what the first block needs. What is wrong with it is said when it is asked."""
+    workspace = session.workspace
+    if not recalls(workspace):
+        return
+    await asyncio.to_thread(_load_sources)
+    try:
+        if workspace.recall.embedder is not None:
+            await workspace.recall.embedder.prepare()
+    except (ModelError, UsageError) as error:
+        log.info("The embedder is not ready: %s", error)
+
+
+def _load_sources() -> None:
+    from ragforge.memory.recall.gather import find_sources  # as in `build_block`
+
+    find_sources()
 
 
 async def build_block(

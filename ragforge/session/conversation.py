@@ -19,13 +19,14 @@ from ragforge.memory.forgotten import Forgotten, read_forgotten
 from ragforge.memory.recall.explain import marked
 from ragforge.memory.recall.search import SearchResults, search
 from ragforge.session import history, queue, setup, turn
+from ragforge.session.context import prepare_recall
 from ragforge.session.foreign_git import read_repository
 from ragforge.session.hints import SessionHints
 from ragforge.session.history import StoredTurns
 from ragforge.session.library import delete_session, find_session, turn_at
 from ragforge.session.link import limited_words, notice_loss
 from ragforge.session.memory_book import MemoryBook
-from ragforge.session.model import choose_model, memory_cost, question_of
+from ragforge.session.model import choose_model, memory_cost, prepare_model, question_of
 from ragforge.session.open import (
     close_session,
     close_workspace,
@@ -249,6 +250,11 @@ class Conversation:
     async def keep_draft(self, text: str) -> None:
         """Keep what is typed and not sent."""
         await self.workspace.local.set_draft(self.draft_key, self.workspace.redactor.text(text))
+
+    async def prepare(self) -> None:
+        """Load and open what the first message needs, while nobody waits for it."""
+        await prepare_model(self.session)
+        await prepare_recall(self.session)
 
     async def folder_draft(self) -> str:
         """What was typed here and not sent, before there was a session."""

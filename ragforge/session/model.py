@@ -1,6 +1,7 @@
 """The model of a session: opened when it is first needed, changed at will, and what it costs."""
 
 import asyncio
+import logging
 from datetime import datetime
 
 from msgspec import Struct
@@ -19,6 +20,8 @@ from ragforge.providers.registry import ModelName, open_provider, parse_model
 from ragforge.session.machine import Library, Machine
 from ragforge.session.state import Session, Workspace
 from ragforge.store.base import Store
+
+log = logging.getLogger(__name__)
 
 LIMITS_UNKNOWN = ModelLimits(context_tokens_max=32_000, output_tokens_max=4_000)
 """Careful values for a model that does not tell: a request that is too short still gets its answer."""
@@ -49,9 +52,24 @@ def model_of(session: Session) -> ModelName:
 async def provider_of(session: Session) -> Provider:
     """The session's provider, opened at first use. Raises ModelError or UsageError that says what to do."""
     live = session.live
-    if live.provider is None:
-        live.provider = await connect(session.workspace, model_of(session))
+    while live.provider is None:
+        name = model_of(session)
+        opened = await connect(session.workspace, name)
+        if live.provider is None and name == model_of(session):
+            live.provider = opened
+        else:  # another task was quicker, or another model was chosen meanwhile
+            await opened.close()
     return live.provider
+
+
+async def prepare_model(session: Session) -> None:
+    """Open what the first message needs of its model. What is wrong with it is said when it is asked."""
+    if not session.live.record.model:
+        return
+    try:
+        await (await provider_of(session)).prepare()
+    except (ModelError, UsageError) as error:
+        log.info("The model is not ready: %s", error)
 
 
 async def limits_of(session: Session) -> ModelLimits:

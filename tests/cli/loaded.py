@@ -37,7 +37,6 @@ from ragforge.domain.messages import TextPart
 from ragforge.domain.turns import Turn
 from ragforge.memory.material import Material
 from ragforge.memory.summarise import understand_offline
-from ragforge.providers.gemini.warm import build_types
 from ragforge.providers.prices import price_of
 from ragforge.tools.base import schema_of
 from ragforge.tools.registry import find_tools
@@ -48,8 +47,8 @@ FILES = 4
 ORDERS_FD = 0
 
 LOADED = (
-    *("google.genai.types", "httpx2", "httpcore2", "anyio._backends._asyncio", "truststore", "mmap"),
-    *("google.auth.aio.credentials", "typer._click.decorators", "importlib.resources.readers"),
+    *("httpx2", "httpcore2", "anyio._backends._asyncio", "truststore", "mmap"),
+    *("typer._click.decorators", "importlib.resources.readers"),
     *("keyring", "tomlkit", "tree_sitter", "tree_sitter_bash", "rich.console", "typer.rich_utils"),
 )
 """What runs import by and by beside the program. Nothing of it starts a thread or keeps what it finds in the
@@ -92,7 +91,6 @@ def load() -> None:
     for tool in find_tools().values():  # each is a module
         schema_of(tool.args_type)
     # Else each child would build and read them, for half of what its turn takes.
-    build_types()
     turn = Turn("turn", "session", None, 0, (TextPart("We use tabs."),), datetime.now(UTC))
     understand_offline(Material(turn, "project"))
     price_of("no model", turn.started_at)

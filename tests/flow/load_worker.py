@@ -40,7 +40,7 @@ async def work() -> None:
 
 def main() -> None:
     # Before the first fork, so that no child has to.
-    importlib.import_module("google.genai")
+    importlib.import_module("httpx2")
     importlib.import_module("numpy")
     for _ in sys.stdin:
         child = os.fork()

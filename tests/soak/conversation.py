@@ -52,6 +52,9 @@ class ScriptedProvider:
         """Those of a usual model."""
         return ModelLimits(context_tokens_max=200_000, output_tokens_max=8_000)
 
+    async def prepare(self) -> None:
+        """There is nothing to load."""
+
     async def verify(self) -> None:
         """Nothing can be wrong."""
 

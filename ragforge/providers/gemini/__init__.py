@@ -1,4 +1,4 @@
-"""Gemini through google-genai. No test of ours talks to Google: what may differ there is in here."""
+"""Gemini over HTTP. No test of ours talks to Google: what may differ there is in here."""
 
 import asyncio
 import json
@@ -84,11 +84,16 @@ class GeminiProvider:
             )
         return self._limits
 
+    async def prepare(self) -> None:
+        """Load the library and make the client, in a thread. Raises ModelError."""
+        self._check()
+        await self._client.open()
+
     async def verify(self) -> None:
         """Prove by one call, which costs nothing, that key, endpoint and model work. Raises ModelError."""
         self._check()
         model = await self._client.model()
-        if model.supported_actions and "generateContent" not in model.supported_actions:
+        if not model.can_chat:
             raise ModelUnknown(f"{self.model} cannot chat. Choose another model with /model.")
 
     async def models(self) -> list[str]:
@@ -97,7 +102,7 @@ class GeminiProvider:
         return [
             model.name.removeprefix("models/")
             for model in await self._client.models()
-            if model.name and (not model.supported_actions or "generateContent" in model.supported_actions)
+            if model.name and model.can_chat
         ]
 
     async def close(self) -> None:
@@ -108,10 +113,11 @@ class GeminiProvider:
         answer = Answer(self.name, self.model)
         source = self._client.chunks(body)
         try:
-            async with aclosing(pump(source, idle_timeout_s=self._idle_timeout_s)) as chunks:
-                async for chunk in chunks:
-                    for event in answer.take(chunk):
-                        yield event
+            async with aclosing(pump(source, idle_timeout_s=self._idle_timeout_s)) as arrived:
+                async for chunks in arrived:
+                    for chunk in chunks:
+                        for event in answer.take(chunk):
+                            yield event
         except (ModelError, Retryable, StreamSilent) as error:
             if answer.begun and _is_uncounted(answer):
                 yield await self._counted(answer, body)

@@ -1,52 +1,100 @@
-"""The google-genai client: loaded late, in a thread, kept quiet, and closed by us."""
+"""The Gemini API over HTTP: one client, loaded and opened in a thread, and what it answers.
+
+Spoken to as Google documents it (https://ai.google.dev/api), not through google-genai: that library takes
+0.4 s and 40 MB to import, builds its types within the first call, and leaves the connection of an answer
+open that was cut short.
+"""
 
 import asyncio
-import logging
-import warnings
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
+import json
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import aclosing, asynccontextmanager
+from typing import TYPE_CHECKING, TypeVar
 from urllib.parse import urlsplit
 
+import msgspec
 from msgspec import Struct
 
 from ragforge.domain import timeouts
 from ragforge.domain.errors import ModelUnreachable
 from ragforge.domain.json import JsonObject
-from ragforge.providers.gemini.errors import Endpoint, explain
+from ragforge.domain.urls import is_encrypted
+from ragforge.providers.gemini.errors import Endpoint, ServiceRefused, explain
 from ragforge.providers.retry import Retryable
+from ragforge.providers.sse import EventDecoder
 
-if TYPE_CHECKING:  # both are slow to import
+if TYPE_CHECKING:  # slow to import
     import httpx2
-    from google.genai import Client, types
 
 Result = TypeVar("Result")
 
-REPLACED = "."
-"""The library wants contents of its own types; the body's own replace them and are sent exactly as they
-are, which also is quicker."""
-NOTHING_AUTOMATIC: dict[str, Any] = {
-    "automatic_function_calling": {"disable": True},
-    "automatic_continuation": False,
-}
-"""On by default, they would run our tools and send further billed requests."""
-LOGGERS = ("google_genai", "google", "httpx2", "httpcore2")
+API_VERSION = "v1beta"
+"""Newer fields are documented there only."""
+BODY_BYTES_MAX = 8 * 1024 * 1024
+"""How much is read of a response that is not a stream."""
+PAGE_SIZE = 1_000
 
 
-class _Opened(Struct, frozen=True):
-    client: "Client"
-    http: "httpx2.AsyncClient"
+class Content(Struct, frozen=True):
+    """What was said. Its parts stay as they came: they are sent back."""
+
+    parts: list[JsonObject] | None = None
 
 
-class _Generating(Protocol):
-    """What we use of the library's AsyncModels, whose own types name packages that are not installed."""
+class AnswerCandidate(Struct, frozen=True, rename="camel"):
+    """One answer; there is only one."""
 
-    async def generate_content_stream(
-        self, *, model: str, contents: str, config: dict[str, Any]
-    ) -> "AsyncIterator[types.GenerateContentResponse]": ...
+    content: Content | None = None
+    finish_reason: str | None = None
 
-    async def count_tokens(
-        self, *, model: str, contents: str, config: dict[str, Any]
-    ) -> "types.CountTokensResponse": ...
+
+class PromptFeedback(Struct, frozen=True, rename="camel"):
+    """What the service thinks of the request."""
+
+    block_reason: str | None = None
+
+
+class UsageMetadata(Struct, frozen=True, rename="camel"):
+    """Tokens so far, as they are told: see `tokens_told`."""
+
+    prompt_token_count: object = None
+    tool_use_prompt_token_count: object = None
+    cached_content_token_count: object = None
+    candidates_token_count: object = None
+    thoughts_token_count: object = None
+
+
+class Chunk(Struct, frozen=True, rename="camel"):
+    """A piece of an answer, or the error that ends it. Fields that are not known here are passed over."""
+
+    candidates: list[AnswerCandidate] | None = None
+    prompt_feedback: PromptFeedback | None = None
+    usage_metadata: UsageMetadata | None = None
+    error: JsonObject | None = None
+
+
+class ModelFacts(Struct, frozen=True, rename="camel"):
+    """What the service says of a model."""
+
+    name: str = ""
+    input_token_limit: int | None = None
+    output_token_limit: int | None = None
+    supported_generation_methods: list[str] | None = None
+
+    @property
+    def can_chat(self) -> bool:
+        """Whether it answers; one of which the service says nothing may."""
+        methods = self.supported_generation_methods
+        return not methods or "generateContent" in methods
+
+
+class _Page(Struct, frozen=True, rename="camel"):
+    models: list[ModelFacts] | None = None
+    next_page_token: str = ""
+
+
+class _Counted(Struct, frozen=True, rename="camel"):
+    total_tokens: int | None = None
 
 
 class GeminiClient:
@@ -54,67 +102,92 @@ class GeminiClient:
 
     def __init__(self, endpoint: Endpoint) -> None:
         self._endpoint = endpoint
-        self._opened: _Opened | None = None
+        self._client: httpx2.AsyncClient | None = None
         self._opening = asyncio.Lock()
 
-    async def chunks(self, body: JsonObject) -> "AsyncGenerator[types.GenerateContentResponse, None]":
-        """The chunks of the answer to a body in the REST shape.
+    async def open(self) -> None:
+        """Load the library and make the client, so that the first call need not. Raises ModelError."""
+        await self._ready()
 
-        Leave it by cancelling the task that reads: nothing else ends the HTTP stream at once
-        (google-genai 3.4), which is what `pump` is for.
-        """
-        client = await self._client()
-        from ragforge.providers.gemini.http import closing_bodies  # imports httpx2; loaded by now
-
+    async def chunks(self, body: JsonObject) -> AsyncGenerator[list[Chunk], None]:
+        """The answer to a body, a list a piece of network; an empty one is a sign of life."""
+        data = await asyncio.to_thread(encode, body)
+        path = f"{self._model}:streamGenerateContent?alt=sse"
         try:
-            async with closing_bodies():
-                stream = await _generating(client).generate_content_stream(
-                    model=self._endpoint.model,
-                    contents=REPLACED,
-                    config={**NOTHING_AUTOMATIC, **_sending(body)},
-                )
-                async for chunk in stream:
-                    yield chunk
-        except Exception as error:  # the library raises whatever its parsing meets; explain() reports it
+            async with self._request("POST", path, data) as response:
+                kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
+                if kind not in ("text/event-stream", ""):
+                    raise ValueError(f"{kind}: {(await _read(response)).decode('utf-8', 'replace')}")
+                decoder = EventDecoder()
+                async with aclosing(response.aiter_bytes()) as pieces:
+                    async for piece in pieces:
+                        yield [_chunk(payload) for payload in decoder.feed(piece)]
+                yield [_chunk(payload) for payload in decoder.flush()]
+        except Exception as error:  # whatever reading it meets; explain() reports it
             raise explain(error, self._endpoint) from error
 
     async def count(self, request: JsonObject) -> int:
         """The tokens of a generateContent request, as the service counts them."""
-        model = self._endpoint.model
-        whole: JsonObject = {"generateContentRequest": {"model": f"models/{model}", **request}}
-        counted = await self._call(
-            lambda client: _generating(client).count_tokens(
-                model=model, contents=REPLACED, config=_sending(whole)
-            )
-        )
+        whole: JsonObject = {"generateContentRequest": {"model": self._model, **request}}
+        counted = await self._call(lambda: self._ask(_Counted, "POST", f"{self._model}:countTokens", whole))
         return counted.total_tokens or 0
 
-    async def model(self) -> "types.Model":
+    async def model(self) -> ModelFacts:
         """What the service says of the model."""
-        return await self._call(lambda client: client.aio.models.get(model=self._endpoint.model))
+        return await self._call(lambda: self._ask(ModelFacts, "GET", self._model))
 
-    async def models(self) -> "list[types.Model]":
+    async def models(self) -> list[ModelFacts]:
         """All models of the service."""
 
-        async def listed(client: "Client") -> "list[types.Model]":
-            pages = await client.aio.models.list(config={"page_size": 1000, "query_base": True})
-            return [model async for model in pages]
+        async def listed() -> list[ModelFacts]:
+            found, token = list[ModelFacts](), ""
+            while True:
+                after = f"&pageToken={token}" if token else ""
+                page = await self._ask(_Page, "GET", f"models?pageSize={PAGE_SIZE}{after}")
+                found += page.models or []
+                token = page.next_page_token
+                if not token:
+                    return found
 
         return await self._call(listed)
 
     async def close(self) -> None:
         """Close the connections; a later call opens new ones."""
         async with self._opening:
-            opened, self._opened = self._opened, None
-        if opened is not None:
-            opened.client.close()
-            await opened.http.aclose()
+            client, self._client = self._client, None
+        if client is not None:
+            await client.aclose()
 
-    async def _call(self, make: "Callable[[Client], Awaitable[Result]]") -> Result:
-        client = await self._client()
+    @property
+    def _model(self) -> str:
+        """The model as paths name it."""
+        name = self._endpoint.model
+        return name if name.startswith("tunedModels/") else f"models/{name}"
+
+    async def _ask(
+        self, kind: type[Result], method: str, path: str, body: JsonObject | None = None
+    ) -> Result:
+        """The JSON at a path."""
+        async with self._request(method, path, None if body is None else encode(body)) as response:
+            return msgspec.json.decode(await _read(response), type=kind)
+
+    @asynccontextmanager
+    async def _request(
+        self, method: str, path: str, data: bytes | None
+    ) -> "AsyncGenerator[httpx2.Response, None]":
+        """A response that is not refused, its body unread; leaving closes it. Raises ServiceRefused."""
+        client = await self._ready()
+        url = f"{self._endpoint.url}/{API_VERSION}/{path}"
+        async with client.stream(method, url, content=data) as response:
+            if response.status_code >= 300:
+                raise ServiceRefused(response.status_code, await _read(response))
+            yield response
+
+    async def _call(self, make: Callable[[], Awaitable[Result]]) -> Result:
         try:
+            await self._ready()
             async with asyncio.timeout(timeouts.GEMINI_CALL_S_MAX):
-                return await make(client)
+                return await make()
         except TimeoutError as error:
             raise ModelUnreachable(
                 f"Gemini at {self._endpoint.url} did not answer within {timeouts.GEMINI_CALL_S_MAX:g} s. "
@@ -124,50 +197,50 @@ class GeminiClient:
             explained = explain(error, self._endpoint)
             raise (explained.error if isinstance(explained, Retryable) else explained) from error
 
-    async def _client(self) -> "Client":
+    async def _ready(self) -> "httpx2.AsyncClient":
         async with self._opening:
-            if self._opened is None:
-                # Importing takes 0.4 s, which would freeze the screen.
-                self._opened = await asyncio.to_thread(_open, self._endpoint)
-            return self._opened.client
+            if self._client is None:
+                # Importing and reading certificates take 0.2 s, which would freeze the screen.
+                self._client = await asyncio.to_thread(_open, self._endpoint)
+            return self._client
 
 
-def _generating(client: "Client") -> _Generating:
-    return cast(_Generating, client.aio.models)
+def encode(body: JsonObject) -> bytes:
+    """The body as UTF-8. Half a surrogate, from a terminal or a file name, becomes a question mark."""
+    return json.dumps(body, ensure_ascii=False).encode("utf-8", "replace")
 
 
-def _sending(body: JsonObject) -> dict[str, Any]:
-    return {"http_options": {"extra_body": body}}
+def _chunk(payload: str) -> Chunk:
+    # Not by msgspec at once: it refuses half a surrogate, which a model may write.
+    chunk = msgspec.convert(json.loads(payload), Chunk)
+    if chunk.error is not None:
+        raise ServiceRefused(0, payload.encode())
+    return chunk
 
 
-def _open(endpoint: Endpoint) -> _Opened:
-    """The client, built. To be called in a thread."""
-    _keep_quiet()
-    from google.genai import Client
+async def _read(response: "httpx2.Response") -> bytes:
+    """The body, the first BODY_BYTES_MAX of it."""
+    body = bytearray()
+    async for piece in response.aiter_bytes():
+        body += piece
+        if len(body) > BODY_BYTES_MAX:
+            break
+    return bytes(body[:BODY_BYTES_MAX])
 
-    from ragforge.providers.gemini.http import new_options
-    from ragforge.providers.gemini.warm import build_types
 
-    build_types()
+def _open(endpoint: Endpoint) -> "httpx2.AsyncClient":
+    """The client. To be called in a thread. Raises ModelUnreachable."""
+    import httpx2
+
+    headers = {"Content-Type": "application/json", "x-goog-api-key": endpoint.api_key}
+    # An answer may take long to begin: whoever reads it watches for silence.
+    timeout = httpx2.Timeout(None, connect=timeouts.GEMINI_CONNECT_S_MAX)
     try:
         _ = urlsplit(endpoint.url).port  # raises ValueError for a bad port
-        options, http = new_options(endpoint)
-        client = Client(api_key=endpoint.api_key, vertexai=False, http_options=options)
-    except (ValueError, ImportError, OSError) as error:
+        return httpx2.AsyncClient(headers=headers, timeout=timeout, verify=is_encrypted(endpoint.url))
+    except (ValueError, ImportError, OSError, httpx2.InvalidURL) as error:
         said = str(error).rstrip(".")
         raise ModelUnreachable(
             f"The connection to {endpoint.url} cannot be set up ({said}). Check the address, the proxy "
-            "variables, SSL_CERT_FILE and GOOGLE_GENAI_HTTP_CLIENT."
+            "variables and SSL_CERT_FILE."
         ) from error
-    return _Opened(client, http)
-
-
-def _keep_quiet() -> None:
-    """What the libraries log or warn of must not reach the terminal, which belongs to the screen."""
-    for name in LOGGERS:
-        logger = logging.getLogger(name)
-        if not logger.handlers:
-            # A logger without any handler falls back to printing warnings.
-            logger.addHandler(logging.NullHandler())
-    warnings.filterwarnings("ignore", module=r"google\.(genai|auth)\b")
-    warnings.filterwarnings("ignore", module=r"httpx2\b")

@@ -1,5 +1,6 @@
 """What went wrong with Gemini, as the domain's errors: what was tried, what happened, what to do."""
 
+import json
 import re
 import socket
 import ssl
@@ -37,13 +38,12 @@ class Endpoint(Struct, frozen=True):
 
 def explain(error: Exception, endpoint: Endpoint) -> ModelError | Retryable:
     """The error as the user hears it, wrapped in Retryable where trying again may help."""
-    from google.genai import errors  # heavy; it is loaded already where such an error was raised
-    from httpx2 import HTTPError, InvalidURL, StreamError
+    from httpx2 import HTTPError, InvalidURL, StreamError  # heavy; it is loaded already where one was raised
 
     match error:
         case ModelError() | Retryable():
             return error
-        case errors.APIError():
+        case ServiceRefused():
             return _of_service(_Refusal.read(error, endpoint), endpoint)
         case StreamSilent():
             return ModelUnreachable(
@@ -53,13 +53,22 @@ def explain(error: Exception, endpoint: Endpoint) -> ModelError | Retryable:
         case HTTPError() | InvalidURL() | StreamError() | OSError():
             return _of_network(error, endpoint)
         case _:
-            # The library raises whatever its parsing meets: ValueError, AttributeError, KeyError, ...
+            # An answer that is not JSON, not of the documented shape, or too long.
             first_line = str(error).split("\n", 1)[0]
             said = _one_line(f"{type(error).__name__}: {first_line}", endpoint)
             return AnswerUnusable(
                 f"What came from {endpoint.url} is not an answer that can be read ({said}). "
                 "Check that the address is Gemini's; /retry asks again."
             )
+
+
+class ServiceRefused(Exception):
+    """The service, or something before it, answered with an error: its code, 0 for that of the body."""
+
+    def __init__(self, code: int, body: bytes) -> None:
+        super().__init__(f"refused with {code}")
+        self.code = code
+        self.body = body
 
 
 class _Refusal(Struct, frozen=True):
@@ -73,13 +82,16 @@ class _Refusal(Struct, frozen=True):
     retry_delay_s: float | None
 
     @classmethod
-    def read(cls, error: Exception, endpoint: Endpoint) -> "_Refusal":
-        """From the library's error; whatever is not as documented is left out."""
-        details = _mapping(getattr(error, "details", None))
+    def read(cls, refused: ServiceRefused, endpoint: Endpoint) -> "_Refusal":
+        """From the body of the response; whatever is not as documented is left out."""
+        try:
+            details = _mapping(json.loads(refused.body))
+        except (ValueError, RecursionError):
+            details = {"message": refused.body.decode("utf-8", "replace")}
         body = _mapping(details.get("error")) or details
         infos = [_mapping(info) for info in _list(body.get("details"))]
         violations = [_mapping(one) for info in infos for one in _list(info.get("violations"))]
-        code = getattr(error, "code", 0)
+        code = refused.code or body.get("code")
         return cls(
             code=code if isinstance(code, int) else 0,
             status=_one_line(str(body.get("status") or ""), endpoint),

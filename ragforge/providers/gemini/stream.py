@@ -1,8 +1,9 @@
 """An answer as it arrives: chunks of Gemini become events, and the message that is sent back later."""
 
-import base64
 import json
-from typing import TYPE_CHECKING, cast
+
+import msgspec
+from msgspec import Struct
 
 from ragforge.domain.events import (
     AnswerEnded,
@@ -17,9 +18,7 @@ from ragforge.domain.ids import new_id
 from ragforge.domain.json import JsonObject, JsonValue
 from ragforge.domain.messages import CallRequest, ModelMessage
 from ragforge.domain.usage import Usage, tokens_told
-
-if TYPE_CHECKING:  # google.genai takes 0.4 s to import
-    from google.genai import types
+from ragforge.providers.gemini.client import Chunk, UsageMetadata
 
 CHARS_PER_TOKEN = 4
 """A rough measure, used where neither the stream nor the service tells."""
@@ -44,6 +43,22 @@ FINISHES = {
     "MISSING_THOUGHT_SIGNATURE": FinishReason.MALFORMED,
 }
 """Whatever is not here, CONTINUATION and OTHER among it, is an answer that is not known to be whole."""
+
+
+class _Call(Struct, frozen=True):
+    """A function call of a part."""
+
+    name: str | None = None
+    args: JsonObject | None = None
+    id: str | None = None
+
+
+class _PartFields(Struct, frozen=True, rename="camel"):
+    """What is read of a part; the rest of it is only sent back."""
+
+    text: str | None = None
+    thought: bool | None = None
+    function_call: _Call | None = None
 
 
 class Answer:
@@ -72,18 +87,18 @@ class Answer:
         """Something of the answer itself has arrived."""
         return bool(self._parts or self._usage)
 
-    def take(self, chunk: "types.GenerateContentResponse") -> list[ModelEvent]:
+    def take(self, chunk: Chunk) -> list[ModelEvent]:
         """The events of one chunk."""
         events: list[ModelEvent] = []
         feedback = chunk.prompt_feedback
         if feedback is not None and feedback.block_reason is not None:
-            self._blocked = feedback.block_reason.value
+            self._blocked = feedback.block_reason
         for candidate in (chunk.candidates or [])[:1]:
             content = candidate.content
             for part in (content.parts if content is not None else None) or []:
                 events += self._take_part(part)
             if candidate.finish_reason is not None:
-                self._finish = candidate.finish_reason.value
+                self._finish = candidate.finish_reason
         if chunk.usage_metadata is not None:
             events += self._take_usage(chunk.usage_metadata)
         return events
@@ -97,14 +112,15 @@ class Answer:
         """What the model wrote, for counting: its text and calls, without thoughts."""
         return "".join((*self._text, *map(_call_text, self._calls)))
 
-    def _take_part(self, part: "types.Part") -> list[ModelEvent]:
-        self._keep(part)
+    def _take_part(self, native: JsonObject) -> list[ModelEvent]:
+        part = msgspec.convert(native, _PartFields)
+        self._keep(native)
         if part.function_call is not None:
             asked = part.function_call
             call = CallRequest(
                 new_id(),
                 asked.name or "",
-                cast(JsonObject, dict(asked.args or {})),
+                dict(asked.args or {}),
                 provider_id=asked.id or "",
                 malformed="" if asked.name else "the call has no name",
             )
@@ -120,24 +136,20 @@ class Answer:
         self._written_chars += len(part.text)
         return [TextDelta(part.text)]
 
-    def _keep(self, part: "types.Part") -> None:
+    def _keep(self, native: JsonObject) -> None:
         """Remember the part for sending it back. Plain text is joined with the plain text before it."""
-        native = cast(JsonObject, part.model_dump(mode="json", by_alias=True, exclude_none=True))
-        if part.thought_signature is not None:
-            # The library writes the URL-safe alphabet, the service the usual one.
-            native["thoughtSignature"] = base64.b64encode(part.thought_signature).decode()
         is_plain = set(native) <= {"text", "thought"}
         if not is_plain:
             self._close_text()
             self._parts.append(native)
-        elif part.text:
+        elif text := native.get("text"):
             before = self._parts[-1] if self._parts and self._joined is not None else None
             if before is None or before.get("thought") != native.get("thought"):
                 self._close_text()
                 self._parts.append(native)
                 self._joined = []
             if self._joined is not None:
-                self._joined.append(part.text)
+                self._joined.append(str(text))
 
     def _close_text(self) -> None:
         if self._joined is not None:
@@ -169,7 +181,7 @@ class Answer:
             return (FinishReason.CALLS if self._calls else FinishReason.STOP), ""
         return finish, self._finish
 
-    def _take_usage(self, told: "types.GenerateContentResponseUsageMetadata") -> list[ModelEvent]:
+    def _take_usage(self, told: UsageMetadata) -> list[ModelEvent]:
         """The numbers are cumulative. Early chunks do not count what was written: it is estimated."""
         counted = told.candidates_token_count
         prompt, results = told.prompt_token_count, told.tool_use_prompt_token_count

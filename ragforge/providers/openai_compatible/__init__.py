@@ -88,6 +88,10 @@ class OpenAICompatibleProvider:
             self._limits = limits
         return self._limits
 
+    async def prepare(self) -> None:
+        """Load the library and make the client, in a thread. Raises ModelError."""
+        await self._http.open()
+
     async def verify(self) -> None:
         """Ask a word and hang up at the first piece: lists of models are often served without any key."""
         request = ModelRequest("", (UserMessage((TextPart("Say: ok"),)),))

@@ -92,6 +92,10 @@ class Http:
             return {}
         return found if isinstance(found, dict) else {}
 
+    async def open(self) -> None:
+        """Load the library and make the client, so that the first request need not. Raises ModelError."""
+        await self._ready()
+
     async def close(self) -> None:
         if self._client is not None:
             client, self._client = self._client, None

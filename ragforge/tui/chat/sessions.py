@@ -66,9 +66,14 @@ class Sessions(Struct, frozen=True):
         if not await folder_questions.may_stay(chat):
             return
         chat.say(START)
-        self.hints.session_began()
+        self._began()
         if opened.show_list:
             await chat.show_start_list()
+
+    def _began(self) -> None:
+        """What is done beside a session that came to the front."""
+        self.hints.session_began()
+        self.chat.run_worker(self.chat.ready().prepare(), group="first message", exclusive=True)
 
     async def _newest(self) -> str:
         """Return the id of the folder's newest session; empty, with a word about it, if there is none."""
@@ -98,7 +103,7 @@ class Sessions(Struct, frozen=True):
         if first and not await folder_questions.may_stay(chat):
             return
         if is_other:
-            self.hints.session_began()
+            self._began()
         if shown.waits:
             self.turns.retry()
 
