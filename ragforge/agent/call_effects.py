@@ -8,7 +8,7 @@ from pathlib import Path, PurePosixPath
 from msgspec import Struct
 
 from ragforge.domain.approvals import ChangeFile, RunCommand
-from ragforge.domain.language.file_kinds import PROSE
+from ragforge.domain.file_kinds import PROSE
 from ragforge.shell.grammar import Parsed, parse_command
 from ragforge.shell.program_names import WRAPPERS
 from ragforge.tools.base import Effect, Preview

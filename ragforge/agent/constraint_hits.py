@@ -8,8 +8,8 @@ from pathlib import PurePosixPath
 
 from ragforge.agent.call_effects import AddedLine, CallEffects, words_of
 from ragforge.domain.approvals import Constraint, ConstraintHit, Deed, Prohibition
+from ragforge.domain.file_kinds import CODE_WORDS, KINDS
 from ragforge.domain.language.base import AnyOf, acts, words_in
-from ragforge.domain.language.file_kinds import CODE_WORDS, KINDS
 from ragforge.domain.language.words import stem
 from ragforge.shell.readonly_commands import find_reads
 

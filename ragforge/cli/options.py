@@ -94,12 +94,12 @@ def run_async(work: Callable[[], Coroutine[Any, Any, T]], *, asks: bool = True) 
     """
     import asyncio  # costs 40 ms that --version need not pay
 
-    from ragforge.cli import login
-
     for _ in range(timeouts.PASSWORD_TRIES_MAX if asks else 0):
         try:
             return asyncio.run(work())
         except StoreLoginRefused as refused:
+            from ragforge.cli import login  # most stores have no password
+
             # Not in the loop: it would keep Ctrl+C from ending the question.
             if not (refused.ask_for and login.can_ask() and login.take_password(refused)):
                 raise

@@ -12,7 +12,7 @@ from ragforge.domain.printable import one_line
 from ragforge.domain.words import cost_words, counted, first_words, moment_words
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from ragforge.session.consolidation import Expense
     from ragforge.session.machine import Library
@@ -83,7 +83,6 @@ async def _run(session: "Session", args: SessionsArguments) -> Outcome:
 
 
 async def _list(library: "Library", args: SessionsArguments) -> Outcome:
-    from ragforge.session.consolidation import read_digests
     from ragforge.session.persons import person_named
 
     project_id = None if args.all_projects else library.project.id
@@ -95,7 +94,7 @@ async def _list(library: "Library", args: SessionsArguments) -> Outcome:
         wanted = person_named(args.by, persons)
         rows = [row for row in rows if begun_by[row.session.id] == wanted][: args.limit]
     here = [row.session.id for row in rows if row.session.project_id == library.project.id]
-    digests = await read_digests(library, here) if args.archived else {}
+    digests: Mapping[str, str] = await _digests(library, here) if args.archived else {}
     if args.json:
         return Report(
             data=[_as_json(row, begun_by[row.session.id], digests.get(row.session.id, "")) for row in rows]
@@ -109,6 +108,12 @@ async def _list(library: "Library", args: SessionsArguments) -> Outcome:
         for line in (*_lines(row, shown.get(row.session.id, "")), *_digest_lines(digests, row))
     ]
     return Report(lines, () if rows else (none,))
+
+
+async def _digests(library: "Library", session_ids: "Sequence[str]") -> "Mapping[str, str]":
+    from ragforge.session.consolidation import read_digests  # loads twice what a plain list needs
+
+    return await read_digests(library, session_ids)
 
 
 async def _rename(library: "Library", args: RenameArguments) -> Outcome:

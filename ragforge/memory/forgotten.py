@@ -19,10 +19,10 @@ from msgspec.structs import replace
 
 from ragforge.domain.context import Recalled
 from ragforge.domain.errors import StoreError, UsageError
+from ragforge.domain.file_kinds import PROGRAMS
 from ragforge.domain.ids import now
 from ragforge.domain.json import each_text
 from ragforge.domain.language.base import common_words
-from ragforge.domain.language.file_kinds import PROGRAMS
 from ragforge.domain.memories import FORGOTTEN_MAX, AssociationKind, Memory, MemoryFilter, normalised
 from ragforge.domain.messages import Message, ModelMessage, Parts, TextPart, ToolMessage, UserMessage
 from ragforge.domain.search import Hit, HitKind

@@ -4,7 +4,7 @@ import re
 from collections.abc import Collection, Sequence
 
 from ragforge.domain.language.base import stop_words
-from ragforge.domain.language.products import FIELDS
+from ragforge.domain.products import FIELDS
 
 STEM_CHARS = 4
 """Words that begin with as many letters in common may be forms of one word."""

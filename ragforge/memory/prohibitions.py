@@ -5,9 +5,9 @@ from collections.abc import Iterator
 from functools import cache, lru_cache
 
 from ragforge.domain.approvals import Deed, Prohibition
+from ragforge.domain.file_kinds import CODE_WORDS, ENDINGS, KINDS, PROGRAMS
 from ragforge.domain.language.base import AnyOf, acts, languages, words_in
-from ragforge.domain.language.file_kinds import CODE_WORDS, ENDINGS, KINDS, PROGRAMS
-from ragforge.domain.language.products import KNOWN_NAMES
+from ragforge.domain.products import KNOWN_NAMES
 
 OBJECT_WORDS_MAX = 5
 OBJECTS_MAX = 8

@@ -7,9 +7,9 @@ from functools import cache, lru_cache
 from msgspec import Struct
 
 from ragforge.domain.language.base import AnyOf, decision_words, filled, first_group, stop_words
-from ragforge.domain.language.products import FIELDS, KNOWN_NAMES
 from ragforge.domain.language.words import TEXTS_KEPT_MAX
 from ragforge.domain.memories import Memory, MemoryType
+from ragforge.domain.products import FIELDS, KNOWN_NAMES
 from ragforge.memory.likeness import content_words, names_in, stands_among
 from ragforge.memory.purposes import names_part
 from ragforge.memory.statements import is_wondering, plain

@@ -14,8 +14,7 @@ from msgspec.structs import replace
 
 from ragforge.domain.approvals import Rule
 from ragforge.domain.errors import UsageError
-from ragforge.domain.language.file_kinds import PROGRAMS
-from ragforge.domain.language.products import FIELDS
+from ragforge.domain.file_kinds import PROGRAMS
 from ragforge.domain.memories import (
     INTENTS,
     STRENGTHS,
@@ -29,6 +28,7 @@ from ragforge.domain.memories import (
     wish_kind,
 )
 from ragforge.domain.metrics import CACHE_REQUESTS
+from ragforge.domain.products import FIELDS
 from ragforge.domain.usage import Purpose, sum_costs
 from ragforge.memory.prohibitions import forbids_something, is_path, names_in, used_in
 from ragforge.session.machine import Library

@@ -13,8 +13,8 @@ from ragforge.domain.errors import StoreError
 from ragforge.domain.ids import now
 from ragforge.store.blob_forms import BlobFiles, Form
 from ragforge.store.blob_proof import is_sound, is_sound_file
-from ragforge.store.blobs import BLOBS
 from ragforge.store.files import ASIDE, StoreFile
+from ragforge.store.schemas import BLOBS
 from ragforge.store.sqlite.connection import Connection, Row, connect, raw_connection
 from ragforge.store.sqlite.prepare import prepare
 

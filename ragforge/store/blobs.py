@@ -29,32 +29,12 @@ from ragforge.store.blob_forms import (
 from ragforge.store.blob_proof import unreadable
 from ragforge.store.damage_words import explained
 from ragforge.store.files import REPAIR, Role, StoreFile
+from ragforge.store.schemas import BLOBS
 from ragforge.store.sqlite.connection import Connection, Database, Row, connect, translated
-from ragforge.store.sqlite.prepare import Schema, prepare
+from ragforge.store.sqlite.prepare import prepare
 from ragforge.store.sqlite.rows import one, to_ms
 
 T = TypeVar("T")
-
-FIRST = """
-CREATE TABLE blob (
-    key INTEGER PRIMARY KEY,
-    digest BLOB NOT NULL UNIQUE,
-    data BLOB NOT NULL -- as `form` says
-) STRICT;
-"""
-SECOND = """
-ALTER TABLE blob ADD COLUMN form INTEGER NOT NULL DEFAULT 1; -- see `Form`
-ALTER TABLE blob ADD COLUMN at INTEGER NOT NULL DEFAULT 0; -- put, in ms of UTC; 0: see above
-CREATE INDEX blob_at ON blob (at) WHERE at > 0;
--- Asked for since. Apart, because changing a row writes its content again.
-CREATE TABLE touched (
-    blob INTEGER PRIMARY KEY REFERENCES blob (key) ON DELETE CASCADE,
-    at INTEGER NOT NULL
-) STRICT;
-CREATE TABLE used_by (url TEXT PRIMARY KEY) STRICT; -- stores that refer to contents here
-"""
-
-BLOBS = Schema(application_id=0x72616762, steps=(FIRST, SECOND))  # `ragb`
 
 TOUCH_MS = 6 * 3_600_000
 """A content that was asked for within the last hours is not marked again."""

@@ -3,7 +3,7 @@
 from typing import assert_never
 
 from ragforge.store.files import Role
-from ragforge.store.schemas import HISTORY, LOCAL
+from ragforge.store.schemas import BLOBS, HISTORY, LOCAL
 from ragforge.store.sqlite.prepare import Schema
 
 
@@ -14,7 +14,7 @@ def schema_of(role: Role) -> Schema:
         case Role.CONVERSATIONS:
             from ragforge.store.sqlite.migrations import STORE as found
         case Role.CONTENTS:
-            from ragforge.store.blobs import BLOBS as found
+            found = BLOBS
         case Role.VERSIONS:
             found = HISTORY
         case Role.MACHINE:

@@ -1,4 +1,4 @@
-"""The tables of `local.db` and `history.db`."""
+"""The tables of the databases beside the conversations: `local.db`, `history.db` and `blobs.db`."""
 
 from ragforge.store.sqlite.prepare import Schema
 
@@ -183,3 +183,25 @@ _HISTORY_PLAN = """
 CREATE TABLE plan (root BLOB PRIMARY KEY, content BLOB NOT NULL) STRICT; -- of a tool that writes; JSON
 """
 HISTORY = Schema(application_id=0x72616768, steps=(_HISTORY_FIRST, _HISTORY_PLAN))  # `ragh`
+
+
+BLOBS_FIRST = """
+CREATE TABLE blob (
+    key INTEGER PRIMARY KEY,
+    digest BLOB NOT NULL UNIQUE,
+    data BLOB NOT NULL -- as `form` says
+) STRICT;
+"""
+_BLOBS_SECOND = """
+ALTER TABLE blob ADD COLUMN form INTEGER NOT NULL DEFAULT 1; -- see `Form`
+ALTER TABLE blob ADD COLUMN at INTEGER NOT NULL DEFAULT 0; -- put, in ms of UTC; 0: nobody knows whose it is
+CREATE INDEX blob_at ON blob (at) WHERE at > 0;
+-- Asked for since. Apart, because changing a row writes its content again.
+CREATE TABLE touched (
+    blob INTEGER PRIMARY KEY REFERENCES blob (key) ON DELETE CASCADE,
+    at INTEGER NOT NULL
+) STRICT;
+CREATE TABLE used_by (url TEXT PRIMARY KEY) STRICT; -- stores that refer to contents here
+"""
+
+BLOBS = Schema(application_id=0x72616762, steps=(BLOBS_FIRST, _BLOBS_SECOND))  # `ragb`

@@ -13,7 +13,6 @@ import apsw
 from ragforge.config.store_address import bare_url, parse_store_url
 from ragforge.domain.errors import StoreError, StoreLost
 from ragforge.domain.words import counted, moment_words
-from ragforge.store.backup_copies import make_backup
 from ragforge.store.backups import Reason, list_backups, recovery_words
 from ragforge.store.files import (
     Role,
@@ -63,6 +62,8 @@ def _files(folder: Path, url: str) -> Iterable[StoreFile]:
 
 
 def _back_up(folder: Path, url: str) -> None:
+    from ragforge.store.backup_copies import make_backup  # only the start after an update makes one
+
     try:
         make_backup(folder, url, reason=Reason.MIGRATION)
     except StoreError as error:

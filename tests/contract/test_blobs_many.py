@@ -12,7 +12,8 @@ import pytest
 from ragforge.domain.errors import StoreDamaged, StoreNewer, StoreUnavailable
 from ragforge.domain.ids import now
 from ragforge.store.blob_forms import ROW_BYTES_MAX
-from ragforge.store.blobs import BLOBS, FIRST, SqliteBlobs
+from ragforge.store.blobs import SqliteBlobs
+from ragforge.store.schemas import BLOBS, BLOBS_FIRST
 from ragforge.store.sqlite.connection import connect
 from ragforge.store.sqlite.prepare import Schema, prepare
 from tests.tool_context import folder_of_nobody
@@ -170,7 +171,7 @@ async def test_a_full_disk_keeps_nothing_and_says_so(tmp_path: Path) -> None:
 def old_database(folder: Path) -> bytes:
     """A database as ragforge kept it before, with one content; that content."""
     folder.mkdir()
-    prepare(folder / "blobs.db", Schema(BLOBS.application_id, (FIRST,)), lock_dir=folder)
+    prepare(folder / "blobs.db", Schema(BLOBS.application_id, (BLOBS_FIRST,)), lock_dir=folder)
     data = b"a result of a tool\n" * 100
     connection = connect(folder / "blobs.db")
     row = (hashlib.sha256(data).digest(), zlib.compress(data))
@@ -191,7 +192,7 @@ async def test_an_older_database_stays_readable_and_none_of_it_is_removable(tmp_
 async def test_an_older_ragforge_refuses_the_new_database(blobs: SqliteBlobs, tmp_path: Path) -> None:
     await blobs.put(b"x")
     with pytest.raises(StoreNewer):
-        prepare(tmp_path / "data/blobs.db", Schema(BLOBS.application_id, (FIRST,)), lock_dir=tmp_path)
+        prepare(tmp_path / "data/blobs.db", Schema(BLOBS.application_id, (BLOBS_FIRST,)), lock_dir=tmp_path)
 
 
 async def test_only_what_nobody_asked_for_is_removable(blobs: SqliteBlobs, tmp_path: Path) -> None:

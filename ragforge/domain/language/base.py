@@ -269,7 +269,7 @@ def _slot(name: str) -> str:
     if name == "count":
         return rf"(\d{{1,2}}|{'|'.join(sorted(counts()))})"
     if name == "known":
-        from ragforge.domain.language.products import KNOWN_NAMES
+        from ragforge.domain.products import KNOWN_NAMES
 
         return f"(?:{'|'.join(sorted(map(re.escape, KNOWN_NAMES)))})"
     found = [each.slots[name] for each in languages() if name in each.slots]

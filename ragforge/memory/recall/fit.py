@@ -19,8 +19,8 @@ from ragforge.domain.blas import load_numpy
 from ragforge.domain.language.base import Language, courtesies, language_of
 from ragforge.domain.language.en import LANGUAGE as ENGLISH
 from ragforge.domain.language.lexicon import also_meant, read_text, translated
-from ragforge.domain.language.products import FIELDS
 from ragforge.domain.language.words import stem, words_of
+from ragforge.domain.products import FIELDS
 from ragforge.domain.vectors import Vector
 from ragforge.embedders.static import StaticEmbedder
 from ragforge.memory.terms import common_terms, terms
