@@ -57,6 +57,12 @@ class Chat:
         return status_words(self.screen.query_one(StatusLine).status, WIDE)
 
     @property
+    def doing(self) -> str:
+        """What the line above the prompt tells of; empty while it is not shown."""
+        live = self.screen.parts.live
+        return str(live.render()) if live.display else ""
+
+    @property
     def panel(self) -> ApprovalPanel | None:
         return self.screen.query_one(ApprovalDock).panel
 

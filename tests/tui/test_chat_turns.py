@@ -157,7 +157,7 @@ async def test_escape_ends_the_wait_for_a_busy_model(lab: Lab) -> None:
     lab.gemini.script(RateLimited(30.0))
     async with lab.chat() as chat:
         await chat.say("ask")
-        await chat.sees("Esc cancels")
+        await chat.until(lambda: "again in" in chat.doing, "it waits")
         await chat.pilot.press("escape")
         await chat.turn_ended()
         assert chat.draft == "ask"

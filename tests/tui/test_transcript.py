@@ -8,7 +8,6 @@ from ragforge.domain.errors import StoreUnavailable
 from ragforge.domain.events import (
     AgentEvent,
     Notice,
-    RetryWaiting,
     StepStarted,
     TextDelta,
     ThoughtDelta,
@@ -123,28 +122,6 @@ async def test_a_running_tool_shows_its_last_lines_and_its_seconds() -> None:
         assert "line 5" not in app.text()
         app.transcript.show(ToolEnded(call("shell", {"command": "make"}, "all")))
         await until(pilot, lambda: "line 9" not in app.text())
-
-
-async def test_a_model_that_is_silent_is_said_to_be_until_it_speaks() -> None:
-    app = ChatApp()
-    async with app.run_test() as pilot:
-        app.transcript.show(TurnStarted(turn()))
-        app.transcript.show(StepStarted(0, "a-model"))
-        app.clock.now_s += 2
-        app.transcript.tick()
-        await pilot.pause()
-        assert "no word from the model" not in app.text()
-        app.clock.now_s += 10
-        app.transcript.tick()
-        await until(pilot, lambda: "no word from the model for 12 s (Esc interrupts)" in app.text())
-        app.transcript.show(TextDelta("Here I am."))
-        await until(pilot, lambda: "no word" not in app.text())
-        # What comes now is the user's to answer, or a tool's.
-        app.transcript.show(UsageUpdated(Usage(10, 0, 5), 0.1, 15, 100))
-        app.clock.now_s += 10
-        app.transcript.tick()
-        await pilot.pause()
-        assert "no word" not in app.text()
 
 
 @pytest.mark.parametrize("how", ["click", "enter", "toggle"])
@@ -334,22 +311,6 @@ async def test_a_failed_turn_says_why() -> None:
         app.transcript.show(TurnStarted(turn()))
         app.transcript.show(TurnEnded(turn(status=TurnStatus.FAILED, error="The key was refused [401].")))
         await until(pilot, lambda: "✗ The key was refused [401]." in app.text())
-
-
-async def test_a_retry_counts_down_and_goes_when_the_model_answers() -> None:
-    app = ChatApp()
-    async with app.run_test() as pilot:
-        app.transcript.show(TurnStarted(turn()))
-        app.transcript.show(RetryWaiting("429", 8.0, 2, 5))
-        await until(pilot, lambda: "↻ 429, again in 8 s, 2 of 5 (Esc cancels)" in app.text())
-        app.clock.now_s += 3
-        app.transcript.tick()
-        await until(pilot, lambda: "again in 5 s" in app.text())
-        app.clock.now_s += 60
-        app.transcript.tick()
-        await until(pilot, lambda: "↻ 429, trying again, 2 of 5" in app.text())
-        app.transcript.show(TextDelta("Here I am."))
-        await until(pilot, lambda: "429" not in app.text())
 
 
 async def test_a_notice_is_shown_during_after_and_without_a_turn() -> None:

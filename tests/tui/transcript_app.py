@@ -17,6 +17,7 @@ from ragforge.tui.key_watch import KeyWatch
 from ragforge.tui.theme import ThemedApp
 from ragforge.tui.widgets.answer import AnswerView
 from ragforge.tui.widgets.approval import ApprovalDock
+from ragforge.tui.widgets.live_line import LiveLine
 from ragforge.tui.widgets.plain import PlainText
 from ragforge.tui.widgets.status_line import Status, StatusLine
 from ragforge.tui.widgets.text_rows import TextRows
@@ -72,6 +73,7 @@ class ChatApp(ThemedApp[None], KeyWatch[None]):
         self.clock = Clock()
         self.begin_with_theme(theme, terminal_is_dark=None)
         self.transcript = Transcript(load_before=load_before, load_output=load_output, clock=self.clock)
+        self.live = LiveLine(on_shown=self.transcript.give_room_to_live_line, clock=self.clock)
         self.said_asked = list[str]()
         """Turns that the user wanted to see."""
         self.dock = ApprovalDock(on_reason_left=on_reason_left, on_said_asked=self.said_asked.append)
@@ -82,6 +84,7 @@ class ChatApp(ThemedApp[None], KeyWatch[None]):
     def compose(self) -> ComposeResult:
         yield self.transcript
         yield self.dock
+        yield self.live
         yield self.prompt
         yield self.status
 

@@ -39,12 +39,13 @@ class ChatCommands(Struct, frozen=True):
         self.chat.run_worker(self._run(line), group="command")
 
     async def _run(self, line: str) -> None:
-        await self._do(self.run_line(line))
+        await self._do(f"/{line.strip()}", self.run_line(line))
 
-    async def _do(self, doing: Coroutine[Any, Any, None]) -> None:
+    async def _do(self, what: str, doing: Coroutine[Any, Any, None]) -> None:
         transcript = self.chat.transcript
         await transcript.action_end()
-        with transcript.answering():
+        live = self.chat.parts.live
+        with transcript.answering(), live.during(what, ends_at_esc=lambda: self.ready().session.busy):
             await self.chat.attempt(doing)
         with suppress(RagforgeError):  # /hints looks again
             # What was forgotten, replaced or undone is hinted at no longer.
@@ -62,7 +63,7 @@ class ChatCommands(Struct, frozen=True):
         if asked is None:
             await self.turns.say(message)
         else:
-            await self._do(self._carry_out("forget", asked))
+            await self._do("/forget", self._carry_out("forget", asked))
 
     async def run_line(self, line: str) -> None:
         """Run a command. Raises RagforgeError."""

@@ -73,7 +73,8 @@ class ChatFrame(Screen[None]):
         )
         async with self.batch():
             await self.query(".room").remove()
-            await self.mount(parts.transcript, parts.todos, parts.approval, parts.queue, before=0)
+            above = (parts.transcript, parts.live, parts.todos, parts.approval, parts.queue)
+            await self.mount(*above, before=0)
             await self.mount(parts.hint, parts.start_list, parts.status, after=self.prompt)
         self._parts = parts
 

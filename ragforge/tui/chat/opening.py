@@ -113,6 +113,7 @@ def _adopt_settings(chat: ChatFrame, conversation: Conversation) -> None:
     chat.prompt.use(bound=bound, env=conversation.workspace.child_env)
     chat.parts.approval.use_keys(bound)
     chat.parts.hint.use_keys(bound)
+    chat.parts.live.use_keys(bound)
     if isinstance(app, KeyWatch) and settings.theme != "auto":
         app.theme = theme_name(settings.theme, terminal_is_dark=None)
     if not settings.mouse:

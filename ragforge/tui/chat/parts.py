@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from ragforge.tui.widgets.approval import ApprovalDock
 from ragforge.tui.widgets.hint_line import HintLine
+from ragforge.tui.widgets.live_line import LiveLine
 from ragforge.tui.widgets.queue_list import QueueList
 from ragforge.tui.widgets.start_list import StartList
 from ragforge.tui.widgets.status_line import StatusLine
@@ -28,6 +29,7 @@ class ChatParts(Struct, frozen=True):
     transcript: Transcript
     todos: TodoPanel
     approval: ApprovalDock
+    live: LiveLine
     queue: QueueList
     hint: HintLine
     start_list: StartList
@@ -42,10 +44,12 @@ def make_parts(
     show_said: Callable[[str], object],
 ) -> ChatParts:
     """Return the widgets, with what they ask the chat for."""
+    transcript = Transcript(load_before=load_before, load_output=load_output, id="transcript")
     return ChatParts(
-        Transcript(load_before=load_before, load_output=load_output, id="transcript"),
+        transcript,
         TodoPanel(id="todos"),
         ApprovalDock(on_reason_left=put_back, on_said_asked=show_said, id="approval"),
+        LiveLine(on_shown=transcript.give_room_to_live_line, id="live"),
         QueueList(id="queue"),
         HintLine(),
         StartList(hint=START_HINT, id="start-list"),

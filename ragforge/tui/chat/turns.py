@@ -157,12 +157,14 @@ class Turns:
         began_s = monotonic()
         running: Turn | None = None
         ended: Turn | None = None
+        chat.parts.live.begin_turn()
         try:
             async with aclosing(turn) as stream:
                 async for event in stream:
                     if not chat.is_drawn:
                         continue
                     chat.transcript.show(event)
+                    chat.parts.live.show(event)
                     match event:
                         case TurnStarted(running):
                             self._begun.set()
@@ -195,6 +197,9 @@ class Turns:
             if running or not ended:
                 chat.put_back(text)
             return None
+        finally:
+            if chat.is_drawn:
+                chat.parts.live.end_turn()
         return ended
 
     def _tell_how_plan_mode_ends(self, event: TurnEnded) -> None:
@@ -219,6 +224,7 @@ class Turns:
         """Ask the user."""
         self._chat.call_user("waits for you")
         try:
-            return await self._chat.parts.approval.ask(request)
+            with self._chat.parts.live.asking():
+                return await self._chat.parts.approval.ask(request)
         finally:
             terminal.set_title(app_of(self._chat), "ragforge")

@@ -97,6 +97,12 @@ def size_words(chars: int) -> str:
     return f"{chars / 1_000_000:.1f} MB"
 
 
+def seconds_words(seconds: float) -> str:
+    """`0 s`, `12 s`, `2 m 5 s`."""
+    whole = int(seconds)
+    return f"{whole} s" if whole < 60 else f"{whole // 60} m {whole % 60} s"
+
+
 def time_words(ms: float) -> str:
     """`35 ms`, `1.2 s`, `2 m 5 s`."""
     if ms < 1000:

@@ -15,7 +15,15 @@ from textual.widget import Widget
 
 from ragforge.domain.context import ContextBlock
 from ragforge.domain.errors import RagforgeError
-from ragforge.domain.events import AgentEvent, Notice, StepEnded, TurnStarted, UsageUpdated
+from ragforge.domain.events import (
+    AgentEvent,
+    Notice,
+    RetryWaiting,
+    StepEnded,
+    StepStarted,
+    TurnStarted,
+    UsageUpdated,
+)
 from ragforge.domain.turns import Step, ToolCall, Turn
 from ragforge.tui.widgets.focus import FocusReturned
 from ragforge.tui.widgets.plain import PlainText
@@ -149,10 +157,10 @@ class Transcript(Widget):
     def show(self, event: AgentEvent) -> None:
         """Take in what happens. The screen follows within `FLUSH_S`."""
         now_s = self._clock()
-        if isinstance(event, StepEnded | UsageUpdated):
+        if isinstance(event, StepStarted | StepEnded | UsageUpdated | RetryWaiting):
             if self._live is not None:
                 self._live.apply(event, now_s=now_s)
-            return  # what it tells is the status line's
+            return  # what it tells is told by the live line and the status line
         if isinstance(event, TurnStarted):
             self._begin(event.turn)
             return
@@ -189,6 +197,10 @@ class Transcript(Widget):
             self._new_below.display = True
         if view := self._turns.view_of(record):
             view.sync(now_s=None, changed=frozenset())
+
+    def give_room_to_live_line(self, is_shown: bool) -> None:
+        """While something runs, the line that says so stands in place of the blank one at the end."""
+        self.set_class(is_shown, "-live")
 
     def _begin(self, turn: Turn) -> None:
         self.flush()

@@ -109,17 +109,10 @@ class StoredTurns(Struct, frozen=True):
 
 
 class TurnRecord(Struct):
-    """A turn and what it consists of; without a turn, lines said before the first one.
-
-    `retry` is set while the provider waits; `heard_s` is when the model was last heard, or asked, while it
-    has the word.
-    """
+    """A turn and what it consists of; without a turn, lines said before the first one."""
 
     turn: Turn | None
     entries: list[Entry] = field(default_factory=list[Entry])
-    retry: RetryWaiting | None = None
-    retry_started_s: float = 0.0
-    heard_s: float | None = None
 
     @property
     def running(self) -> bool:
@@ -128,12 +121,8 @@ class TurnRecord(Struct):
 
     def apply(self, event: AgentEvent, *, now_s: float) -> Entry | None:
         """Take the event in. Returns the entry that is new or has changed, if one has."""
-        if not isinstance(event, UsageUpdated | Notice):
-            self.retry = None
         if not isinstance(event, ThoughtDelta | UsageUpdated):
             self._end_thought(now_s)
-        if not isinstance(event, Notice):
-            self.heard_s = now_s if isinstance(event, StepStarted | TextDelta | ThoughtDelta) else None
         match event:
             case TurnStarted(turn) | MessageJoined(turn):
                 self.turn = turn
@@ -157,16 +146,13 @@ class TurnRecord(Struct):
                 return self._output(call_id, text)
             case ToolEnded(call):
                 return self._ended(call, now_s)
-            case RetryWaiting():
-                self.retry, self.retry_started_s = event, now_s
-                return None
             case Notice(text):
                 return self._add(Noted(text))
             case ConstraintsMet(hits=hits, asked=False):
                 return self._add(Noted("\n".join(hit.words for hit in hits)))
             case ConstraintsMet():
                 return None
-            case StepStarted() | StepEnded() | UsageUpdated():
+            case StepStarted() | StepEnded() | UsageUpdated() | RetryWaiting():
                 return None
             case _:
                 assert_never(event)

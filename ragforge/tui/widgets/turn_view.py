@@ -5,12 +5,11 @@ from typing import TypeAlias, assert_never
 from textual.app import ComposeResult
 from textual.widget import Widget
 
-from ragforge.domain import timeouts
 from ragforge.domain.messages import Parts, text_of
 from ragforge.domain.versions import Version, files_touched
 from ragforge.domain.words import counted
 from ragforge.tui.widgets.answer import AnswerView
-from ragforge.tui.widgets.notices import NoticeLine, RetryLine, SilenceLine, TurnEndLine, end_words
+from ragforge.tui.widgets.notices import NoticeLine, TurnEndLine, end_words
 from ragforge.tui.widgets.plain import PlainText
 from ragforge.tui.widgets.recall_line import RecalledView
 from ragforge.tui.widgets.thoughts import ThoughtsView
@@ -45,8 +44,6 @@ class TurnView(Widget):
         self.record = record
         self._load_output = load_output
         self._views: list[EntryView] = []
-        self._retry: RetryLine | None = None
-        self._silence: SilenceLine | None = None
         self._end: TurnEndLine | None = None
         self._said: Parts = ()
         """The user's words as they are drawn."""
@@ -79,9 +76,7 @@ class TurnView(Widget):
         for entry in new:
             view = self._view_of(entry)
             self._views.append(view)
-            self.mount(view, before=self._retry)
-        self._sync_retry(now_s=now_s)
-        self._sync_silence(now_s=now_s)
+            self.mount(view)
         self._sync_end()
 
     @property
@@ -138,33 +133,6 @@ class TurnView(Widget):
                 pass
             case _:
                 assert_never(view)
-
-    def _sync_retry(self, *, now_s: float | None) -> None:
-        event = self.record.retry
-        if self._retry is not None and self._retry.event is not event:
-            self._retry.remove()
-            self._retry = None
-        if event is None:
-            return
-        waited_s = now_s - self.record.retry_started_s if now_s is not None else 0.0
-        if self._retry is None:
-            self._retry = RetryLine(event, waited_s=waited_s)
-            self.mount(self._retry)
-        else:
-            self._retry.tick(waited_s=waited_s)
-
-    def _sync_silence(self, *, now_s: float | None) -> None:
-        heard_s = self.record.heard_s
-        silent_s = now_s - heard_s if now_s is not None and heard_s is not None else 0.0
-        if silent_s < timeouts.MODEL_SILENT_TOLD_AFTER_S:
-            if self._silence is not None:
-                self._silence.remove()
-                self._silence = None
-        elif self._silence is None:
-            self._silence = SilenceLine(silent_s)
-            self.mount(self._silence)
-        else:
-            self._silence.tick(silent_s)
 
     def _sync_end(self) -> None:
         turn = self.record.turn

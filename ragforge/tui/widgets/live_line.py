@@ -1,0 +1,261 @@
+"""The line above the prompt while anything runs: what, how long, how many tokens, how to end it."""
+
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager
+from math import ceil
+from time import monotonic
+from typing import ClassVar
+
+from msgspec import Struct, field
+from rich.cells import cell_len, set_cell_size
+from textual.content import Content
+from textual.selection import Selection
+from textual.timer import Timer
+from textual.widget import Widget
+
+from ragforge.domain import timeouts
+from ragforge.domain.events import (
+    AgentEvent,
+    RetryWaiting,
+    StepStarted,
+    TextDelta,
+    ThoughtDelta,
+    ToolEnded,
+    ToolStarted,
+    TurnStarted,
+    UsageUpdated,
+)
+from ragforge.domain.printable import one_line
+from ragforge.tui import keys
+from ragforge.tui.widgets.status_line import number_words
+from ragforge.tui.widgets.tool_words import seconds_words
+
+TICK_S = 1.0
+CHARS_PER_TOKEN = 4
+"""For the estimate while an answer streams; its end brings the number."""
+_SIGNS = "✦✧"
+_WHAT_CELLS_MIN = 16
+"""Less of it says nothing: the tokens give way first."""
+_VERBS = {
+    "shell": "running",
+    "read": "reading",
+    "edit": "editing",
+    "write": "writing",
+    "grep": "searching for",
+    "glob": "looking for",
+    "list": "listing",
+}
+
+
+class TurnWork(Struct):
+    """What the running turn is doing."""
+
+    began_s: float
+    doing: str = "sending"
+    calls: dict[str, str] = field(default_factory=dict[str, str])
+    """What each running call is about, by its id."""
+    retry: RetryWaiting | None = None
+    retry_s: float = 0.0
+    heard_s: float | None = None
+    """When the model was last heard, or asked, while it has the word."""
+    tokens: int = 0
+    """Written in the steps that have ended."""
+    streamed_chars: int = 0
+    """Of the step that has not."""
+
+    def apply(self, event: AgentEvent, *, now_s: float) -> None:
+        """Take the event in."""
+        match event:
+            case UsageUpdated(usage=usage):
+                self.tokens += usage.output_tokens + usage.thought_tokens
+                self.streamed_chars, self.heard_s = 0, None
+                return
+            case RetryWaiting():
+                self.retry, self.retry_s, self.heard_s = event, now_s, None
+                return
+            case StepStarted():
+                self.doing, self.heard_s = "thinking", now_s
+            case ThoughtDelta(text) | TextDelta(text):
+                self.doing = "answering" if isinstance(event, TextDelta) else "thinking"
+                self.streamed_chars += len(text)
+                self.heard_s = now_s
+            case ToolStarted(call_id, name, _, summary):
+                self.calls[call_id] = " ".join(filter(None, [_VERBS.get(name, name), one_line(summary)]))
+                self.heard_s = None
+            case ToolEnded(call):
+                self.calls.pop(call.id, None)
+            case TurnStarted():
+                self.doing = "recalling"
+            case _:
+                return
+        self.retry = None
+
+    def what(self, now_s: float) -> str:
+        """What is going on."""
+        if self.retry is not None:
+            left_s = max(0, ceil(self.retry.delay_s - (now_s - self.retry_s)))
+            when = f"again in {left_s} s" if left_s else "trying again"
+            which = f"try {self.retry.attempt} of {self.retry.attempts_max}"
+            return f"waiting: {one_line(self.retry.reason)}, {when}, {which}"
+        if self.calls:
+            first, *others = self.calls.values()
+            return f"{first} and {len(others)} more" if others else first
+        silent_s = now_s - self.heard_s if self.heard_s is not None else 0.0
+        if silent_s >= timeouts.MODEL_SILENT_TOLD_AFTER_S:
+            return f"no word from the model for {int(silent_s)} s"
+        return self.doing
+
+    @property
+    def token_words(self) -> str:
+        """How much the model has written in this turn; an estimate while it writes."""
+        number = self.tokens + self.streamed_chars // CHARS_PER_TOKEN
+        return f"{'~' if self.streamed_chars else ''}{number_words(number)} tokens" if number else ""
+
+
+class CommandWork(Struct):
+    """A command of the user's that runs. ends_at_esc: whether Esc ends it now."""
+
+    what: str
+    began_s: float
+    ends_at_esc: Callable[[], bool]
+
+
+class LiveLine(Widget):
+    """Shown while a turn or a command runs, and drawn once a second or when it does something else.
+
+    A command is shown once it has taken a second, and nothing while a question is asked. While the line is
+    shown it stands in place of the blank one at the end of the conversation, so that nothing moves.
+    """
+
+    ALLOW_SELECT: ClassVar[bool] = False
+
+    def __init__(
+        self,
+        *,
+        on_shown: Callable[[bool], object] = lambda is_shown: None,
+        clock: Callable[[], float] = monotonic,
+        id: str | None = None,
+    ) -> None:
+        """on_shown: hears when the line comes and goes."""
+        super().__init__(id=id)
+        self._on_shown = on_shown
+        self._clock = clock
+        self._turn: TurnWork | None = None
+        self._commands: list[CommandWork] = []
+        self._asking = 0
+        self._ticks = 0
+        self._what = ""
+        self._key = keys.shown("escape")
+        self._timer: Timer | None = None
+        self.display = False
+
+    def on_mount(self) -> None:
+        """The clock runs only while something does."""
+        self._timer = self.set_interval(TICK_S, self.tick, pause=True)
+
+    def use_keys(self, bound: Mapping[str, tuple[str, ...]]) -> None:
+        """Name the key that interrupts as it is bound."""
+        self._key = keys.shown(next(iter(bound["interrupt"]), ""))
+
+    def get_selection(self, selection: Selection) -> tuple[str, str] | None:
+        """Nothing: it is gone in a moment."""
+        return None
+
+    def show(self, event: AgentEvent) -> None:
+        """Take in what happens in a turn."""
+        now_s = self._clock()
+        if self._turn is not None:
+            self._turn.apply(event, now_s=now_s)
+        self._follow()
+
+    def begin_turn(self) -> None:
+        """A message is sent."""
+        self._turn = TurnWork(self._clock())
+        self._follow()
+
+    def end_turn(self) -> None:
+        """However it ended."""
+        self._turn = None
+        self._follow()
+
+    @contextmanager
+    def during(self, what: str, *, ends_at_esc: Callable[[], bool]) -> Generator[None]:
+        """Tell of a command while it runs."""
+        work = CommandWork(one_line(what), self._clock(), ends_at_esc)
+        self._commands.append(work)
+        self._follow()
+        try:
+            yield
+        finally:
+            self._commands = [each for each in self._commands if each is not work]
+            self._follow()
+
+    @contextmanager
+    def asking(self) -> Generator[None]:
+        """While the user is asked, nothing else is to be looked at."""
+        self._asking += 1
+        self._follow()
+        try:
+            yield
+        finally:
+            self._asking -= 1
+            self._follow()
+
+    def tick(self) -> None:
+        """Count on."""
+        self._ticks += 1
+        self._follow()
+        self.refresh()
+
+    def _follow(self) -> None:
+        """Appear, go, or draw what is new; the same words are drawn again by the clock alone."""
+        what = self._shown()
+        if self._timer is not None:
+            (self._timer.resume if self._turn or self._commands else self._timer.pause)()
+        if bool(what) != self.display:
+            self.display = bool(what)
+            self._on_shown(bool(what))
+        if what != self._what:
+            self._what = what
+            self.refresh()
+
+    def _shown(self) -> str:
+        """What the line tells of; empty where it is not shown."""
+        if self._asking or not self.is_attached or not self.screen.is_current:
+            return ""
+        now_s = self._clock()
+        if self._turn is not None:
+            return self._turn.what(now_s)
+        late = [each for each in self._commands if now_s - each.began_s >= TICK_S]
+        return late[-1].what if late else ""
+
+    def render(self) -> Content:
+        """The line, cut to the width."""
+        return self.words(self.content_size.width)
+
+    def words(self, width: int) -> Content:
+        """What, how long, tokens, the key: what does not fit is cut, the tokens go first."""
+        work = self._turn or next(reversed(self._commands), None)
+        if work is None:
+            return Content("")
+        took = seconds_words(self._clock() - work.began_s)
+        ends = isinstance(work, TurnWork) or work.ends_at_esc()
+        tokens = work.token_words if isinstance(work, TurnWork) else ""
+        hint = f"{self._key} interrupts" if ends and self._key else ""
+        sign = _SIGNS[self._ticks % len(_SIGNS)]
+        facts = [fact for fact in (took, tokens, hint) if fact]
+        if tokens and width - 2 - _length(facts) < _WHAT_CELLS_MIN:
+            facts.remove(tokens)
+        what = _cut(self._what, max(1, width - 2 - _length(facts)))
+        tail = "".join(f" · {fact}" for fact in facts)
+        return Content.assemble(
+            (f"{sign} ", "$text-accent"), (what, "$foreground"), (tail, "$foreground-muted")
+        )
+
+
+def _length(facts: list[str]) -> int:
+    return sum(cell_len(fact) + 3 for fact in facts)
+
+
+def _cut(text: str, width: int) -> str:
+    return text if cell_len(text) <= width else set_cell_size(text, max(0, width - 1)).rstrip() + "…"
