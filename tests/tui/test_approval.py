@@ -66,6 +66,9 @@ async def test_what_is_asked_is_shown_whole_with_the_exact_rules() -> None:
     async with app.run_test() as pilot:
         task = await asked(app, pilot, COMMAND)
         for said in (
+            "Run this command?",
+            "1 y yes, once",
+            "3 n no",
             "4 no, and tell the model why",
             "asks because: not known to be read-only",
             "git push && ./deploy.sh",
@@ -99,7 +102,8 @@ async def test_without_a_rule_there_is_no_always() -> None:
     async with app.run_test() as pilot:
         task = await asked(app, pilot, EDIT)
         await armed(app, pilot)
-        await until(pilot, lambda: "press 1, 3, 4" in words(app))
+        await until(pilot, lambda: "Edit parser.py?" in words(app))
+        await until(pilot, lambda: "press 1, 3, 4 or use the arrows" in words(app))
         assert "always" not in words(app)
         key(app, "2")
         await until(pilot, lambda: app.prompt.text == "2")
@@ -204,6 +208,77 @@ async def test_enter_space_and_other_keys_answer_nothing_and_make_it_wait_again(
         await armed(app, pilot)
         key(app, "1")
         await until(pilot, task.done)
+
+
+@pytest.mark.parametrize(
+    ("pressed", "answer"),
+    [
+        ("down enter", ApprovalAnswer(ConsentAnswer.ONCE)),
+        ("down down up up enter", ApprovalAnswer(ConsentAnswer.ONCE)),
+        ("down down enter", ApprovalAnswer(ConsentAnswer.ALWAYS)),
+        ("up up enter", ApprovalAnswer(ConsentAnswer.NO)),
+    ],
+)
+async def test_arrows_choose_and_enter_answers(pressed: str, answer: ApprovalAnswer) -> None:
+    app = ChatApp()
+    async with app.run_test() as pilot:
+        task = await asked(app, pilot, COMMAND)
+        await armed(app, pilot)
+        for name in pressed.split():
+            key(app, name)
+        await until(pilot, task.done)
+        assert task.result() == answer
+
+
+async def test_up_begins_at_the_answer_that_asks_why() -> None:
+    """Up and Enter is what a hand does that wants its last message again."""
+    app = ChatApp()
+    async with app.run_test() as pilot:
+        task = await asked(app, pilot, COMMAND)
+        await armed(app, pilot)
+        key(app, "up")
+        await until(pilot, lambda: "› 4 no, and tell the model why" in words(app))
+        key(app, "enter")
+        await until(pilot, lambda: isinstance(app.focused, Input))
+        assert not task.done()
+        task.cancel()
+
+
+async def test_enter_answers_nothing_while_the_prompt_holds_text_nor_once_something_else_was_pressed() -> (
+    None
+):
+    app = ChatApp()
+    async with app.run_test() as pilot:
+        app.prompt.text = "my draft"
+        task = await asked(app, pilot, COMMAND)
+        await armed(app, pilot)
+        key(app, "down")
+        key(app, "enter")
+        await until(pilot, lambda: "\n" in app.prompt.text)
+        app.prompt.text = ""
+        await armed(app, pilot)
+        key(app, "down")
+        await until(pilot, lambda: "› 1 y yes, once" in words(app))
+        key(app, "left")
+        await until(pilot, lambda: "›" not in words(app))
+        await armed(app, pilot)
+        key(app, "enter")
+        await until(pilot, lambda: app.prompt.text == "\n")
+        assert not task.done()
+        task.cancel()
+
+
+async def test_an_arrow_before_the_pause_chooses_nothing() -> None:
+    app = ChatApp()
+    async with app.run_test() as pilot:
+        key(app, "shift", at_s=monotonic() + 60)  # a typist who has not paused
+        task = await asked(app, pilot, COMMAND)
+        for name in ("down", "enter"):
+            key(app, name)
+        await until(pilot, lambda: app.prompt.text == "\n")
+        assert "›" not in words(app)
+        assert not task.done()
+        task.cancel()
 
 
 async def test_it_is_armed_half_a_second_after_the_last_key() -> None:

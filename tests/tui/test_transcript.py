@@ -19,10 +19,12 @@ from ragforge.domain.events import (
     UsageUpdated,
 )
 from ragforge.domain.messages import ModelMessage
-from ragforge.domain.turns import CallStatus, Step, ToolCall, TurnStatus
+from ragforge.domain.turns import CallStatus, Step, ToolCall, TurnStatus, declined
 from ragforge.domain.usage import Usage
 from ragforge.tui.widgets.answer import AnswerView
+from ragforge.tui.widgets.diff_view import diff_lines
 from ragforge.tui.widgets.more_line import MoreLine
+from ragforge.tui.widgets.text_rows import TextRows
 from ragforge.tui.widgets.thoughts import ThoughtsHead
 from ragforge.tui.widgets.tool_line import ToolCallView, ToolHead
 from ragforge.tui.widgets.turn_record import SHOWN_CHARS_MAX
@@ -234,6 +236,36 @@ async def test_what_a_call_shows_stands_below_its_line_however_fast_it_comes() -
         assert said.index("edit src/parser.py") < said.index("check(tokens)")
         assert said.index("make test") < said.index("collected 41 items")
         assert all(isinstance(view.children[0], ToolHead) for view in app.query(ToolCallView))
+
+
+async def test_the_code_of_a_diff_is_coloured_on_both_sides_and_stays_as_it_is() -> None:
+    lines = diff_lines(DIFF)
+    pieces = {(line.kind, line.text[begin:end]): kind for line in lines for begin, end, kind in line.spans}
+    assert pieces["plain", "def"] == "keyword"
+    assert pieces["plain", "parse"] == "name"
+    assert pieces["plain", "return"] == "keyword"
+    assert pieces["removed", "1"] == "number"
+    app = ChatApp()
+    async with app.run_test() as pilot:
+        app.transcript.show(TurnStarted(turn()))
+        app.transcript.show(ToolEnded(call("edit", {"path": "parser.py"}, "Edited.", diff=DIFF)))
+        await until(pilot, lambda: app.query(TextRows))
+        rows = app.query_one(TextRows)
+        [strip] = [
+            strip for strip in map(rows.render_line, range(rows.size.height)) if "return" in strip.text
+        ]
+        [word] = [segment for segment in strip if segment.text == "return"]
+        [other] = [segment for segment in strip if "build" in segment.text]
+        assert word.style != other.style
+
+
+async def test_the_reason_of_a_refusal_is_shown_below_the_call() -> None:
+    app = ChatApp()
+    async with app.run_test() as pilot:
+        app.transcript.show(TurnStarted(turn()))
+        result = declined("use make test")
+        app.transcript.show(ToolEnded(call("shell", {}, result, status=CallStatus.DENIED)))
+        await until(pilot, lambda: "You said: use make test" in app.text())
 
 
 async def test_a_long_diff_is_cut_and_opens() -> None:

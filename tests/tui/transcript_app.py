@@ -76,7 +76,11 @@ class ChatApp(ThemedApp[None], KeyWatch[None]):
         self.live = LiveLine(on_shown=self.transcript.give_room_to_live_line, clock=self.clock)
         self.said_asked = list[str]()
         """Turns that the user wanted to see."""
-        self.dock = ApprovalDock(on_reason_left=on_reason_left, on_said_asked=self.said_asked.append)
+        self.dock = ApprovalDock(
+            on_reason_left=on_reason_left,
+            on_said_asked=self.said_asked.append,
+            prompt_is_empty=lambda: not self.prompt.text,
+        )
         self.prompt = TextArea()
         self.prompt.cursor_blink = False
         self.status = StatusLine(status or Status(model="gemini:flash", folder="~/parser", git_branch="main"))

@@ -70,6 +70,7 @@ class ChatFrame(Screen[None]):
             load_output=self._load_output,
             put_back=self.put_back,
             show_said=lambda turn_id: self.run_worker(self.attempt(self._show_said(turn_id)), group="said"),
+            prompt_is_empty=lambda: not self.prompt.text,
         )
         async with self.batch():
             await self.query(".room").remove()

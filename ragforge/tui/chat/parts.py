@@ -42,13 +42,16 @@ def make_parts(
     load_output: Callable[[ToolCall], Awaitable[str]],
     put_back: Callable[[str], None],
     show_said: Callable[[str], object],
+    prompt_is_empty: Callable[[], bool],
 ) -> ChatParts:
     """Return the widgets, with what they ask the chat for."""
     transcript = Transcript(load_before=load_before, load_output=load_output, id="transcript")
     return ChatParts(
         transcript,
         TodoPanel(id="todos"),
-        ApprovalDock(on_reason_left=put_back, on_said_asked=show_said, id="approval"),
+        ApprovalDock(
+            on_reason_left=put_back, on_said_asked=show_said, prompt_is_empty=prompt_is_empty, id="approval"
+        ),
         LiveLine(on_shown=transcript.give_room_to_live_line, id="live"),
         QueueList(id="queue"),
         HintLine(),

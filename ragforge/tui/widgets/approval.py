@@ -3,10 +3,11 @@
 How keys reach the panel: it never has the focus, which stays with the prompt. The app (`KeyWatch`) shows it
 every key first. While somebody types, it takes none: each key, of any kind and wherever, makes it wait until
 `APPROVAL_QUIET_S` have passed without one. Then it is armed, and says so. Armed, it takes the keys of its
-answers; any other key, Enter and Space too, goes where it always goes, and the wait begins anew. A key that
-was pressed before the panel was armed is not taken either, however late its turn comes. PgUp and PgDn scroll
-what is asked about where it does not fit. Only the reason of a no is typed into the panel, once that
-answer has been chosen.
+answers; any other key, Space too, goes where it always goes, and the wait begins anew. A key that
+was pressed before the panel was armed is not taken either, however late its turn comes. Up and Down choose an
+answer and Enter gives it, but only while the prompt is empty: at first no answer is chosen, and none is any
+more once another key was pressed. PgUp and PgDn scroll what is asked about where it does not fit. Only the
+reason of a no is typed into the panel, once that answer has been chosen.
 """
 
 import asyncio
@@ -28,9 +29,11 @@ from ragforge.domain import timeouts
 from ragforge.domain.approvals import (
     ApprovalAnswer,
     ApprovalRequest,
+    ChangeFile,
     ConsentAnswer,
     GoOnApproval,
     Rule,
+    RunCommand,
     ToolApproval,
 )
 from ragforge.domain.printable import cut_line
@@ -63,20 +66,28 @@ class Choice(Struct, frozen=True):
 
 
 class ChoiceLine(PlainText):
-    """A line that is an answer: pressed by its number, or clicked."""
+    """A line that is an answer: given by its keys, by Enter when the cursor is on it, or clicked."""
 
     ALLOW_SELECT = False
 
-    def __init__(self, choice: Choice) -> None:
+    def __init__(self, choice: Choice, keys_shown: str) -> None:
+        """keys_shown: those that give it, padded to one width."""
         super().__init__()
         self.choice = choice
-        self.set_text(f"{choice.number}  {choice.words}")
+        self._words = f"{keys_shown}  {choice.words}"
+        self.point(is_chosen=False)
+
+    def point(self, *, is_chosen: bool) -> None:
+        """Draw the cursor, or none."""
+        self.set_class(is_chosen, "-chosen")
+        self.set_text(f"{'›' if is_chosen else ' '} {self._words}")
 
 
 class ApprovalPanel(Widget):
     """One question. Posts `Answered`, and nothing on Enter or Space.
 
     bound: the keys, as `keys.bindings` returns them. clock: as the times of Textual's events.
+    prompt_is_empty: whether nothing is typed, so that arrows and Enter may be the panel's.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "leave_reason", "Back", show=False)]
@@ -101,10 +112,15 @@ class ApprovalPanel(Widget):
         *,
         bound: Mapping[str, tuple[str, ...]] | None = None,
         clock: Callable[[], float] = monotonic,
+        prompt_is_empty: Callable[[], bool] = lambda: True,
     ) -> None:
         super().__init__()
         self.request = request
-        self._actions = keys.in_place(keys.Where.APPROVAL, bound or keys.bindings())
+        self._bound = bound or keys.bindings()
+        self._actions = keys.in_place(keys.Where.APPROVAL, self._bound)
+        self._prompt_is_empty = prompt_is_empty
+        self._cursor: int | None = None
+        """Of the chosen answer; none before an arrow was pressed."""
         self._clock = clock
         self._choices = choices(request)
         self._armed_at_s: float | None = None
@@ -135,8 +151,9 @@ class ApprovalPanel(Widget):
                 yield PlainText(f"{steps} steps used. Go on?", classes="approval-what")
             case _:
                 assert_never(self.request)
-        for choice in self._choices:
-            yield ChoiceLine(choice)
+        shown = [" ".join(self._bound[f"answer_{choice.number}"]) for choice in self._choices]
+        for choice, keys_shown in zip(self._choices, shown, strict=True):
+            yield ChoiceLine(choice, keys_shown.ljust(max(map(len, shown))))
         yield self._hint
 
     def on_mount(self) -> None:
@@ -199,6 +216,7 @@ class ApprovalPanel(Widget):
 
     def _disarm(self) -> None:
         self._armed_at_s = None
+        self._move_cursor(None)
         self.remove_class("-armed")
         self._say("answers once you pause typing")
         self._wait_for_quiet()
@@ -213,13 +231,14 @@ class ApprovalPanel(Widget):
         self._wait = None
         self._armed_at_s = self._clock()
         self.add_class("-armed")
-        self._tell_numbers()
+        self._tell_keys()
 
-    def _tell_numbers(self) -> None:
-        numbers = ", ".join(str(choice.number) for choice in self._choices)
+    def _tell_keys(self) -> None:
+        first = [next(iter(self._bound[f"answer_{choice.number}"]), "") for choice in self._choices]
+        numbers = ", ".join(filter(None, first))
         opener = next((key for key, action in self._actions.items() if action == "open_said"), "")
         more = f"; {opener} opens what you said" if opener and self._said_in else ""
-        self._say(f"press {numbers}{more}")
+        self._say(f"press {numbers} or use the arrows{more}")
 
     @property
     def _said_in(self) -> str:
@@ -235,15 +254,34 @@ class ApprovalPanel(Widget):
             if self._scroll(event.key):
                 return True
             is_late = self._armed_at_s is not None and event.time > self._armed_at_s
-            choice = self._choice_of(self._actions.get(event.key, ""))
-            if is_late and choice is not None:
-                self._choose(choice)
-                return True
-            if is_late and self._said_in and self._actions.get(event.key) == "open_said":
-                self.post_message(self.SaidAsked(self._said_in))
+            if is_late and self._act(self._actions.get(event.key, "")):
                 return True
         self._disarm()
         return False
+
+    def _act(self, action: str) -> bool:
+        """Do what an armed panel does at a key; was there anything?"""
+        cursor = self._cursor
+        match action:
+            case "open_said" if self._said_in:
+                self.post_message(self.SaidAsked(self._said_in))
+            case "answer_up" if self._prompt_is_empty():
+                self._move_cursor(len(self._choices) - 1 if cursor is None else max(0, cursor - 1))
+            case "answer_down" if self._prompt_is_empty():
+                self._move_cursor(0 if cursor is None else min(len(self._choices) - 1, cursor + 1))
+            case "answer_chosen" if cursor is not None and self._prompt_is_empty():
+                self._choose(self._choices[cursor])
+            case _:
+                choice = self._choice_of(action)
+                if choice is None:
+                    return False
+                self._choose(choice)
+        return True
+
+    def _move_cursor(self, to: int | None) -> None:
+        self._cursor = to
+        for number, line in enumerate(self.query(ChoiceLine)):
+            line.point(is_chosen=number == to)
 
     def _scroll(self, key: str) -> bool:
         views = [view for view in self.query(ProposalView) if view.max_scroll_y > 0]
@@ -282,7 +320,7 @@ class ApprovalPanel(Widget):
         if self._input is not None:
             self._input.remove()
             self._input = None
-        self._tell_numbers()
+        self._tell_keys()
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         """No, and why."""
@@ -298,7 +336,7 @@ class ApprovalDock(Widget):
     """Where questions come up, one at a time. `ask` is the session layer's `approve`.
 
     on_reason_left: gets a reason that was being typed when the turn was cancelled: typed text is not lost.
-    on_said_asked: gets the id of a turn that the user wants to see.
+    on_said_asked: gets the id of a turn that the user wants to see. prompt_is_empty: whether none is typed.
     """
 
     def __init__(
@@ -307,12 +345,14 @@ class ApprovalDock(Widget):
         bound: Mapping[str, tuple[str, ...]] | None = None,
         on_reason_left: Callable[[str], None] = lambda reason: None,
         on_said_asked: Callable[[str], object] = lambda turn_id: None,
+        prompt_is_empty: Callable[[], bool] = lambda: True,
         id: str | None = None,
     ) -> None:
         super().__init__(id=id)
         self._bound = bound
         self._on_reason_left = on_reason_left
         self._on_said_asked = on_said_asked
+        self._prompt_is_empty = prompt_is_empty
         self._turn = asyncio.Lock()
         self._answer: asyncio.Future[ApprovalAnswer] | None = None
 
@@ -328,7 +368,7 @@ class ApprovalDock(Widget):
     async def ask(self, request: ApprovalRequest) -> ApprovalAnswer:
         """The user's answer. The question goes when it is answered, and when the caller is cancelled."""
         async with self._turn:
-            panel = ApprovalPanel(request, bound=self._bound)
+            panel = ApprovalPanel(request, bound=self._bound, prompt_is_empty=self._prompt_is_empty)
             self._answer = asyncio.get_running_loop().create_future()
             await self.mount(panel)
             try:
@@ -374,13 +414,25 @@ def choices(request: ApprovalRequest) -> list[Choice]:
 def _what_and_why(request: ToolApproval) -> ComposeResult:
     """The tool, why it is asked about, and the whole of what would be done."""
     why = cut_line(revealed(request.reason), _REASON_CHARS_MAX)
-    yield PlainText(revealed(request.tool), classes=f"approval-what {PLEASANT}")
+    yield PlainText(_title(request), classes=f"approval-what {PLEASANT}")
     yield PlainText(f"asks because: {why}", classes=f"approval-why {PLEASANT}")
     for hit in request.hits[:_HITS_MAX]:
         said = cut_line(revealed(hit.words), _REASON_CHARS_MAX)
         yield PlainText(said, classes="approval-said")
     listed = request.rules if _are_long(request.rules) else ()
     yield ProposalView(proposal_lines(request.proposal, rules=listed))
+
+
+def _title(request: ToolApproval) -> str:
+    """`Edit httpx/_utils.py?`, `Run this command?`."""
+    match request.proposal:
+        case ChangeFile(path=path):
+            return f"{revealed(request.tool).capitalize()} {revealed(path)}?"
+        case RunCommand():
+            return "Run this command?"
+        case _:
+            about = cut_line(revealed(request.summary), _REASON_CHARS_MAX)
+            return f"{revealed(request.tool).capitalize()} {about}".rstrip() + "?"
 
 
 def _words(rules: tuple[Rule, ...]) -> str:

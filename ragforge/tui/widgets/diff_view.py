@@ -2,7 +2,10 @@
 
 import re
 from collections.abc import Iterator
+from itertools import groupby
 
+from msgspec import Struct
+from msgspec.structs import replace
 from textual.app import ComposeResult
 from textual.widget import Widget
 
@@ -10,11 +13,13 @@ from ragforge.domain.printable import cut_line, printable
 from ragforge.domain.reveal import reveal_lines
 from ragforge.domain.words import counted
 from ragforge.tui.widgets.more_line import MoreLine
+from ragforge.tui.widgets.syntax import coloured
 from ragforge.tui.widgets.text_rows import TextLine, TextRows
 
 DIFF_LINES_SHOWN = 40
 LINE_CHARS_MAX = 2_000
 _NOWHERE = "/dev/null"
+_NEW, _REMOVED, _RENAMED = " (new)", " (removed)", " → "
 _HUNK = re.compile(r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@ ?(.*)")
 
 
@@ -43,6 +48,14 @@ class DiffView(Widget):
         event.line.remove()
 
 
+class _Piece(Struct, frozen=True):
+    """A line of a diff, and of which file and which hunk."""
+
+    line: TextLine
+    path: str
+    hunk: int
+
+
 def diff_lines(
     diff: str, *, line_chars_max: int | None = LINE_CHARS_MAX, names_one: bool = False
 ) -> list[TextLine]:
@@ -50,29 +63,50 @@ def diff_lines(
 
     names_one: the file is named also where there is one alone; otherwise its name stands above the diff.
     """
-    lines = _numbered(printable(diff), names_one=names_one)
-    return [TextLine(cut_line(line.text, line_chars_max), line.gutter, line.kind) for line in lines]
+    pieces = _numbered(printable(diff), names_one=names_one)
+    return _coloured(
+        [
+            replace(piece, line=replace(piece.line, text=cut_line(piece.line.text, line_chars_max)))
+            for piece in pieces
+        ]
+    )
 
 
 def revealed_diff_lines(diff: str) -> list[TextLine]:
     """The lines of one file's diff to consent to: whole, what cannot be seen spelled out."""
-    lines = _numbered(diff, names_one=False)
-    texts = reveal_lines("\n".join(line.text for line in lines)) if lines else []
+    pieces = _numbered(diff, names_one=False)
+    texts = reveal_lines("\n".join(piece.line.text for piece in pieces)) if pieces else []
+    return _coloured(
+        [
+            replace(piece, line=replace(piece.line, text=text.text, marks=text.marks))
+            for piece, text in zip(pieces, texts, strict=True)
+        ]
+    )
+
+
+def _coloured(pieces: list[_Piece]) -> list[TextLine]:
+    """The lines, each hunk coloured as its file's language is."""
     return [
-        TextLine(text.text, line.gutter, line.kind, text.marks)
-        for line, text in zip(lines, texts, strict=True)
+        line
+        for (path, _), hunk in groupby(pieces, key=lambda piece: (piece.path, piece.hunk))
+        for line in coloured([piece.line for piece in hunk], path)
     ]
 
 
-def _numbered(diff: str, *, names_one: bool) -> list[TextLine]:
+def _numbered(diff: str, *, names_one: bool) -> list[_Piece]:
     rows = list(_rows(diff.removesuffix("\n")))
-    if not names_one and sum(kind == "file" for *_, kind in rows) == 1:
-        rows = [row for row in rows if row[-1] != "file"]
     width = max(1, *(len(number) for number, *_ in rows), 1)
-    return [
-        TextLine(line, f"{'⋯' if kind == 'hunk' else number:>{width}} {sign} ", kind)
-        for number, sign, line, kind in rows
-    ]
+    pieces: list[_Piece] = []
+    path, hunk = "", 0
+    for number, sign, line, kind in rows:
+        if kind == "file":
+            path = line.removesuffix(_NEW).removesuffix(_REMOVED).rpartition(_RENAMED)[2]
+        hunk += kind == "hunk"
+        gutter = f"{'⋯' if kind == 'hunk' else number:>{width}} {sign} "
+        pieces.append(_Piece(TextLine(line, gutter, kind), path, hunk))
+    if not names_one and sum(kind == "file" for *_, kind in rows) == 1:
+        return [piece for piece in pieces if piece.line.kind != "file"]
+    return pieces
 
 
 def _rows(text: str) -> Iterator[tuple[str, str, str, str]]:
@@ -118,7 +152,7 @@ def _file_name(before: str, after: str) -> str:
     """The file of a diff's head: `--- a/x`, `+++ b/x`."""
     old, new = before.removeprefix("a/"), after.removeprefix("b/")
     if after == _NOWHERE:
-        return f"{old} (removed)"
+        return f"{old}{_REMOVED}"
     if before == _NOWHERE:
-        return f"{new} (new)"
-    return new if old in ("", new) else f"{old} → {new}"
+        return f"{new}{_NEW}"
+    return new if old in ("", new) else f"{old}{_RENAMED}{new}"

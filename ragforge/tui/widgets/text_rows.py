@@ -23,13 +23,15 @@ _CELLS_MIN = 2
 class TextLine(Struct, frozen=True):
     """One logical line. `gutter` is drawn before it and never selected; `kind` names its colours.
 
-    marks: pairs of offsets between which it is drawn as something spelled out.
+    marks: pairs of offsets between which it is drawn as something spelled out. spans: begin, end and kind of
+    the pieces that are coloured as code, in their order.
     """
 
     text: str
     gutter: str = ""
     kind: str = "plain"
     marks: tuple[tuple[int, int], ...] = ()
+    spans: tuple[tuple[int, int, str], ...] = ()
 
 
 class _Row(Struct, frozen=True):
@@ -43,8 +45,20 @@ class _Row(Struct, frozen=True):
 class TextRows(Widget):
     """Preformatted text: tool output, commands, diffs. Content is literal: no markup is read in it."""
 
-    KINDS: ClassVar[tuple[str, ...]] = ("plain", "added", "removed", "hunk", "note", "file", "warning")
-    COMPONENT_CLASSES: ClassVar[set[str]] = {f"text-rows--{kind}" for kind in (*KINDS, "gutter", "mark")}
+    KINDS: ClassVar[tuple[str, ...]] = (
+        "plain",
+        "added",
+        "removed",
+        "hunk",
+        "note",
+        "file",
+        "warning",
+        "error",
+    )
+    CODE: ClassVar[tuple[str, ...]] = ("keyword", "string", "comment", "number", "name")
+    COMPONENT_CLASSES: ClassVar[set[str]] = {
+        f"text-rows--{kind}" for kind in (*KINDS, *CODE, "gutter", "mark")
+    }
     ALLOW_SELECT = True
 
     def __init__(self, lines: Sequence[TextLine] | str = "", *, classes: str | None = None) -> None:
@@ -122,11 +136,20 @@ class TextRows(Widget):
             for begin, stop in self._lines[row.y].marks
             if begin < row.x + length and stop > row.x
         ]
-        borders = sorted({0, first, last, length, *(border for mark in marks for border in mark)})
+        code = [
+            (max(begin - row.x, 0), min(stop - row.x, length), kind)
+            for begin, stop, kind in self._lines[row.y].spans
+            if begin < row.x + length and stop > row.x
+        ]
+        ends = (border for begin, stop, *_ in (*marks, *code) for border in (begin, stop))
         segments: list[Segment] = []
-        for begin, stop in pairwise(borders):
+        for begin, stop in pairwise(sorted({0, first, last, length, *ends})):
             is_marked = any(start <= begin < end for start, end in marks)
-            own = selected if first <= begin < last else marked if is_marked else style
+            kind = next((kind for start, end, kind in code if start <= begin < end), "")
+            plain = (
+                style + self.get_component_rich_style(f"text-rows--{kind}", partial=True) if kind else style
+            )
+            own = selected if first <= begin < last else marked if is_marked else plain
             offset = Style.from_meta({"offset": (row.x + begin, row.y)})
             segments.append(Segment(row.text[begin:stop].replace("\t", _TAB), own + offset))
         return segments

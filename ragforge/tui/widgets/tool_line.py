@@ -13,7 +13,7 @@ from textual.selection import Selection
 from textual.widget import Widget
 
 from ragforge.domain.errors import RagforgeError
-from ragforge.domain.printable import cut_line, printable
+from ragforge.domain.printable import cut_line, one_line, printable
 from ragforge.domain.turns import CallStatus, ToolCall
 from ragforge.domain.words import counted
 from ragforge.tui.widgets.diff_view import DiffView
@@ -144,6 +144,7 @@ class ToolCallView(Widget):
         elif not self._ended:
             self._ended = True
             self._show_tail("")
+            self._show_refusal(self._entry.call)
             if self._body is not None:
                 self.set_open(False)
                 self.set_open(True)
@@ -165,6 +166,11 @@ class ToolCallView(Widget):
             self.mount(self._tail)
         else:
             self._tail.set_lines(shown)
+
+    def _show_refusal(self, call: ToolCall) -> None:
+        """The reason that the user gave for a no."""
+        if call.refusal:
+            self.mount(TextRows([TextLine(f"You said: {one_line(call.refusal)}")], classes="tool-tail"))
 
     def set_open(self, is_open: bool) -> None:
         """Show the whole, or the line alone; nothing before the line stands."""

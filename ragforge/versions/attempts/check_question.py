@@ -10,6 +10,12 @@ if TYPE_CHECKING:  # verbs are declared before anything is opened
     from ragforge.session.state import Session
 
 
+IF_IT_FAILS = (
+    "A result that fails the command is marked as failed and is taken only if you choose it. Until then your "
+    "files stay as they are."
+)
+
+
 class CheckAnswer(StrEnum):
     """What was answered."""
 
@@ -29,6 +35,7 @@ async def question_before(session: "Session", line: Callable[[CheckAnswer], str]
         then=line(CheckAnswer.YES),
         otherwise=line(CheckAnswer.NO),
         command=checking.asked,
+        detail=IF_IT_FAILS,
     )
 
 
