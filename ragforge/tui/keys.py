@@ -112,7 +112,7 @@ TABLE: tuple[Key, ...] = (
         _C,
     ),
     Key("cycle_mode", ("shift+tab",), "next mode: ask, accept edits, plan", _C),
-    Key("expand", ("ctrl+o",), "open or fold the output of tools", _C),
+    Key("expand", ("ctrl+o",), "open what is folded in view; again: as it was", _C),
     Key("sessions", ("ctrl+s",), "sessions", _C),
     Key("todos", ("ctrl+t",), "open or close the list of what is to do", _C),
     Key("scroll_page_up", ("pageup",), "a page up", _C),
@@ -123,7 +123,13 @@ TABLE: tuple[Key, ...] = (
     Key("do_hint", ("f4",), "run the command that the hint below the input names", _C),
     Key("hints", ("f8",), "the hints that the line below the input counts", _C),
     Key("forget_kept", ("ctrl+n",), "forget what the last line `remembered` names", _C),
-    Key("walk", ("f6",), "move to the conversation: Tab and arrows walk, Enter opens, Esc returns", _C),
+    Key(
+        "walk",
+        ("f6",),
+        "a cursor in the conversation: Tab and arrows move it, Enter opens and folds, Esc returns",
+        _C,
+    ),
+    Key("explain_status", ("f7",), "what each figure of the status line means", _C),
     Key("suspend", ("ctrl+z",), "back to the shell; `fg` returns", _C),
     # Textual quits at Ctrl+Q, one key from Ctrl+W; here it says how to quit.
     Key("say_how_to_quit", ("ctrl+q",), "how to quit", _C, told=False),

@@ -11,6 +11,7 @@ from textual.widget import Widget
 from ragforge.commands.base import run_command
 from ragforge.domain.memories import MemoryFilter
 from ragforge.tui.screens.confirm import ConfirmScreen
+from ragforge.tui.widgets.fold import Fold
 from ragforge.tui.widgets.more_line import MoreLine
 from ragforge.tui.widgets.prompt import Prompt
 from ragforge.tui.widgets.recall_line import RecalledHead, RecalledItem, RecalledView
@@ -103,13 +104,17 @@ async def test_escape_returns_to_the_prompt_and_does_nothing_else(chat: Chat, ge
     await chat.until(lambda: chat.top is not chat.screen, "twice in the prompt still goes back in time")
 
 
-async def test_folding_gives_the_focus_back(chat: Chat) -> None:
+async def test_a_key_folds_and_keeps_the_cursor_and_a_click_gives_the_focus_back(chat: Chat) -> None:
     for head in HEADS:
         chat.screen.query_one(head).focus()
-        await chat.pilot.press("enter")
-        await chat.until(lambda head=head: isinstance(chat.screen.focused, head), "opened")
-        await chat.pilot.press("enter")
-        await home(chat)
+        for is_open in (True, False):
+            await chat.pilot.press("enter")
+            fold = chat.screen.query_one(head).parent
+            assert isinstance(fold, Fold)
+            await chat.until(lambda fold=fold, is_open=is_open: fold.is_open is is_open, "it opens and folds")
+            assert isinstance(chat.screen.focused, head)
+    await chat.pilot.press("escape")
+    await home(chat)
     item = await open_item(chat)
     item.focus()
     await chat.pilot.click(RecalledHead)

@@ -3,14 +3,24 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from rich.cells import cell_len
+from textual.widgets._toast import Toast
 
 from ragforge.domain.approvals import Mode
 from ragforge.domain.events import UsageUpdated
 from ragforge.domain.usage import Usage
 from ragforge.tui.background import from_answer, from_colorfgbg
 from ragforge.tui.theme import DARK, LIGHT
-from ragforge.tui.widgets.status_line import Status, number_words, status_words
+from ragforge.tui.widgets.status_line import (
+    Status,
+    StatusLine,
+    _facts,
+    explained,
+    laid_out,
+    number_words,
+    status_words,
+)
 from tests.tui.transcript_app import ChatApp
 from tests.tui.waiting import until
 
@@ -30,19 +40,59 @@ FULL = Status(
 )
 
 
-def test_with_room_everything_is_told() -> None:
-    assert status_words(FULL, 200) == (
-        "accept edits · read only · gemini:gemini-3-flash · 13% of 1M · 1 queued · $0.0213 · 2 jobs"
-        " · feature/quotes · ~/code/parser · quoted words · 12.4k in 1.5k out"
-    )
+def test_with_room_everything_is_told_in_two_groups() -> None:
+    left = "accept edits · read only · gemini:gemini-3-flash · feature/quotes · ~/code/parser · quoted words"
+    right = "1 queued · 2 jobs · 12.4k in 1.5k out · memory $0.0007 · 13% of 1M · $0.0213"
+    line = status_words(replace(FULL, background_usd=0.0007), 200)
+    assert line == f"{left}{right.rjust(200 - len(left))}"
 
 
 def test_the_least_important_goes_first() -> None:
-    assert status_words(FULL, 80) == (
-        "edits · read only · gemini-3-flash · 13% · 1 queued · $0.0213 · 2 jobs"
-    )
-    assert status_words(FULL, 40) == "edits · read only · gemini-3-flash · 13%"
+    narrow = " ".join(status_words(FULL, 80).split())
+    assert narrow == "edits · read only · gemini-3-flash 1 queued · 2 jobs · 13% · $0.0213"
+    assert " ".join(status_words(FULL, 40).split()) == "edits · read only · gemini-3-flash · 13%"
     assert status_words(FULL, 10) == "edits"
+
+
+def test_a_model_with_a_tag_keeps_its_name() -> None:
+    status = Status(model="ollama:qwen3:8b", git_branch="a-long-branch-of-git")
+    assert "ask · qwen3:8b" in status_words(status, 30)
+    assert "ollama:qwen3:8b" in status_words(status, 60)
+
+
+async def test_each_figure_is_explained_where_it_is_pressed() -> None:
+    app = Pressing(status=FULL)
+    async with app.run_test(size=(100, 20)) as pilot:
+        await until(pilot, lambda: "edits" in app.screen_text())
+        shown = laid_out(_facts(FULL), app.status.content_size.width)
+        assert all(each.about.endswith(".") for each in shown)
+        for each in shown:
+            await pilot.click(StatusLine, offset=(each.column + 1, 0))  # behind the padding
+        await until(pilot, lambda: len(app.told) == len(shown))
+        assert app.told == [f"`{each.words}`: {each.about}" for each in shown]
+        assert explained(FULL).count("\n- `") == len(_facts(FULL)) - 1
+
+
+class Pressing(ChatApp):
+    """Notes what the chat would show."""
+
+    def __init__(self, *, status: Status) -> None:
+        super().__init__(status=status)
+        self.told: list[str] = []
+
+    def on_status_line_pressed(self, event: StatusLine.Pressed) -> None:
+        self.told.append(event.about)
+
+
+async def test_a_toast_covers_nothing_that_is_typed() -> None:
+    app = ChatApp()
+    async with app.run_test(size=(40, 14), notifications=True) as pilot:
+        app.prompt.text = "what I type"
+        app.notify("Copied to the clipboard of this machine, all of it", markup=False)
+        await until(pilot, lambda: "Copied" in app.screen_text())
+        assert "what I type" in app.screen_text()
+        for toast in app.screen.query(Toast):
+            assert not toast.region.overlaps(app.prompt.region)
 
 
 @pytest.mark.parametrize("width", [40, 80, 200])

@@ -3,10 +3,13 @@
 import asyncio
 
 import pytest
+from msgspec.structs import replace
 
+from ragforge.domain.approvals import Constraint, ConstraintHit
 from ragforge.domain.errors import StoreUnavailable
 from ragforge.domain.events import (
     AgentEvent,
+    ConstraintsMet,
     Notice,
     StepStarted,
     TextDelta,
@@ -18,17 +21,19 @@ from ragforge.domain.events import (
     TurnStarted,
     UsageUpdated,
 )
+from ragforge.domain.memories import Strength
 from ragforge.domain.messages import ModelMessage
 from ragforge.domain.turns import CallStatus, Step, ToolCall, TurnStatus, declined
 from ragforge.domain.usage import Usage
 from ragforge.tui.widgets.answer import AnswerView
+from ragforge.tui.widgets.constraint_line import ConstraintView
 from ragforge.tui.widgets.diff_view import diff_lines
 from ragforge.tui.widgets.more_line import MoreLine
 from ragforge.tui.widgets.text_rows import TextRows
 from ragforge.tui.widgets.thoughts import ThoughtsHead
 from ragforge.tui.widgets.tool_line import ToolCallView, ToolHead
 from ragforge.tui.widgets.turn_record import SHOWN_CHARS_MAX
-from tests.tui.transcript_app import DIFF, ChatApp, answers_drawn, call, turn
+from tests.tui.transcript_app import DIFF, NOW, ChatApp, answers_drawn, call, open_tools, toggle_last, turn
 from tests.tui.waiting import until
 
 LIVE: list[AgentEvent] = [
@@ -57,7 +62,7 @@ async def test_a_live_turn_is_shown_in_the_order_in_which_it_happened() -> None:
             "Why does it break?",
             "▸ thought for 1 s",
             "Let me look.",
-            "✓ read parser.py · 2 lines · 7 B · 35 ms",
+            "✓ read parser.py · 2 lines",
             "It **splits** at spaces.",
         ]
 
@@ -93,10 +98,10 @@ async def test_the_answer_is_drawn_as_markdown_while_it_streams() -> None:
 @pytest.mark.parametrize(
     ("status", "result", "words"),
     [
-        (CallStatus.OK, "1 a\n2 b", "✓ shell make · done · 7 B · 35 ms"),
-        (CallStatus.FAILED, "boom\nexit code 2", "✗ shell make · exit 2 · 35 ms"),
+        (CallStatus.OK, "1 a\n2 b", "✓ shell make"),
+        (CallStatus.FAILED, "boom\nexit code 2", "✗ shell make · exit 2"),
         (CallStatus.DENIED, "not allowed", "⊘ shell make · denied"),
-        (CallStatus.INTERRUPTED, "", "■ shell make · interrupted · 35 ms"),
+        (CallStatus.INTERRUPTED, "", "■ shell make · interrupted"),
     ],
 )
 async def test_a_tool_line_tells_its_state_without_colour(
@@ -142,7 +147,7 @@ async def test_a_tool_line_opens_to_its_input_and_output_and_closes_again(how: s
                     app.query_one(ToolHead).focus()
                     await pilot.press("enter")
                 case _:
-                    app.transcript.action_toggle_last_tool()
+                    toggle_last(app)
 
         await toggle()
         await until(pilot, lambda: "src/a.py:1:def a" in app.text())
@@ -151,17 +156,74 @@ async def test_a_tool_line_opens_to_its_input_and_output_and_closes_again(how: s
         await until(pilot, lambda: "src/a.py:1:def a" not in app.text())
 
 
-async def test_all_tools_open_and_close_together() -> None:
+async def test_one_key_opens_what_is_in_view_and_has_each_as_it_was() -> None:
+    app = ChatApp()
+    async with app.run_test(size=(80, 30)) as pilot:
+        show = app.transcript.show
+        for index in range(12):  # more than a screen
+            show(TurnStarted(turn(index)))
+            show(ToolEnded(call(result=f"result {index}", id=f"r{index}", turn_id=f"turn-{index}")))
+            show(TurnEnded(turn(index, status=TurnStatus.FINISHED)))
+        show(TurnStarted(turn(12)))
+        show(ThoughtDelta("Hm, quotes."))
+        show(ToolEnded(call(result="opened by hand", id="a")))
+        show(ToolEnded(call("edit", {"path": "parser.py"}, "Edited.", diff=DIFF, id="b")))
+        show(TextDelta("Done."))
+        show(TurnEnded(turn(12, status=TurnStatus.FINISHED)))
+        await until(pilot, lambda: "tokenize" in app.text() and "Done." in app.screen_text())
+        list(app.query(ToolCallView))[-2].action_open_close()
+        await until(pilot, lambda: "opened by hand" in app.text())
+        await app.transcript.action_end()
+        await pilot.pause()
+        before, drawn = app.text(), app.screen_text()
+        await app.transcript.action_toggle_in_view()
+        await until(pilot, lambda: "Hm, quotes." in app.text() and "Edited." in app.text())
+        assert "result 0" not in app.text()
+        await app.transcript.action_toggle_in_view()
+        await until(pilot, lambda: app.text() == before)
+        await until(pilot, lambda: app.screen_text() == drawn)
+        assert app.transcript.following
+
+
+async def test_a_command_that_failed_shows_its_last_lines_in_red_and_people_read_seconds() -> None:
     app = ChatApp()
     async with app.run_test() as pilot:
         app.transcript.show(TurnStarted(turn()))
-        app.transcript.show(ToolEnded(call(result="one", id="a")))
-        app.transcript.show(ToolEnded(call(result="two", id="b")))
-        await until(pilot, lambda: len(app.query(ToolHead)) == 2)
-        app.transcript.action_toggle_all_tools()
-        await until(pilot, lambda: {"one", "two"} <= set(app.text().split("\n")))
-        app.transcript.action_toggle_all_tools()
-        await until(pilot, lambda: not {"one", "two"} & set(app.text().split("\n")))
+        said = "\n".join(f"line {n}" for n in range(40)) + "\n\n[Exit code 2 after 2.3 s.]"
+        failed = call("shell", {"command": "make"}, said, status=CallStatus.FAILED, duration_ms=2_310)
+        app.transcript.show(ToolEnded(failed))
+        await until(pilot, lambda: "✗ shell make · exit 2 · 2.3 s" in app.text())
+        assert app.text().split("\n")[2:] == [f"line {n}" for n in range(34, 40)]
+        rows = app.query_one(".tool-tail", TextRows)
+        assert {line.kind for line in rows.lines} == {"error"}
+        toggle_last(app)
+        await until(pilot, lambda: "line 0" in app.text())
+        assert app.text().count("line 39") <= 1
+        toggle_last(app)
+        await until(pilot, lambda: "line 0" not in app.text() and "line 39" in app.text())
+
+
+async def test_a_line_that_quotes_the_user_opens_by_a_key_to_the_whole_message() -> None:
+    rule = Constraint("m", "no npm", Strength.MUST, NOW, "turn-7", "s", ())
+    app = Saying()
+    async with app.run_test() as pilot:
+        app.transcript.show(TurnStarted(turn()))
+        hits = (ConstraintHit(rule, "npm"), ConstraintHit(replace(rule, turn="", text="no rm"), "rm"))
+        app.transcript.show(ConstraintsMet("call-1", hits, asked=False, stopped=True))
+        await until(pilot, lambda: app.text().count("▸ You said on") == 2)
+        app.transcript.walk_from_view()
+        await pilot.press("enter", "up", "enter")
+        await until(pilot, lambda: "It was told by a command." in app.text())
+        await until(pilot, lambda: "All that was said in turn-7." in app.text())
+        await pilot.press("enter")
+        await until(pilot, lambda: "All that" not in app.text())
+
+
+class Saying(ChatApp):
+    """Answers for the chat what was said in a turn."""
+
+    def on_constraint_view_said_wanted(self, event: ConstraintView.SaidWanted) -> None:
+        event.view.show_said(f"All that was said in {event.turn_id}.")
 
 
 async def test_a_long_output_is_cut_and_its_whole_comes_from_the_loader() -> None:
@@ -178,7 +240,7 @@ async def test_a_long_output_is_cut_and_its_whole_comes_from_the_loader() -> Non
         app.transcript.show(ToolEnded(call(result="row 0\n…", result_blob="hash", result_chars=40_000)))
         await until(pilot, lambda: app.query(ToolHead))
         assert asked == []
-        app.transcript.action_toggle_last_tool()
+        toggle_last(app)
         await until(pilot, lambda: "… all of it: 40 KB" in app.text())
         assert asked == []
         app.query_one(MoreLine).focus()
@@ -196,7 +258,7 @@ async def test_a_whole_output_that_cannot_be_read_says_so() -> None:
         app.transcript.show(TurnStarted(turn()))
         app.transcript.show(ToolEnded(call(result="head", result_blob="hash")))
         await until(pilot, lambda: app.query(ToolHead))
-        app.transcript.action_toggle_last_tool()
+        toggle_last(app)
         await until(pilot, lambda: app.query(MoreLine))
         app.query_one(MoreLine).action_press()
         await until(pilot, lambda: "cannot be read: The disk is gone." in app.text())
@@ -209,11 +271,11 @@ async def test_an_edit_shows_its_diff_open_with_signs_and_numbers() -> None:
         app.transcript.show(TurnStarted(turn()))
         app.transcript.show(ToolEnded(call("edit", {"path": "parser.py"}, "Edited.", diff=DIFF)))
         await until(pilot, lambda: "tokenize" in app.text())
-        assert "✓ edit parser.py · +3 -2 · 35 ms" in app.text()
+        assert "✓ edit parser.py · +3 -2" in app.text()
         assert "12 -     tokens = text.split()" in app.text()
         assert "13 +     check(tokens)" in app.text()
         assert "42 +     print(parse(sys.stdin.read()))" in app.text()
-        app.transcript.action_toggle_last_tool()
+        toggle_last(app)
         await until(pilot, lambda: "tokenize" not in app.text())
 
 
@@ -227,7 +289,7 @@ async def test_what_a_call_shows_stands_below_its_line_however_fast_it_comes() -
         show(ToolStarted("1", "edit", {"path": "src/parser.py"}, "src/parser.py"))
         show(ToolStarted("2", "shell", {"command": "make test"}, "make test"))
         app.transcript.flush()  # twice before anything of it stands
-        app.transcript.action_toggle_all_tools()
+        open_tools(app)
         show(ToolOutput("2", "collected 41 items"))
         show(ToolEnded(call("edit", {"path": "src/parser.py"}, "Edited.", diff=DIFF, id="1")))
         app.transcript.flush()

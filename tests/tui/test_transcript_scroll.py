@@ -7,7 +7,7 @@ from ragforge.domain.turns import TurnStatus
 from ragforge.tui.widgets.transcript import NewBelow
 from ragforge.tui.widgets.turn_record import StoredTurns
 from ragforge.tui.widgets.turn_view import TurnView
-from tests.tui.transcript_app import ChatApp, answers_drawn, call, turn
+from tests.tui.transcript_app import ChatApp, answers_drawn, call, toggle_last, turn
 from tests.tui.waiting import until, until_still
 
 ANSWER = "One paragraph.\n\nTwo.\n\nThree.\n\nFour."
@@ -186,7 +186,7 @@ async def test_opening_a_tool_at_the_end_does_not_move_its_line() -> None:
             return [number for number, line in enumerate(lines) if "read here.py" in line]
 
         before = line_of_the_tool()
-        app.transcript.action_toggle_last_tool()
+        toggle_last(app)
         await until(pilot, lambda: "path: here.py" in app.text())
         await settle(app, pilot)
         assert line_of_the_tool() == before
@@ -214,7 +214,7 @@ async def test_a_tool_opened_and_closed_in_a_short_conversation_does_not_end_the
         app.transcript.show(ToolEnded(call()))
         await until(pilot, lambda: "parser.py" in app.screen_text())
         for wanted in (True, False):
-            app.transcript.action_toggle_last_tool()
+            toggle_last(app)
             await until(pilot, lambda wanted=wanted: ("path: parser.py" in app.text()) is wanted)
             await settle(app, pilot)
         for count in range(30):

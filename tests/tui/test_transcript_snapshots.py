@@ -75,11 +75,17 @@ async def answer(app: ChatApp, pilot: Pilot[None]) -> None:
 async def waiting(app: ChatApp, pilot: Pilot[None]) -> None:
     await work(app, pilot)
     app.transcript.show(TurnEnded(turn(status=TurnStatus.INTERRUPTED)))
-    app.transcript.show(TurnStarted(turn(1, "And now?")))
-    app.transcript.show(ToolStarted("6", "shell", {"command": "make test"}, "make test"))
-    app.transcript.show(ToolOutput("6", "collected 41 items\n\ntests/a.py ....\n"))
-    app.transcript.show(RetryWaiting("429", 8, 2, 5))
-    await until(pilot, lambda: "2 of 5" in app.screen_text())
+    app.live.begin_turn()
+    events = (
+        TurnStarted(turn(1, "And now?")),
+        ToolStarted("6", "shell", {"command": "make test"}, "make test"),
+        ToolOutput("6", "collected 41 items\n\ntests/a.py ....\n"),
+        RetryWaiting("429", 8, 2, 5),
+    )
+    for event in events:
+        app.transcript.show(event)
+        app.live.show(event)
+    await until(pilot, lambda: "waiting: 429" in app.screen_text())
 
 
 def asks(request: ApprovalRequest) -> Callable[[ChatApp, Pilot[None]], Awaitable[None]]:

@@ -24,7 +24,7 @@ from ragforge.tui.widgets.plain import PlainText
 from ragforge.tui.widgets.text_rows import TextLine, TextRows, extract
 from ragforge.tui.widgets.tool_line import ToolHead
 from tests import scope
-from tests.tui.transcript_app import DIFF, ChatApp, answers_drawn, call, turn
+from tests.tui.transcript_app import DIFF, ChatApp, answers_drawn, call, open_tools, turn
 from tests.tui.waiting import until
 
 HOSTILE = [
@@ -50,7 +50,7 @@ async def test_hostile_text_is_shown_everywhere_without_a_crash() -> None:
             assert not set(app.screen_text()) & COMMANDS
             # Of the newest alone: those before were looked at, and drawing them again costs most of it.
             newest = app.transcript.turns.views[-1]
-            for tool in newest.tool_calls:
+            for tool in newest.folds:
                 tool.set_open(True)
                 await pilot.pause()
                 assert not set(app.screen_text()) & COMMANDS
@@ -61,7 +61,7 @@ async def test_hostile_text_is_shown_everywhere_without_a_crash() -> None:
                     await pilot.hover(cell)
             app.screen.text_select_all()
             assert app.screen.get_selected_text()
-        app.transcript.action_toggle_all_tools()
+        open_tools(app)
         await pilot.pause()
         assert not set(app.screen_text()) & COMMANDS
 
@@ -87,7 +87,7 @@ async def test_markup_is_read_as_text() -> None:
         app.transcript.show(ToolEnded(call("shell", {"command": "echo [red]"}, "[/] out")))
         app.transcript.show(TextDelta("Use `List<String>` or Map<K> and <b>tags</b> [bold]."))
         await until(pilot, lambda: app.query(ToolHead) and answers_drawn(app) and "tags" in app.screen_text())
-        app.transcript.action_toggle_all_tools()
+        open_tools(app)
         await until(pilot, lambda: "[/] out" in app.screen_text())
         assert "[bold]words[/bold]" in app.screen_text()
         assert "shell echo [red]" in app.screen_text()
@@ -102,7 +102,7 @@ async def test_a_megabyte_on_one_line_is_shown_in_part_and_whole_on_demand() -> 
         app.transcript.show(ToolEnded(call(result=line)))
         app.transcript.show(ToolEnded(call("shell", {"command": line}, status=CallStatus.FAILED, id="b")))
         await until(pilot, lambda: len(app.query(ToolHead)) == 2)
-        app.transcript.action_toggle_all_tools()
+        open_tools(app)
         await until(pilot, lambda: "999,000 more characters" in app.text())
         assert len(app.text()) < 10_000
         next(iter(app.query("MoreLine"))).action_press()
@@ -139,7 +139,7 @@ async def test_everything_is_copied_without_wraps_gutters_and_labels() -> None:
         app.screen.text_select_all()
         copied = app.screen.get_selected_text() or ""
         lines = copied.split("\n")
-        assert lines[:3] == [long, "  second line", "✓ edit parser.py · +3 -2 · 35 ms"]
+        assert lines[:3] == [long, "  second line", "✓ edit parser.py · +3 -2"]
         assert "    tokens = tokenize(text)" in lines
         for line in (long, f"1. {long}", "2. two", f"- {long}", f"x = '{long}'", "a\tb", "1\t2"):
             assert line in lines

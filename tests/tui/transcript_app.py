@@ -21,7 +21,7 @@ from ragforge.tui.widgets.live_line import LiveLine
 from ragforge.tui.widgets.plain import PlainText
 from ragforge.tui.widgets.status_line import Status, StatusLine
 from ragforge.tui.widgets.text_rows import TextRows
-from ragforge.tui.widgets.tool_line import LoadOutput, ToolHead
+from ragforge.tui.widgets.tool_line import LoadOutput, ToolCallView, ToolHead
 from ragforge.tui.widgets.transcript import LoadBefore, Transcript
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -128,6 +128,17 @@ def _texts(widget: Widget) -> list[str]:
 def answers_drawn(app: ChatApp) -> bool:
     """Is all Markdown on the screen?"""
     return all(view.drawn for view in app.query(AnswerView))
+
+
+def open_tools(app: ChatApp) -> None:
+    """Open all mounted tool calls."""
+    for view in app.query(ToolCallView):
+        view.set_open(True)
+
+
+def toggle_last(app: ChatApp) -> None:
+    """Open or close the last tool call, as Enter does with the cursor on it."""
+    app.query(ToolCallView).last().action_open_close()
 
 
 def turn(

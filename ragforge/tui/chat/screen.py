@@ -25,8 +25,10 @@ from ragforge.tui.widgets.prompt import Prompt
 
 if TYPE_CHECKING:  # loaded after the first frame
     from ragforge.tui.chat.presenter import ChatPresenter
+    from ragforge.tui.widgets.constraint_line import ConstraintView
     from ragforge.tui.widgets.recall_line import RecalledItem, RecalledView
     from ragforge.tui.widgets.start_list import StartList
+    from ragforge.tui.widgets.status_line import StatusLine
 
 OPENED_AFTER_S = 0.05
 """After the first frame: what was typed meanwhile is drawn before loading competes for the processor."""
@@ -166,6 +168,17 @@ class ChatScreen(ChatFrame):
     def _completion_clicked(self, event: Completion.Clicked) -> None:
         self.prompt.take(event.choice)
 
+    def on_status_line_pressed(self, event: StatusLine.Pressed) -> None:
+        """Say what the piece means that was pressed."""
+        self.tell(event.about)
+
+    def action_explain_status(self) -> None:
+        """Say what each figure of the status line means."""
+        if self._parts:
+            from ragforge.tui.widgets.status_line import explained
+
+            self.tell(explained(self.status.status))
+
     # What was recalled
 
     @work(group="command")
@@ -193,6 +206,14 @@ class ChatScreen(ChatFrame):
         with suppress(RagforgeError):  # nothing but a figure depends on it
             for turn in filter(None, turns):
                 await self.ready().recall_opened(turn.id)
+
+    @work(group="said")
+    async def on_constraint_view_said_wanted(self, event: ConstraintView.SaidWanted) -> None:
+        """Show what the user said in that turn, whole, below the line that quotes it."""
+        try:
+            event.view.show_said(await self.ready().memory_book.said_in(event.turn_id))
+        except RagforgeError as error:
+            event.view.show_said(str(error))
 
     # Keys
 
@@ -248,10 +269,10 @@ class ChatScreen(ChatFrame):
         if self._parts and self.start_list.is_open:
             self.start_list.step(1)
 
-    def action_expand(self) -> None:
-        """Open or fold the output of tools."""
+    async def action_expand(self) -> None:
+        """Open what is folded in view, or have it as it was."""
         if self._parts:
-            self.transcript.action_toggle_all_tools()
+            await self.transcript.action_toggle_in_view()
 
     def action_todos(self) -> None:
         """Open or close the list of what is to do."""
@@ -282,9 +303,9 @@ class ChatScreen(ChatFrame):
             self.transcript.action_line_down()
 
     def action_walk(self) -> None:
-        """Into the conversation, from its end."""
+        """Into the conversation, from the end of what is in view."""
         if self._parts:
-            self.transcript.walk_from_end()
+            self.transcript.walk_from_view()
 
     def action_suspend(self) -> None:
         """Back to the shell; `fg` returns."""

@@ -2,11 +2,9 @@
 
 from typing import ClassVar
 
-from textual import events
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.message import Message
-from textual.selection import Selection
 from textual.widget import Widget
 
 from ragforge.domain.context import ContextBlock, Recalled
@@ -15,22 +13,15 @@ from ragforge.domain.printable import one_line, printable
 from ragforge.domain.search import HitKind
 from ragforge.domain.words import counted, day_words
 from ragforge.tui.keys import Where, declared
-from ragforge.tui.widgets.focus import FocusReturned
+from ragforge.tui.widgets.fold import Fold, FoldHead
 from ragforge.tui.widgets.plain import PlainText
-from ragforge.tui.widgets.tool_words import time_words
 
 ITEM_CHARS_SHOWN = 600
 """Of an item's words; the turn that it comes from has the rest."""
 
 
-class RecalledHead(PlainText, can_focus=True):
-    """`▸ recalled 7 (312 tokens, 18 ms)`."""
-
-    FOCUS_ON_CLICK = False
-
-    def get_selection(self, selection: Selection) -> tuple[str, str] | None:
-        """Nothing: it is a label."""
-        return None
+class RecalledHead(FoldHead):
+    """`▸ recalled 7 (312 tokens)`."""
 
 
 class RecalledItem(PlainText, can_focus=True):
@@ -83,10 +74,8 @@ class RecalledItem(PlainText, can_focus=True):
             self.post_message(self.ForgetWanted(self._item))
 
 
-class RecalledView(Widget):
-    """The line that opens to the items: by click, or Enter when focused."""
-
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("enter", "open_close", "Open or close", show=False)]
+class RecalledView(Fold):
+    """The line that opens to the items."""
 
     class LookedAt(Message):
         """The user looks at what was recalled."""
@@ -103,7 +92,6 @@ class RecalledView(Widget):
 
     @property
     def is_open(self) -> bool:
-        """Are the items shown?"""
         return self._body is not None
 
     def compose(self) -> ComposeResult:
@@ -115,22 +103,19 @@ class RecalledView(Widget):
     def _label(self) -> None:
         self._head.set_text(f"{'▾' if self._body else '▸'} {label(self.block)}")
 
-    async def action_open_close(self) -> None:
-        if self._body is None:
+    def set_open(self, is_open: bool) -> None:
+        if is_open and self._body is None:
             self._body = RecalledBody(self.block)
-            await self.mount(self._body)
-            self.post_message(self.LookedAt(self))
-        else:
-            body, self._body = self._body, None
-            await body.remove()
-            self.post_message(FocusReturned())
+            self.mount(self._body)
+            # Later: a message goes no higher than whoever is at work while it is made.
+            self.call_next(self._tell_that_it_is_looked_at)
+        elif not is_open and self._body is not None:
+            self._body.remove()
+            self._body = None
         self._label()
 
-    async def on_click(self, event: events.Click) -> None:
-        """Open or close."""
-        if event.widget is self._head:
-            event.stop()
-            await self.action_open_close()
+    def _tell_that_it_is_looked_at(self) -> None:
+        self.post_message(self.LookedAt(self))
 
 
 class RecalledBody(Widget):
@@ -155,15 +140,15 @@ class RecalledBody(Widget):
         if self._block.limited:
             yield PlainText(self._block.limited, classes="recalled-limited")
         yield PlainText(
-            "Click an item: Right shows all of it with its figures, Enter opens its turn, Delete forgets a "
-            "memory (asks first), Esc returns.",
+            "F6 and the arrows, or a click, go to an item: Right shows all of it with its figures, Enter "
+            "opens its turn, Delete forgets a memory (asks first), Esc returns.",
             classes="recalled-hint",
         )
 
 
 def label(block: ContextBlock) -> str:
-    """`recalled 7 (312 tokens, 18 ms)`, and that not everything could be searched."""
-    words = f"recalled {len(block.items)} ({counted(block.tokens, 'token')}, {time_words(block.took_ms)})"
+    """`recalled 7 (312 tokens)`, and that not everything could be searched."""
+    words = f"recalled {len(block.items)} ({counted(block.tokens, 'token')})"
     return f"{words} · limited" if block.limited else words
 
 

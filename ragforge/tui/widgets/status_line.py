@@ -1,4 +1,4 @@
-"""The status line: one line of facts, the least important left out where there is no room."""
+"""The status line: what works on the left, what is used on the right; the least important gives way."""
 
 from collections.abc import Collection
 from pathlib import PurePath
@@ -6,7 +6,9 @@ from pathlib import PurePath
 from msgspec import Struct, field
 from msgspec.structs import replace
 from rich.cells import cell_len, set_cell_size
+from textual import events
 from textual.content import Content
+from textual.message import Message
 from textual.reactive import reactive
 from textual.selection import Selection
 from textual.widget import Widget
@@ -65,16 +67,38 @@ class Status(Struct, frozen=True):
 
 
 class _Fact(Struct, frozen=True):
-    """A piece of the line: words, a shorter form, a style, and how soon it goes (highest first)."""
+    """A piece of the line.
+
+    words: all of it. short: what is left of it where there is little room. goes: how soon it goes, highest
+    first. about: what it means, for the user who presses it.
+    """
 
     words: str
     short: str
     style: str
     goes: int
+    about: str = ""
+    is_right: bool = True
+
+
+class Shown(Struct, frozen=True):
+    """A piece as it stands in the line: its first column, and what it means."""
+
+    words: str
+    style: str
+    column: int
+    about: str
 
 
 class StatusLine(Widget):
-    """Draws a `Status`: set `status` to a new one."""
+    """Draws a `Status` in two groups: set `status` to a new one. A piece that is pressed is explained."""
+
+    class Pressed(Message):
+        """A piece was pressed: this is what it means."""
+
+        def __init__(self, about: str) -> None:
+            super().__init__()
+            self.about = about
 
     status: reactive[Status] = reactive(Status())
 
@@ -88,14 +112,23 @@ class StatusLine(Widget):
         return _BETWEEN.join(fact.words for fact in _facts(self.status)), "\n"
 
     def render(self) -> Content:
-        """The facts that fit."""
-        facts = fit(_facts(self.status), self.content_size.width)
+        """The pieces that fit."""
         parts: list[Content | tuple[str, str]] = []
-        for index, (words, style) in enumerate(facts):
-            if index:
-                parts.append((_BETWEEN, _MUTED))
-            parts.append((words, style))
+        column = 0
+        for shown in laid_out(_facts(self.status), self.content_size.width):
+            gap = shown.column - column
+            between = _BETWEEN if gap == len(_BETWEEN) else " " * gap
+            parts += [(between, _MUTED), (shown.words, shown.style)]
+            column = shown.column + cell_len(shown.words)
         return Content.assemble(*parts)
+
+    def on_click(self, event: events.Click) -> None:
+        """Say what the piece means that was pressed."""
+        at = event.get_content_offset(self)
+        for shown in laid_out(_facts(self.status), self.content_size.width) if at else ():
+            if at and shown.column <= at.x < shown.column + cell_len(shown.words):
+                event.stop()
+                self.post_message(self.Pressed(f"`{shown.words}`: {shown.about}"))
 
 
 _BETWEEN = " · "
@@ -104,11 +137,35 @@ _MUTED = "$foreground-muted"
 
 def status_words(status: Status, width: int) -> str:
     """The line as text, at most `width` cells long."""
-    return _BETWEEN.join(words for words, _ in fit(_facts(status), width))
+    line = ""
+    for shown in laid_out(_facts(status), width):
+        gap = shown.column - cell_len(line)
+        line += (_BETWEEN if line and gap == len(_BETWEEN) else " " * gap) + shown.words
+    return line
 
 
-def fit(facts: list[_Fact], width: int) -> list[tuple[str, str]]:
-    """Words and style of the facts that fit.
+def explained(status: Status) -> str:
+    """Every piece of the line and what it means, as Markdown."""
+    return "\n".join(f"- `{fact.words}`: {fact.about}" for fact in _facts(status))
+
+
+def laid_out(facts: list[_Fact], width: int) -> list[Shown]:
+    """The pieces that fit, one group from the left, the other up to the right edge."""
+    kept = fit(facts, width)
+    right = [(fact, words) for fact, words in kept if fact.is_right]
+    start = width - _length([words for _, words in right])
+    shown: list[Shown] = []
+    column = 0
+    for fact, words in kept:
+        if fact.is_right and right and fact is right[0][0]:
+            column = max(column, start)
+        shown.append(Shown(words, fact.style, column, fact.about))
+        column += cell_len(words) + len(_BETWEEN)
+    return shown
+
+
+def fit(facts: list[_Fact], width: int) -> list[tuple[_Fact, str]]:
+    """The facts that fit, and the words of each.
 
     Shortens, then drops, one after the other, what is least important; the last one is cut.
     """
@@ -122,7 +179,7 @@ def fit(facts: list[_Fact], width: int) -> list[tuple[str, str]]:
         if _length(shown.values()) <= width or len(shown) == 1:
             break
         del shown[fact]
-    return [(_cut(words, width), fact.style) for fact, words in shown.items()]
+    return [(fact, _cut(words, width)) for fact, words in shown.items()]
 
 
 def _length(words: Collection[str]) -> int:
@@ -135,42 +192,7 @@ def _cut(words: str, width: int) -> str:
 
 def _facts(status: Status) -> list[_Fact]:
     """All there is to tell, in the order of the line."""
-    usage = status.usage
-    share = ""
-    if status.context_tokens_max:
-        share = f"{100 * status.context_tokens / status.context_tokens_max:.0f}%"
-    tokens_in, tokens_out = usage.input_tokens, usage.output_tokens + usage.thought_tokens
-    tokens = f"{number_words(tokens_in)} in {number_words(tokens_out)} out" if usage.total_tokens else ""
-    jobs = counted(status.jobs, "job") if status.jobs else ""
-    hints = counted(status.hints, "hint") if status.hints else ""
-    facts = [
-        _mode_fact(status.mode),
-        _Fact(status.notice, status.notice, "$text-warning", 1),
-        _Fact(*_server_words(status), "$text-warning", 2),
-        _Fact(status.model, status.model.rpartition(":")[2], "$foreground", 3),
-        _Fact(
-            f"{share} of {number_words(status.context_tokens_max)}" if share else "",
-            share,
-            "$text-warning" if status.context_tokens > 0.8 * status.context_tokens_max else _MUTED,
-            4,
-        ),
-        _Fact(_some(status.queued, "queued"), _some(status.queued, "queued"), "$text-accent", 5),
-        _Fact(*_cost_words(status), _MUTED, 6),
-        _Fact(*_background_cost_words(status), _MUTED, 12),
-        _Fact(jobs, jobs, "$text-accent", 7),
-        _Fact(hints, hints, _MUTED, 7),
-        _Fact(status.background_note, "memory: /context", "$text-warning", 13),
-        _Fact(status.background, status.background.replace("turns ", "").replace("turn ", ""), _MUTED, 14),
-        _Fact(status.git_branch, status.git_branch[:16], _MUTED, 8),
-        _Fact(status.folder, PurePath(status.folder).name, _MUTED, 9),
-        _Fact(status.session, status.session[:20], _MUTED, 10),
-        _Fact(
-            tokens,
-            number_words(usage.total_tokens),
-            _MUTED,
-            11,
-        ),
-    ]
+    facts = [*_left(status), *_right(status)]
     return [
         replace(fact, words=one_line(fact.words), short=one_line(fact.short) or one_line(fact.words))
         for fact in facts
@@ -178,16 +200,132 @@ def _facts(status: Status) -> list[_Fact]:
     ]
 
 
+def _left(status: Status) -> list[_Fact]:
+    """What it is that works, and where."""
+    facts = [
+        _mode_fact(status.mode),
+        _Fact(status.notice, status.notice, "$text-warning", 1, "A state that lasts until you change it."),
+        _Fact(
+            *_server_words(status),
+            "$text-warning",
+            2,
+            "Rows wait on this machine for the Neo4j server. /store shows how it stands with it.",
+        ),
+        _Fact(
+            status.model,
+            status.model.partition(":")[2],
+            "$foreground",
+            3,
+            "The model that answers, after its provider. /model chooses another one.",
+        ),
+        _Fact(status.git_branch, status.git_branch[:16], _MUTED, 8, "The git branch of this folder."),
+        _Fact(
+            status.folder,
+            PurePath(status.folder).name,
+            _MUTED,
+            12,
+            "The folder in which tools and commands run.",
+        ),
+        _Fact(
+            status.session,
+            status.session[:20],
+            _MUTED,
+            13,
+            "This session. /rename gives it another title, /sessions lists all.",
+        ),
+    ]
+    return [replace(fact, is_right=False) for fact in facts]
+
+
+def _right(status: Status) -> list[_Fact]:
+    """What waits, and what was used: memory, context and cost at the end."""
+    usage = status.usage
+    share = ""
+    if status.context_tokens_max:
+        share = f"{100 * status.context_tokens / status.context_tokens_max:.0f}%"
+    window = number_words(status.context_tokens_max)
+    tokens_in, tokens_out = usage.input_tokens, usage.output_tokens + usage.thought_tokens
+    tokens = f"{number_words(tokens_in)} in {number_words(tokens_out)} out" if usage.total_tokens else ""
+    jobs = counted(status.jobs, "job") if status.jobs else ""
+    hints = counted(status.hints, "hint") if status.hints else ""
+    queued = _some(status.queued, "queued")
+    is_nearly_full = status.context_tokens > 0.8 * status.context_tokens_max
+    background = status.background.replace("turns ", "").replace("turn ", "")
+    return [
+        _Fact(
+            queued,
+            queued,
+            "$text-accent",
+            5,
+            "Messages that wait for the end of the turn. Up takes one back.",
+        ),
+        _Fact(
+            jobs,
+            jobs,
+            "$text-accent",
+            7,
+            "Commands that run in the background. The model ends them with `job`.",
+        ),
+        _Fact(hints, hints, _MUTED, 7, "What fits what you are doing. F8 or /hints shows them."),
+        _Fact(
+            status.background_note,
+            "memory: /context",
+            "$text-warning",
+            13,
+            "Why work on the memory waits, or goes on without a model.",
+        ),
+        _Fact(
+            status.background,
+            background,
+            _MUTED,
+            14,
+            "What is still to be done for the memory, in the background.",
+        ),
+        _Fact(
+            tokens,
+            number_words(usage.total_tokens),
+            _MUTED,
+            11,
+            "Tokens of this session that the model has read and written. /cost has them by model.",
+        ),
+        _Fact(
+            *_background_cost_words(status),
+            _MUTED,
+            12,
+            "What the memory of this session cost, apart from the chat. /cost has more.",
+        ),
+        _Fact(
+            f"{share} of {window}" if share else "",
+            share,
+            "$text-warning" if is_nearly_full else _MUTED,
+            4,
+            f"How much of the model's window of {window} tokens is used. /context shows by what.",
+        ),
+        _Fact(
+            *_cost_words(status),
+            _MUTED,
+            6,
+            "What this session's chat has cost, ~ where that is an estimate. /cost has it by model.",
+        ),
+    ]
+
+
 def _mode_fact(mode: Mode) -> _Fact:
     match mode:
         case Mode.ALL:
-            return _Fact("ALL: nothing is asked", "ALL", "$text-error bold reverse", 0)
+            about = "Everything is done without asking. /mode ask ends that."
+            return _Fact("ALL: nothing is asked", "ALL", "$text-error bold reverse", 0, about)
         case Mode.ACCEPT_EDITS:
-            return _Fact("accept edits", "edits", "$text-warning bold", 0)
+            about = (
+                "Files of the project are changed without asking, commands ask. Shift+Tab changes the mode."
+            )
+            return _Fact("accept edits", "edits", "$text-warning bold", 0, about)
         case Mode.PLAN:
-            return _Fact("plan", "plan", "$text-primary bold", 0)
+            about = "Nothing is changed: the model reads and plans. Shift+Tab changes the mode."
+            return _Fact("plan", "plan", "$text-primary bold", 0, about)
         case Mode.ASK:
-            return _Fact("ask", "ask", _MUTED, 0)
+            about = "You are asked before a file is changed or a command runs. Shift+Tab changes the mode."
+            return _Fact("ask", "ask", _MUTED, 0, about)
 
 
 def _server_words(status: Status) -> tuple[str, str]:

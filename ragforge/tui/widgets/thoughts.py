@@ -1,40 +1,30 @@
 """What the model thought, folded away."""
 
-from typing import ClassVar
-
-from textual import events
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
 from textual.content import Content
-from textual.selection import Selection
-from textual.widget import Widget
 
-from ragforge.tui.widgets.focus import FocusReturned
+from ragforge.tui.widgets.fold import Fold, FoldHead
 from ragforge.tui.widgets.plain import PlainText
 from ragforge.tui.widgets.tool_words import time_words
 from ragforge.tui.widgets.turn_record import Thought
 
 
-class ThoughtsHead(PlainText, can_focus=True):
+class ThoughtsHead(FoldHead):
     """`▸ thought for 3 s`."""
 
-    FOCUS_ON_CLICK = False
 
-    def get_selection(self, selection: Selection) -> tuple[str, str] | None:
-        """Nothing: it is a label."""
-        return None
-
-
-class ThoughtsView(Widget):
-    """One line that opens to the thoughts: by click, or Enter when focused."""
-
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("enter", "open_close", "Open or close", show=False)]
+class ThoughtsView(Fold):
+    """One line that opens to the thoughts."""
 
     def __init__(self, entry: Thought) -> None:
         super().__init__()
         self._entry = entry
         self._head = ThoughtsHead()
         self._body: PlainText | None = None
+
+    @property
+    def is_open(self) -> bool:
+        return self._body is not None
 
     def compose(self) -> ComposeResult:
         yield self._head
@@ -49,21 +39,14 @@ class ThoughtsView(Widget):
         if self._body is not None and self._body.text != (words := _words(self._entry)):
             self._body.set_text(words)
 
-    async def action_open_close(self) -> None:
-        if self._body is None:
+    def set_open(self, is_open: bool) -> None:
+        if is_open and self._body is None:
             self._body = PlainText(_words(self._entry), classes="thoughts-body")
-            await self.mount(self._body)
-        else:
-            body, self._body = self._body, None
-            await body.remove()
-            self.post_message(FocusReturned())
+            self.mount(self._body)
+        elif not is_open and self._body is not None:
+            self._body.remove()
+            self._body = None
         self.sync(now_s=None)
-
-    async def on_click(self, event: events.Click) -> None:
-        """Open or close."""
-        if event.widget is self._head:
-            event.stop()
-            await self.action_open_close()
 
 
 def _words(entry: Thought) -> str:

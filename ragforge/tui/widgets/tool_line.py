@@ -1,25 +1,24 @@
 """A tool call: one line that opens to its whole input and output."""
 
 from collections.abc import Awaitable, Callable, Iterable
-from typing import ClassVar, TypeAlias
+from typing import TypeAlias
 
-from textual import events, work
+from textual import work
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
 from textual.content import Content
-from textual.message import Message
 from textual.selection import Selection
 from textual.widget import Widget
 
 from ragforge.domain.errors import RagforgeError
-from ragforge.domain.printable import cut_line, one_line, printable
+from ragforge.domain.printable import cut_line, printable
 from ragforge.domain.turns import CallStatus, ToolCall
 from ragforge.domain.words import counted
 from ragforge.tui.widgets.diff_view import DiffView
+from ragforge.tui.widgets.fold import Fold, FoldState
 from ragforge.tui.widgets.more_line import MoreLine
 from ragforge.tui.widgets.text_rows import TextLine, TextRows
-from ragforge.tui.widgets.tool_words import GLYPHS, about, outcome, size_words, time_words
+from ragforge.tui.widgets.tool_words import GLYPHS, about, outcome, outcome_lines, size_words, time_words
 from ragforge.tui.widgets.turn_record import Called
 
 OUTPUT_LINES_SHOWN = 30
@@ -28,6 +27,10 @@ TAIL_LINES_SHOWN = 4
 """Of a tool that still runs."""
 WHOLE_CHARS_MAX = 2_000_000
 """Of a whole output that is drawn; a terminal is no place to read more."""
+
+TOLD_FROM_MS = 1_000
+"""What took less was done at once, for a user."""
+_DIFF = "diff"
 
 LoadOutput: TypeAlias = Callable[[ToolCall], Awaitable[str]]
 """The whole result of a call, wherever it lies."""
@@ -62,13 +65,9 @@ class ToolHead(Widget, can_focus=True):
         """Name, what it is about, and the facts, the most important first."""
         call = self._entry.call
         if call is not None:
-            tells_size = call.status is CallStatus.OK and not call.diff
-            size = [size_words(call.result_chars or len(call.result))] if tells_size else []
-            # How long a call ran that a crash cut off, nobody knows.
-            was_cut_off = call.status is CallStatus.INTERRUPTED and not call.duration_ms
-            is_timed = call.status is not CallStatus.DENIED and not was_cut_off
+            is_timed = call.status is not CallStatus.DENIED and call.duration_ms >= TOLD_FROM_MS
             took = [time_words(call.duration_ms)] if is_timed else []
-            facts = [outcome(call), *size, *took]
+            facts = [*filter(None, [outcome(call)]), *took]
         elif self._entry.cut_off:
             facts = ["interrupted"]
         else:
@@ -98,17 +97,8 @@ class ToolHead(Widget, can_focus=True):
         return " · ".join([f"{GLYPHS[self.status]} {name} {subject}".rstrip(), *facts]), "\n"
 
 
-class ToolCallView(Widget):
-    """A tool call. A click, or Enter when focused, opens and closes it; edits begin open at their diff."""
-
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("enter", "open_close", "Open or close", show=False)]
-
-    class Toggled(Message):
-        """It is to be opened or closed: whoever scrolls holds still first, then calls `set_open`."""
-
-        def __init__(self, view: "ToolCallView") -> None:
-            super().__init__()
-            self.view = view
+class ToolCallView(Fold):
+    """A tool call. Edits begin open at their diff; of a call that failed its last lines are shown."""
 
     def __init__(self, entry: Called, *, load_output: LoadOutput | None) -> None:
         super().__init__()
@@ -117,14 +107,31 @@ class ToolCallView(Widget):
         self._head = ToolHead(entry)
         self._body: ToolBody | DiffView | None = None
         self._tail: TextRows | None = None
+        self._outcome: TextRows | None = None
+        """The reason of a no, or the last lines of what failed, while it is not open."""
         self._ended = False
         self._ready = False
         """Until its line stands, nothing may be mounted: it would come above it."""
 
     @property
     def is_open(self) -> bool:
-        """Is more than the line shown?"""
         return self._body is not None
+
+    @property
+    def is_whole(self) -> bool:
+        """A diff alone is not all."""
+        return isinstance(self._body, ToolBody)
+
+    @property
+    def state(self) -> FoldState:
+        return _DIFF if isinstance(self._body, DiffView) else self.is_open
+
+    def restore(self, state: FoldState) -> None:
+        """As much as it was: a diff that was open is open again."""
+        if state != self.state:
+            self.set_open(state is True)
+            if state == _DIFF:
+                self._show_diff()
 
     def compose(self) -> ComposeResult:
         yield self._head
@@ -144,13 +151,12 @@ class ToolCallView(Widget):
         elif not self._ended:
             self._ended = True
             self._show_tail("")
-            self._show_refusal(self._entry.call)
             if self._body is not None:
                 self.set_open(False)
                 self.set_open(True)
             elif self._entry.call.diff:
-                self._body = DiffView(self._entry.call.diff, classes="tool-body")
-                self.mount(self._body)
+                self._show_diff()
+            self._show_outcome()
 
     def _show_tail(self, output: str) -> None:
         """The last lines of what a running tool says."""
@@ -167,10 +173,22 @@ class ToolCallView(Widget):
         else:
             self._tail.set_lines(shown)
 
-    def _show_refusal(self, call: ToolCall) -> None:
-        """The reason that the user gave for a no."""
-        if call.refusal:
-            self.mount(TextRows([TextLine(f"You said: {one_line(call.refusal)}")], classes="tool-tail"))
+    def _show_diff(self) -> None:
+        if self._entry.call is not None and self._entry.call.diff:
+            self._body = DiffView(self._entry.call.diff, classes="tool-body")
+            self.mount(self._body)
+
+    def _show_outcome(self) -> None:
+        """The reason of a no, or the last lines of what failed, where the whole is not shown."""
+        if self._outcome is not None:
+            self._outcome.remove()
+            self._outcome = None
+        call = self._entry.call
+        if call is not None and not self.is_whole and (lines := outcome_lines(call)):
+            kind = "error" if call.status is CallStatus.FAILED else "plain"
+            shown = [TextLine(cut_line(line, 200), kind=kind) for line in lines]
+            self._outcome = TextRows(shown, classes="tool-tail")
+            self.mount(self._outcome)
 
     def set_open(self, is_open: bool) -> None:
         """Show the whole, or the line alone; nothing before the line stands."""
@@ -182,15 +200,7 @@ class ToolCallView(Widget):
         if is_open:
             self._body = ToolBody(self._entry, load_output=self._load_output)
             self.mount(self._body)
-
-    def action_open_close(self) -> None:
-        self.post_message(self.Toggled(self))
-
-    def on_click(self, event: events.Click) -> None:
-        """Open or close."""
-        if event.widget is self._head:
-            event.stop()
-            self.action_open_close()
+        self._show_outcome()
 
 
 class ToolBody(Widget):

@@ -2,7 +2,7 @@
 
 import re
 
-from ragforge.domain.printable import one_line
+from ragforge.domain.printable import one_line, printable
 from ragforge.domain.turns import CallStatus, ToolCall
 from ragforge.domain.words import counted
 from ragforge.tui.widgets.turn_record import Called
@@ -15,6 +15,8 @@ GLYPHS = {
     CallStatus.INTERRUPTED: "■",
 }
 _ABOUT = ("command", "pattern", "path", "query", "url", "title")
+FAILED_LINES_SHOWN = 6
+_ABOUT = ("command", "pattern", "path", "query", "url")
 _EXIT = re.compile(r"\bexit(?:ed)?(?: with)?(?: code| status)?:? (-?\d+)\b", re.IGNORECASE)
 _COUNTED = {"read": "line", "grep": "match", "glob": "file", "list": "entry"}
 
@@ -35,7 +37,7 @@ def about(entry: Called) -> str:
 
 
 def outcome(call: ToolCall) -> str:
-    """What came of it, e.g. "42 lines", "+3 -1", "exit 1", "denied"."""
+    """What came of it, e.g. "42 lines", "+3 -1", "exit 1", "denied"; nothing where that it is done is all."""
     match call.status:
         case CallStatus.DENIED:
             return "denied"
@@ -52,11 +54,23 @@ def _success_words(call: ToolCall) -> str:
         added, removed = diff_counts(call.diff)
         return f"+{added} -{removed}"
     if call.name == "shell":
-        return _exit_words(call.result) or "done"
+        return _exit_words(call.result).removeprefix("exit 0")
     if noun := _COUNTED.get(call.name):
         whole = call.result_blob is None
-        return counted(count_lines(call.result), noun) if whole else "long"
+        return counted(count_lines(call.result), noun) if whole else size_words(call.result_chars)
     return counted(count_lines(call.result), "line")
+
+
+def outcome_lines(call: ToolCall) -> list[str]:
+    """The reason that the user gave for a no, or the end of what a call that failed said; else nothing."""
+    if call.refusal:
+        return [f"You said: {one_line(call.refusal)}"]
+    if call.status is not CallStatus.FAILED:
+        return []
+    said = [line for line in printable(call.result).split("\n") if line.strip()]
+    if len(said) > 1 and said[-1].startswith("[") and _EXIT.search(said[-1]):
+        said.pop()  # the line above tells it
+    return said[-FAILED_LINES_SHOWN:]
 
 
 def _exit_words(result: str) -> str:

@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from time import monotonic
 from typing import ClassVar, TypeAlias
+from weakref import WeakKeyDictionary
 
 from textual import events, work
 from textual.app import ComposeResult
@@ -26,8 +27,9 @@ from ragforge.domain.events import (
 )
 from ragforge.domain.turns import Step, ToolCall, Turn
 from ragforge.tui.widgets.focus import FocusReturned
+from ragforge.tui.widgets.fold import Fold, FoldState
 from ragforge.tui.widgets.plain import PlainText
-from ragforge.tui.widgets.tool_line import LoadOutput, ToolCallView
+from ragforge.tui.widgets.tool_line import LoadOutput
 from ragforge.tui.widgets.turn_list import TurnList
 from ragforge.tui.widgets.turn_record import Noted, StoredTurns, Told, TurnRecord, records_of
 
@@ -89,6 +91,9 @@ class Transcript(Widget):
         self._flush_timer: Timer | None = None
         self._tick_timer: Timer | None = None
         self._has_older = load_before is not None
+        self._opened: WeakKeyDictionary[Fold, FoldState] = WeakKeyDictionary()
+        """What one key has opened together, and how each was before."""
+        self._opened_at_end = False
         self._meanwhile: list[list[Line]] = []
         """What was said since each command began that still runs."""
 
@@ -269,10 +274,13 @@ class Transcript(Widget):
         """Go on a line."""
         self._turns.scroll_by(1)
 
-    def walk_from_end(self) -> None:
-        """Focus the last thing that can be opened, if there is one."""
-        if stops := self._stops():
-            self.screen.set_focus(stops[-1])
+    def walk_from_view(self) -> None:
+        """Focus the last thing in view that can be opened; where there is none, the last before it."""
+        stops = self._stops()
+        bottom = self._turns.region.bottom
+        above = [each for each in stops if each.region and each.region.y < bottom]
+        if stops:
+            self.screen.set_focus((above or stops)[-1])
 
     def action_walk(self, by: int) -> None:
         """Focus the next part that can be opened, or the previous one; stop at the ends."""
@@ -285,27 +293,34 @@ class Transcript(Widget):
         """What can have the focus, from the top down."""
         return [each for each in self.screen.focus_chain if self in each.ancestors]
 
-    def action_toggle_last_tool(self) -> None:
-        """Open the last tool call, or close it."""
-        if calls := self._tool_calls():
-            calls[-1].action_open_close()
+    async def action_toggle_in_view(self) -> None:
+        """Open what is folded in view; pressed again, show each of it as it was, and where it was."""
+        folds = [each for each in self._folds() if self._turns.region.overlaps(each.region)]
+        opened = [each for each in folds if each in self._opened]
+        followed = self._turns.following
+        self._turns.hold()
+        if opened:
+            for fold in opened:
+                fold.restore(self._opened.pop(fold))
+            if self._opened_at_end:
+                await self.action_end()
+            return
+        self._opened_at_end = followed
+        for fold in folds:
+            if not fold.is_whole:
+                self._opened[fold] = fold.state
+                fold.set_open(True)
 
-    def action_toggle_all_tools(self) -> None:
-        """Open all mounted tool calls, or close them where all are open."""
-        calls = self._tool_calls()
-        is_open = not all(call.is_open for call in calls)
-        for call in calls:
-            call.set_open(is_open)
+    def _folds(self) -> list[Fold]:
+        return [fold for view in self._turns.views for fold in view.folds]
 
-    def _tool_calls(self) -> list[ToolCallView]:
-        return [call for view in self._turns.views for call in view.tool_calls]
-
-    def on_tool_call_view_toggled(self, event: ToolCallView.Toggled) -> None:
-        """What the reader opens stays where it is."""
+    def on_fold_toggled(self, event: Fold.Toggled) -> None:
+        """What the reader opens stays where it is. A click that folds gives the focus to the prompt."""
         event.stop()
         self._turns.hold()
-        event.view.set_open(not event.view.is_open)
-        if not event.view.is_open:
+        self._opened.pop(event.fold, None)
+        event.fold.set_open(not event.fold.is_open)
+        if not event.fold.is_open and not event.by_key:
             self.post_message(FocusReturned())
 
     async def on_click(self, event: events.Click) -> None:

@@ -5,6 +5,7 @@ from typing import TypeAlias, assert_never
 
 from msgspec import Struct, field
 
+from ragforge.domain.approvals import ConstraintHit
 from ragforge.domain.context import ContextBlock
 from ragforge.domain.events import (
     AgentEvent,
@@ -85,6 +86,12 @@ class Remembered(Struct):
     block: ContextBlock
 
 
+class Against(Struct):
+    """A call went against what the user said."""
+
+    hit: ConstraintHit
+
+
 class Changed(Struct):
     """What the turn did to the files."""
 
@@ -93,7 +100,7 @@ class Changed(Struct):
 
 FORGOTTEN = "Something said here is forgotten: it stays in the history, and no model is given it."
 
-Entry: TypeAlias = Said | Thought | Called | Noted | Told | Remembered | Changed
+Entry: TypeAlias = Said | Thought | Called | Noted | Told | Remembered | Against | Changed
 
 
 class StoredTurns(Struct, frozen=True):
@@ -149,7 +156,9 @@ class TurnRecord(Struct):
             case Notice(text):
                 return self._add(Noted(text))
             case ConstraintsMet(hits=hits, asked=False):
-                return self._add(Noted("\n".join(hit.words for hit in hits)))
+                for hit in hits[:-1]:
+                    self._add(Against(hit))
+                return self._add(Against(hits[-1]))
             case ConstraintsMet():
                 return None
             case StepStarted() | StepEnded() | UsageUpdated() | RetryWaiting():

@@ -9,12 +9,15 @@ from ragforge.domain.messages import Parts, text_of
 from ragforge.domain.versions import Version, files_touched
 from ragforge.domain.words import counted
 from ragforge.tui.widgets.answer import AnswerView
+from ragforge.tui.widgets.constraint_line import ConstraintView
+from ragforge.tui.widgets.fold import Fold
 from ragforge.tui.widgets.notices import NoticeLine, TurnEndLine, end_words
 from ragforge.tui.widgets.plain import PlainText
 from ragforge.tui.widgets.recall_line import RecalledView
 from ragforge.tui.widgets.thoughts import ThoughtsView
 from ragforge.tui.widgets.tool_line import LoadOutput, ToolCallView
 from ragforge.tui.widgets.turn_record import (
+    Against,
     Called,
     Changed,
     Entry,
@@ -26,7 +29,7 @@ from ragforge.tui.widgets.turn_record import (
     TurnRecord,
 )
 
-EntryView: TypeAlias = AnswerView | ThoughtsView | ToolCallView | NoticeLine | RecalledView
+EntryView: TypeAlias = AnswerView | ThoughtsView | ToolCallView | NoticeLine | RecalledView | ConstraintView
 
 USER_CHARS_SHOWN = 20_000
 """Of what the user said; the rest is stored and was sent, but would slow the screen."""
@@ -80,9 +83,9 @@ class TurnView(Widget):
         self._sync_end()
 
     @property
-    def tool_calls(self) -> list[ToolCallView]:
-        """Its tool calls, in order."""
-        return [view for view in self._views if isinstance(view, ToolCallView)]
+    def folds(self) -> list[Fold]:
+        """What opens in it, in order."""
+        return [view for view in self._views if isinstance(view, Fold)]
 
     def tick(self, *, now_s: float) -> None:
         """Count on what is running."""
@@ -110,6 +113,8 @@ class TurnView(Widget):
                 return NoticeLine(_changed_words(entry.version))
             case Remembered():
                 return RecalledView(entry.block)
+            case Against():
+                return ConstraintView(entry.hit)
             case _:
                 assert_never(entry)
 
@@ -129,7 +134,7 @@ class TurnView(Widget):
                 view.sync(now_s=now_s)
             case ToolCallView():
                 view.sync(now_s=now_s)
-            case NoticeLine() | RecalledView():
+            case NoticeLine() | RecalledView() | ConstraintView():
                 pass
             case _:
                 assert_never(view)

@@ -1,0 +1,73 @@
+"""What is one line until it is opened: by a click on the line, or Enter while the cursor is on it."""
+
+from abc import abstractmethod
+from typing import ClassVar, TypeAlias
+
+from textual import events
+from textual.binding import Binding, BindingType
+from textual.message import Message
+from textual.selection import Selection
+from textual.widget import Widget
+
+from ragforge.tui.textual_types import AbstractMeta
+from ragforge.tui.widgets.plain import PlainText
+
+FoldState: TypeAlias = str | bool
+"""How much of it is shown."""
+
+
+class FoldHead(PlainText, can_focus=True):
+    """The line of words, on which the cursor can be. A click leaves the focus where it is."""
+
+    FOCUS_ON_CLICK = False
+
+    def get_selection(self, selection: Selection) -> tuple[str, str] | None:
+        """Nothing: it is a label."""
+        return None
+
+
+class Fold(Widget, metaclass=AbstractMeta):
+    """A line that opens. Its first child is the line."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("enter", "open_close", "Open or close", show=False)]
+
+    class Toggled(Message):
+        """It is to be opened or closed: whoever scrolls holds still first, then calls `set_open`."""
+
+        def __init__(self, fold: "Fold", *, by_key: bool) -> None:
+            super().__init__()
+            self.fold = fold
+            self.by_key = by_key
+
+    @property
+    @abstractmethod
+    def is_open(self) -> bool:
+        """Is more than the line shown?"""
+
+    @abstractmethod
+    def set_open(self, is_open: bool) -> None:
+        """Show all of it, or the line alone."""
+
+    @property
+    def is_whole(self) -> bool:
+        """Is there nothing more to open?"""
+        return self.is_open
+
+    @property
+    def state(self) -> FoldState:
+        """How much is shown now, for `restore`."""
+        return self.is_open
+
+    def restore(self, state: FoldState) -> None:
+        """Show as much as when `state` was read."""
+        if state != self.state:
+            self.set_open(bool(state))
+
+    def action_open_close(self) -> None:
+        self.post_message(self.Toggled(self, by_key=True))
+
+    def on_click(self, event: events.Click) -> None:
+        """Open or close."""
+        if event.widget is not None and event.widget.parent is self and event.widget is self.children[0]:
+            event.stop()
+            self.post_message(self.Toggled(self, by_key=False))
