@@ -1,6 +1,7 @@
 """One repository, cloned by several users of one graph, is one project."""
 
 import asyncio
+import json
 import subprocess
 from datetime import timedelta
 from pathlib import Path
@@ -88,3 +89,47 @@ async def test_of_several_projects_of_one_remote_the_oldest_is_used_and_all_are_
     used, alike = await identified(there, tmp_path / "clone", git_remote=remote)
     assert used == projects[1].id
     assert alike == [projects[1].id, projects[0].id, projects[2].id]
+
+
+async def test_three_users_have_one_project_their_own_preferences_and_costs_apart(
+    server: Neo4jServer, there: Store, tmp_path: Path
+) -> None:
+    """Whatever one is and prefers is in nobody else's prompt; what was decided is in everybody's."""
+    name = new_id()
+    wishes = {
+        "ada": "I prefer marmalade colours in every chart.",
+        "bob": "I prefer charts with thick lines.",
+        "eve": "I prefer the legend of charts in French.",
+    }
+    async with OpenAIStandIn() as model:
+        users = {user: _user(server, model, tmp_path / user, user, name) for user in wishes}
+        for user, wish in wishes.items():
+            assert (await users[user].run("-p", wish)).code == 0
+        assert (await users["ada"].run("-p", "We decided to keep the charts in SVG files.")).code == 0
+        for user, wish in wishes.items():
+            before = len(model.chats)
+            ran = await users[user].run("-p", "How shall we draw the charts? In which colours and files?")
+            assert ran.code == 0, ran.err
+            sent = json.dumps(model.chats[before:], ensure_ascii=False)
+            assert wish.rstrip(".")[-20:] in sent
+            assert "SVG" in sent
+            others = [each for each in wishes.values() if each != wish]
+            assert not [each for each in others if each.rstrip(".")[-20:] in sent]
+        found = (await users["bob"].run("search", "charts", "--by", "bob", "--json")).json["hits"]
+    [project] = await there.projects.find(git_remote=f"example.org/{name}")
+    costs = {each.person: each.calls for each in await there.usage.by_person(project_id=project.id)}
+    assert costs == {"ada@example.org": 3, "bob@example.org": 2, "eve@example.org": 2}
+    assert {hit["person"] for hit in found} == {"bob@example.org"}
+
+
+def _user(server: Neo4jServer, model: OpenAIStandIn, folder: Path, user: str, repository: str) -> Program:
+    """The program on a machine whose git knows the user, in a clone."""
+    folder.mkdir()
+    (folder / "home").mkdir()
+    (folder / "home/.gitconfig").write_text(f"[user]\n\temail = {user}@example.org\n")
+    more = {"RAGFORGE_STORE": url_of(server), "RAGFORGE_MEMORY_MODEL": "local"}
+    program = Program(folder, "stand-in:test-model", more)
+    program.configure(f'[endpoints.stand-in]\nbase_url = "{model.base_url}"\n')
+    for line in (["init", "-q"], ["remote", "add", "origin", f"git@example.org:{repository}.git"]):
+        subprocess.run(["git", *line], cwd=program.project, check=True)
+    return program
