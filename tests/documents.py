@@ -28,7 +28,11 @@ def _subcommands() -> list[str]:
     found: list[str] = []
     for verb in find_verbs().values():
         named = {verb.name: verb} if verb.opens or verb.shell else {}
-        named |= {f"{verb.name} {each.name}": each for each in verb.verbs_on(Face.SHELL)}
+        for each in verb.verbs_on(Face.SHELL):
+            below = each.verbs_on(Face.SHELL)
+            named |= {f"{verb.name} {each.name} {one.name}": one for one in below} or {
+                f"{verb.name} {each.name}": each
+            }
         for name, each in named.items():
             resume = "[-r ID]" if each.takes_session else ""
             words = " ".join(filter(None, [name, usage(each.args, Face.SHELL), resume])).replace("|", BAR)

@@ -10,6 +10,7 @@ from ragforge.cli.db_backups import backups, recover
 from ragforge.cli.db_connect import connect
 from ragforge.cli.db_embedder import embedder
 from ragforge.cli.db_outbox import waiting
+from ragforge.cli.db_person import person_export, person_remove
 from ragforge.cli.db_progress import shown
 from ragforge.cli.db_transfer import RESUMES, copy_between, number, print_backup, print_moved, stoppable
 from ragforge.cli.edge import FAILED, tell
@@ -156,8 +157,10 @@ RUNS: Mapping[str, Callable[[Options, Any], int]] = {
     "connect": connect,
     "copy": _copy,
     "embedder": embedder,
+    "export": person_export,
     "migrate": _migrate,
     "recover": recover,
+    "remove": person_remove,
     "restore": _restore,
     "status": _status,
     "waiting": waiting,

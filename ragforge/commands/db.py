@@ -103,6 +103,23 @@ class RecoverArguments(Struct, frozen=True):
     empty: Annotated[bool, option("--empty", help="Start an empty store in place of a lost one.")] = False
 
 
+class PersonExportArguments(Struct, frozen=True):
+    """Whose, and where to."""
+
+    name: Annotated[str, word("NAME", "The user: a name or an id.")]
+    file: Annotated[str, word("FILE", "The file to write.")]
+    force: Annotated[bool, option("--force", "-f", help="Replace the file where it exists.")] = False
+    store: Store = ""
+
+
+class PersonRemoveArguments(Struct, frozen=True):
+    """Whose."""
+
+    name: Annotated[str, word("NAME", "The user: a name or an id.")]
+    yes: Annotated[bool, option("--yes", "-y", help="Do not ask.")] = False
+    store: Store = ""
+
+
 class CopyArguments(Struct, frozen=True, kw_only=True):
     """From where, and where to."""
 
@@ -205,6 +222,29 @@ VERB = Verb(
             "history.jsonl.gz",
             "FILE --to bolt://localhost",
             more="The file is read to its end first: one that is cut or altered changes nothing.",
+        ),
+        Verb(
+            "person",
+            "Give out or take away all that is one user's.",
+            NoArguments,
+            verbs=(
+                Verb(
+                    "export",
+                    "Write all that is one user's to a file, a record a line as in a backup.",
+                    PersonExportArguments,
+                    opens=Opens.ITSELF,
+                    more="Keep it private: it holds all that they said. Nobody but you can read the file.",
+                    examples=("db person export ada@example.org ada.jsonl",),
+                ),
+                Verb(
+                    "remove",
+                    "Take away all that is one user's: says how much, and asks.",
+                    PersonRemoveArguments,
+                    opens=Opens.ITSELF,
+                    more="What others built on keeps its place, without the words.",
+                    examples=("db person remove ada@example.org",),
+                ),
+            ),
         ),
         _verb(
             "copy",

@@ -215,6 +215,13 @@ class Turns(Protocol):
         """The ids of all who wrote a turn, in their order."""
         ...
 
+    async def disown(self, person: str) -> None:
+        """Let nobody be known for what this user wrote, began and had made: the costs stay, without a name.
+
+        Raises StoreUnavailable while a server is away.
+        """
+        ...
+
     async def steps(self, turn_ids: Sequence[str]) -> list[Step]:
         """Their steps, ordered as the ids were given and by index."""
         ...

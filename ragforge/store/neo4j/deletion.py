@@ -70,6 +70,9 @@ OPTIONAL MATCH (t)<-[:PART_OF]-(part)
 DETACH DELETE part, t
 """
 
+# Who wrote nothing that is left.
+REMOVE_PEOPLE = f"MATCH (p:{Label.PERSON}) WHERE NOT EXISTS {{ (p)-[:WROTE]->() }} DELETE p"
+
 # Its own, those of what goes, and all that stand on one of them, whoever has it.
 SUMMARIES = f"""
 CALL () {{
@@ -267,6 +270,7 @@ async def _carry_out(transaction: Transaction, session_id: str, plan: _Plan) -> 
     for batch in _batches(plan.gone):
         await transaction.run(REMOVE_TURNS, turns=batch)
     await transaction.run(REMOVE_SESSION, id=session_id)
+    await transaction.run(REMOVE_PEOPLE)
     # `s<session> `, wherever it stands among the words of the scope.
     token = scope_tokens("", session_id, HitKind.MEMORY).split()[1] + " "
     memories += await transaction.run(REMOVE_ORIGIN, id=session_id, token=token)

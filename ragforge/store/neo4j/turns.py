@@ -14,6 +14,7 @@ from ragforge.domain.turns import Step, Turn, TurnEnd, TurnStatus
 from ragforge.domain.usage import Usage, sum_costs
 from ragforge.store.json_text import storable
 from ragforge.store.neo4j.abandonment import ABANDONED
+from ragforge.store.neo4j.connection import Transaction
 from ragforge.store.neo4j.index_rows import child_props, outdate_vector, reply_props, turn_props
 from ragforge.store.neo4j.nodes import Nodes, fields, valid_ids
 from ragforge.store.neo4j.outbox import OutboxRow, Rows
@@ -34,6 +35,17 @@ YOUNG = timedelta(minutes=1)
 
 WRITERS = f"""
 MATCH (t:{Label.TURN}) WHERE t.id IN $ids AND t.person IS NOT NULL RETURN t.id AS id, t.person AS person
+"""
+DISOWN = (
+    f"MATCH (t:{Label.TURN} {{person: $person}}) REMOVE t.person",
+    f"MATCH (n:{Label.USAGE} {{person: $person}}) REMOVE n.person",
+    f"MATCH (p:{Label.PERSON} {{id: $person}}) DETACH DELETE p",
+)
+DISOWN_SESSIONS = f"""
+MATCH (s:{Label.SESSION})
+WHERE s.person = $person OR coalesce(s.person, '') = '' AND s.user + '@' + s.host = $person
+SET s.person = '', s.user = '', s.host = '', s.carriedAt = datetime.realtime()
+RETURN s.sessionId AS id
 """
 EVERYBODY = f"MATCH (p:{Label.PERSON}) WHERE EXISTS {{ (p)-[:WROTE]->() }} RETURN p.id AS id ORDER BY id"
 
@@ -162,6 +174,27 @@ class Neo4jTurns:
         except StoreUnavailable:
             return await self._nodes.here.turns.everybody()
         return [each["id"] for each in found]
+
+    async def disown(self, person: str) -> None:
+        """Let nobody be known for what this user wrote. Raises StoreUnavailable."""
+        await self._nodes.arrive()
+
+        async def work(transaction: Transaction) -> list[str]:
+            for query in DISOWN:
+                await transaction.run(query, person=storable(person))
+            found = await transaction.run(DISOWN_SESSIONS, person=storable(person))
+            return [each["id"] for each in found]
+
+        sessions = await self._nodes.graph.transaction(work, deadline_s=timeouts.NEO4J_LOAD_S_MAX)
+
+        def forget(rows: Rows) -> None:
+            for label in (Label.TURN, Label.USAGE):
+                own = [each.id for each in rows.of_label(label) if each.props.get("person") == person]
+                rows.forget(label, own)
+            for session in sessions:
+                rows.forget_session(session)
+
+        await self._nodes.outbox.write(forget)
 
     async def steps(self, turn_ids: Sequence[str]) -> list[Step]:
         places = {turn: place for place, turn in enumerate(turn_ids)}

@@ -54,6 +54,13 @@ WITH RECURSIVE each (person) AS (
 SELECT person FROM each WHERE person IS NOT NULL
 """
 
+DISOWN = (
+    "UPDATE turn SET person = '' WHERE person = ?",
+    "UPDATE spent SET person = '' WHERE person = ?",
+    "UPDATE session SET person = '', user = '', host = '' "
+    "WHERE ?1 IN (person, iif(person = '', user || '@' || host, ''))",
+)
+
 SUM_OF_STEPS = """
 UPDATE turn SET (input_tokens, cached_tokens, output_tokens, thought_tokens, cost_usd) = (
     SELECT coalesce(sum(input_tokens), 0), coalesce(sum(cached_tokens), 0), coalesce(sum(output_tokens), 0),
@@ -191,6 +198,14 @@ class SqliteTurns:
             return [person for (person,) in connection.execute(EVERYBODY)]
 
         return await self._database.read(read)
+
+    async def disown(self, person: str) -> None:
+
+        def write(connection: Connection) -> None:
+            for sql in DISOWN:
+                connection.execute(sql, (storable(person),))
+
+        await self._database.write(write)
 
     async def steps(self, turn_ids: Sequence[str]) -> list[Step]:
 
