@@ -19,9 +19,10 @@ class Slash(Struct, frozen=True):
 
 
 class Shell(Struct, frozen=True):
-    """`!command`: run by the user, not by the model."""
+    """`!command`: run by the user, not by the model, which is told what it wrote unless it is `!!command`."""
 
     command: str
+    for_model: bool = True
 
 
 Input: TypeAlias = Say | Slash | Shell
@@ -30,8 +31,8 @@ Input: TypeAlias = Say | Slash | Shell
 def parse_input(text: str) -> Input:
     """What the text is. A path such as `/etc/hosts is odd` or a lone `/` or `!` is a message."""
     stripped = text.strip()
-    if stripped.startswith("!") and stripped[1:].strip():
-        return Shell(stripped[1:].strip())
+    if stripped.startswith("!") and (command := stripped.removeprefix("!").removeprefix("!").strip()):
+        return Shell(command, for_model=not stripped.startswith("!!"))
     if stripped.startswith("/") and "\n" not in stripped.split(" ", 1)[0]:
         name, _, args = stripped[1:].partition(" ")
         if name[:1].isalpha() and all(char.isalnum() or char in "-_" for char in name):

@@ -1,7 +1,7 @@
 """Messages: what goes to a model and comes back, in a form that no provider owns."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TypeAlias
+from typing import TypeAlias, assert_never
 
 from msgspec import Struct, field
 
@@ -22,7 +22,21 @@ class ImagePart(Struct, frozen=True):
     name: str = ""
 
 
-Part: TypeAlias = TextPart | ImagePart
+class CommandPart(Struct, frozen=True):
+    """A command that the user ran, and what it wrote: it goes with the message after it.
+
+    output: as the model is told of it, with how it ended. blob: the hash of all of it where it was cut, which
+    has so many chars.
+    """
+
+    id: str
+    command: str
+    output: str
+    blob: str = ""
+    chars: int = 0
+
+
+Part: TypeAlias = TextPart | ImagePart | CommandPart
 Parts: TypeAlias = tuple[Part, ...]
 
 
@@ -88,27 +102,57 @@ class ToolSpec(Struct, frozen=True):
 
 
 def text_of(parts: Sequence[Part]) -> str:
-    """The text of the parts; an image stands as its name in brackets."""
+    """What the user said; an image stands as its name in brackets, and what a command wrote was not said."""
+    said = [part for part in parts if not isinstance(part, CommandPart)]
     return "\n".join(
-        part.text if isinstance(part, TextPart) else f"[image {part.name or part.blob[:12]}]"
-        for part in parts
+        part.text if isinstance(part, TextPart) else f"[image {part.name or part.blob[:12]}]" for part in said
     )
+
+
+def commands_in(parts: Sequence[Part]) -> list[CommandPart]:
+    """What the user ran before the message."""
+    return [part for part in parts if isinstance(part, CommandPart)]
+
+
+def command_text(part: CommandPart) -> str:
+    """The command and its output, as a model is told."""
+    return f"I ran this command:\n$ {part.command}\n{part.output}"
+
+
+def blobs_in(parts: Sequence[Part]) -> tuple[str, ...]:
+    """The hashes of the contents that the parts refer to."""
+    return tuple(part.blob for part in parts if not isinstance(part, TextPart) and part.blob)
 
 
 def parts_to_json(parts: Sequence[Part]) -> list[JsonObject]:
     """The parts as JSON, as the stores keep them."""
-    return [
-        {"type": "text", "text": part.text}
-        if isinstance(part, TextPart)
-        else {"type": "image", "blob": part.blob, "mime": part.mime, "name": part.name}
-        for part in parts
-    ]
+    return [_part_to_json(part) for part in parts]
+
+
+def _part_to_json(part: Part) -> JsonObject:
+    match part:
+        case TextPart(text):
+            return {"type": "text", "text": text}
+        case ImagePart(blob, mime, name):
+            return {"type": "image", "blob": blob, "mime": mime, "name": name}
+        case CommandPart(id, command, output, blob, chars):
+            ran: JsonObject = {"type": "command", "id": id, "command": command, "output": output}
+            return {**ran, "blob": blob, "chars": chars}
+        case _:
+            assert_never(part)
 
 
 def parts_from_json(items: Sequence[JsonObject]) -> Parts:
     """The inverse of `parts_to_json`. Raises KeyError for a kind of part that this version lacks."""
     kinds: Mapping[str, Callable[[JsonObject], Part]] = {
         "text": lambda item: TextPart(str(item["text"])),
+        "command": lambda item: CommandPart(
+            str(item["id"]),
+            str(item["command"]),
+            str(item["output"]),
+            str(item.get("blob", "")),
+            int(str(item.get("chars", 0))),
+        ),
         "image": lambda item: ImagePart(str(item["blob"]), str(item["mime"]), str(item.get("name", ""))),
     }
     return tuple(kinds[str(item["type"])](item) for item in items)

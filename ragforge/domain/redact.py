@@ -10,13 +10,13 @@ import json
 import re
 from collections.abc import Iterable, Iterator
 from functools import cache
-from typing import cast
+from typing import assert_never, cast
 from urllib.parse import quote, quote_plus
 
 from msgspec.structs import replace
 
 from ragforge.domain.json import JsonObject, JsonValue, well_formed
-from ragforge.domain.messages import ImagePart, ModelMessage, Parts, TextPart
+from ragforge.domain.messages import CommandPart, ImagePart, ModelMessage, Part, Parts, TextPart
 
 MARK = "[redacted]"
 SECRET_CHARS_MIN = 6
@@ -58,10 +58,18 @@ class Redactor:
 
     def parts(self, parts: Parts) -> Parts:
         """The message with its texts, and the names of its images, redacted."""
-        return tuple(
-            TextPart(self.text(part.text)) if isinstance(part, TextPart) else self.image(part)
-            for part in parts
-        )
+        return tuple(map(self._part, parts))
+
+    def _part(self, part: Part) -> Part:
+        match part:
+            case TextPart(text):
+                return TextPart(self.text(text))
+            case ImagePart():
+                return self.image(part)
+            case CommandPart():
+                return replace(part, command=self.text(part.command), output=self.text(part.output))
+            case _:
+                assert_never(part)
 
     def image(self, part: ImagePart) -> ImagePart:
         """The image under a name without secrets; what it shows stays."""

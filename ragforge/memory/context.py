@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from ragforge.domain.json import JsonObject
 from ragforge.domain.messages import (
     CallResult,
+    CommandPart,
     ImagePart,
     Message,
     ModelMessage,
@@ -20,6 +21,7 @@ from ragforge.domain.messages import (
     ToolMessage,
     ToolSpec,
     UserMessage,
+    command_text,
 )
 from ragforge.domain.turns import NOT_ENDED, CallStatus, Step, ToolCall, Turn
 
@@ -238,6 +240,8 @@ def _parts_tokens(parts: Parts) -> int:
                 count += text_tokens(text)
             case ImagePart():
                 count += IMAGE_TOKENS
+            case CommandPart():
+                count += text_tokens(command_text(part))
             case _:
                 assert_never(part)
     return count

@@ -24,7 +24,15 @@ from ragforge.domain.ids import now
 from ragforge.domain.json import each_text
 from ragforge.domain.language.base import common_words
 from ragforge.domain.memories import FORGOTTEN_MAX, AssociationKind, Memory, MemoryFilter, normalised
-from ragforge.domain.messages import Message, ModelMessage, Parts, TextPart, ToolMessage, UserMessage
+from ragforge.domain.messages import (
+    CommandPart,
+    Message,
+    ModelMessage,
+    Parts,
+    TextPart,
+    ToolMessage,
+    UserMessage,
+)
 from ragforge.domain.search import Hit, HitKind
 from ragforge.domain.summaries import Summary
 from ragforge.domain.turns import Step, ToolCall, Turn
@@ -145,7 +153,12 @@ class Forgotten:
         """The parts of a message without it."""
         clean = partial(self.cut, at=at, turn=turn, session=session)
         return tuple(
-            replace(part, text=clean(part.text)) if isinstance(part, TextPart) else part for part in parts
+            replace(part, text=clean(part.text))
+            if isinstance(part, TextPart)
+            else replace(part, command=clean(part.command), output=clean(part.output))
+            if isinstance(part, CommandPart)
+            else part
+            for part in parts
         )
 
     def turn(self, turn: Turn) -> Turn:

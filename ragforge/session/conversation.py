@@ -12,13 +12,13 @@ from ragforge.domain.context import ContextBlock
 from ragforge.domain.errors import UsageError
 from ragforge.domain.events import AgentEvent
 from ragforge.domain.ids import short_id
-from ragforge.domain.messages import Parts
+from ragforge.domain.messages import CommandPart, Parts
 from ragforge.domain.search import Query
 from ragforge.domain.turns import Project, Todos, ToolCall, Turn, TurnStatus
 from ragforge.memory.forgotten import Forgotten, read_forgotten
 from ragforge.memory.recall.explain import marked
 from ragforge.memory.recall.search import SearchResults, search
-from ragforge.session import history, queue, setup, turn
+from ragforge.session import history, queue, setup, shell_commands, turn
 from ragforge.session.context import prepare_recall
 from ragforge.session.foreign_git import read_repository
 from ragforge.session.hints import SessionHints
@@ -34,6 +34,7 @@ from ragforge.session.open import (
     join_project,
     new_session,
     newest_session_here,
+    reload_settings,
     resume_session,
 )
 from ragforge.session.own_commands import run_typed
@@ -159,6 +160,14 @@ class Conversation:
         if call.result_blob is None:
             return call.result
         return (await self.workspace.blobs.get(call.result_blob)).decode("utf-8", "replace")
+
+    async def commands_waiting(self) -> Sequence[CommandPart]:
+        """What the user ran here since the last message: it goes with the next one."""
+        return await shell_commands.load(self.session)
+
+    async def commands_moved(self, turns: Sequence[Turn], *, words_are_back: bool) -> None:
+        """These turns were undone, newest first, and the last one's words are back; or they were redone."""
+        await shell_commands.moved(self.session, turns, words_are_back=words_are_back)
 
     async def sessions(self, *, archived: bool = False) -> list[SessionRow]:
         """This folder's sessions first, then the project's others; each part the last active first.
@@ -373,6 +382,10 @@ class Conversation:
         """That session in front; it may lie in another project's folder."""
         self.session = session
         self.workspace = session.workspace
+
+    async def reload_settings(self) -> None:
+        """Let settings hold that have just been changed."""
+        self._work_in(await reload_settings(self.workspace))
 
     def _work_in(self, workspace: Workspace) -> None:
         self.workspace = workspace

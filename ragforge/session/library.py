@@ -22,7 +22,7 @@ from ragforge.session.project import allowed_repositories, identify_project
 from ragforge.session.store_access import open_named
 from ragforge.store.base import Store
 from ragforge.store.base_conversations import Deleted
-from ragforge.store.local import LocalState, open_local_state
+from ragforge.store.local import LocalState, commands_key, open_local_state
 from ragforge.store.survey import lost_words
 
 ID_PART_CHARS_MIN = 4
@@ -143,5 +143,6 @@ async def delete_session(store: Store, local: LocalState, session_id: str) -> De
         await claim.release()
     await local.set_draft(session_id, "")
     await local.set_queue(session_id, [])
+    await local.set_queue(commands_key(session_id), [])
     await local.forget_recalled(session_id)
     return deleted

@@ -6,6 +6,7 @@ from msgspec.structs import replace
 
 from ragforge.domain.messages import Parts
 from ragforge.domain.turns import Turn
+from ragforge.session import shell_commands
 from ragforge.session.state import Session
 
 JOINED_MAX = 20
@@ -23,9 +24,11 @@ async def join(session: Session, parts: Parts) -> bool:
     async with begun.lock:
         if session.activity.open_turn is not begun or begun.joined >= JOINED_MAX:
             return False
-        words = (*begun.turn.user, *session.workspace.redactor.parts(parts))
+        parts = session.workspace.redactor.parts(shell_commands.with_commands(session, parts))
+        words = (*begun.turn.user, *parts)
         await session.workspace.store.turns.reword(begun.turn.id, words)
         begun.turn, begun.joined = replace(begun.turn, user=words), begun.joined + 1
+        await shell_commands.sent(session, parts)
         await begun.show(begun.turn)
     return True
 

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from ragforge.agent.instructions import Skill
 from ragforge.domain.approvals import Constraint, Mode
 from ragforge.domain.json import JsonValue
-from ragforge.domain.messages import Parts
+from ragforge.domain.messages import CommandPart, Parts
 from ragforge.domain.redact import Redactor
 from ragforge.domain.schedule import Progress
 from ragforge.domain.turns import ConversationSession, KeptTodos, Project, Step, ToolCall, Turn, TurnEnd
@@ -179,6 +179,8 @@ class Live(Struct):
     read_only: bool = False
     """Another process or machine writes this session; this one only shows it."""
     queue: list[Parts] = field(default_factory=list[Parts])
+    commands: list[CommandPart] = field(default_factory=list[CommandPart])
+    """What the user ran since the last message: it goes with the next one."""
     view: ModelView = field(default_factory=ModelView)
     spending: Spending = field(default_factory=Spending)
     provider: Provider | None = None

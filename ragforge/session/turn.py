@@ -26,7 +26,7 @@ from ragforge.domain.versions import Version
 from ragforge.memory.context import history_messages, step_messages
 from ragforge.memory.forgotten import still_forgotten
 from ragforge.memory.window import Window
-from ragforge.session import queue
+from ragforge.session import queue, shell_commands
 from ragforge.session.agent_parts import agent_parts, safe_step
 from ragforge.session.context import build_block, keep_recall_use, keep_recalled
 from ragforge.session.file_hashes import recall_seen_files
@@ -280,6 +280,8 @@ async def _end_and_tell(session: Session, run: _Run, outcome: Outcome, events: E
         await events.send(Notice(lost))
     version = await _version(session, run, ended)
     nothing = await came_to_nothing(session.workspace.store, ended)
+    if nothing:
+        await shell_commands.give_back(session, ended.user)
     await events.send(TurnEnded(ended, run.failure, came_to_nothing=nothing, version=version))
     session.workspace.background.turn_ended(session, ended.id)
     if run.block.items:
@@ -302,7 +304,7 @@ async def _begin(session: Session, parts: Parts) -> _Run:
     await store_session(session, first_words=parts)
     await keep_end(session)
     parent, window = await _parent(session)
-    kept = workspace.redactor.parts(parts)
+    kept = workspace.redactor.parts(shell_commands.with_commands(session, parts))
     turn = Turn(
         id=new_id(),
         session_id=session.id,
@@ -317,6 +319,7 @@ async def _begin(session: Session, parts: Parts) -> _Run:
     await workspace.store.turns.start(turn)
     session.change(head=turn.id, last_activity_at=turn.started_at)
     live.view.window = window
+    await shell_commands.sent(session, kept)
     return _Run(turn, TurnProgress(turn.id, [UserMessage(kept)]), before=window)
 
 

@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from ragforge.domain.derivations import DERIVED, Derived
 from ragforge.domain.memories import ASSOCIATION, MEMORY
-from ragforge.domain.messages import ImagePart
+from ragforge.domain.messages import blobs_in
 from ragforge.domain.records import Description, RecordKind
 from ragforge.domain.summaries import SUMMARY
 from ragforge.domain.turns import PROJECT, SESSION, STEP, TOOL_CALL, TURN, ToolCall, Turn
@@ -73,7 +73,7 @@ def blobs_of(record: Record) -> tuple[str, ...]:
     """The hashes of the contents that it refers to."""
     match record:
         case Turn():
-            return tuple(part.blob for part in record.user if isinstance(part, ImagePart))
+            return blobs_in(record.user)
         case ToolCall():
             whole = () if record.result_blob is None else (record.result_blob,)
             return (*whole, *(image.blob for image in record.images))

@@ -55,6 +55,11 @@ INSTRUCTIONS_MAX = 20
 """Of each instruction file so many texts are remembered, at most 40 KB each."""
 
 
+def commands_key(of: str) -> str:
+    """The name in the queue of what the user ran in a session, or in `cwd:<path>`, since the last message."""
+    return f"commands of {of}"
+
+
 async def open_local_state(data_dir: Path, *, history_max: int = 10_000) -> "LocalState":
     """The state kept in `data_dir`, made where there is none.
 

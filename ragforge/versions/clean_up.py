@@ -16,7 +16,7 @@ from ragforge.config.store_address import bare_url, parse_store_url
 from ragforge.domain import timeouts
 from ragforge.domain.errors import StoreUnavailable, UsageError
 from ragforge.domain.ids import now
-from ragforge.domain.messages import ImagePart
+from ragforge.domain.messages import blobs_in
 from ragforge.domain.turns import ConversationSession, Project, Step, ToolCall, Turn
 from ragforge.domain.versions import Version
 from ragforge.store.archive_items import blobs_of
@@ -209,7 +209,7 @@ async def _add_folders(needs: _Needs, roots: Sequence[Path], state: HistoryState
 
 async def _add_queues(needs: _Needs, local: LocalState) -> None:
     for parts in await local.queues():
-        needs.local.update(part.blob for part in parts if isinstance(part, ImagePart))
+        needs.local.update(blobs_in(parts))
 
 
 def _check_all_is_there(store: Store, link: Link) -> None:

@@ -14,14 +14,16 @@ from ragforge.domain.errors import StoreError
 from ragforge.domain.json import JsonObject, JsonValue
 from ragforge.domain.messages import (
     CallResult,
-    ImagePart,
+    CommandPart,
     Message,
     ModelMessage,
+    Part,
     Parts,
     TextPart,
     ToolMessage,
     ToolSpec,
     UserMessage,
+    command_text,
 )
 from ragforge.providers.base import LoadBlob, ModelRequest
 
@@ -148,9 +150,11 @@ class _Contents:
         else:
             self._list.append((role, list(parts)))
 
-    async def _part(self, part: TextPart | ImagePart) -> JsonObject:
+    async def _part(self, part: Part) -> JsonObject:
         if isinstance(part, TextPart):
             return {"text": clean(part.text)}
+        if isinstance(part, CommandPart):
+            return {"text": clean(command_text(part))}
         try:
             blob = await self._load_blob(part.blob)
         except StoreError:

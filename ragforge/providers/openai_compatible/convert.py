@@ -17,6 +17,7 @@ from ragforge.domain.errors import StoreError
 from ragforge.domain.json import JsonObject, JsonValue
 from ragforge.domain.messages import (
     CallResult,
+    CommandPart,
     ImagePart,
     ModelMessage,
     Part,
@@ -24,6 +25,7 @@ from ragforge.domain.messages import (
     ToolMessage,
     ToolSpec,
     UserMessage,
+    command_text,
 )
 from ragforge.providers.base import LoadBlob, ModelRequest
 from ragforge.providers.openai_compatible.json_answers import response_format, told
@@ -122,6 +124,8 @@ class _Messages:
     async def _part(self, part: Part) -> JsonObject:
         if isinstance(part, TextPart):
             return {"type": "text", "text": part.text}
+        if isinstance(part, CommandPart):
+            return {"type": "text", "text": command_text(part)}
         try:
             data = await self._load_blob(part.blob)
         except StoreError:

@@ -14,8 +14,9 @@ from ragforge.commands.base import HeadMoved, Outcome
 from ragforge.commands.forget import ask_what_to_forget
 from ragforge.domain.errors import RagforgeError
 from ragforge.session.conversation import Conversation
-from ragforge.tui import clipboard, keys
+from ragforge.tui import clipboard
 from ragforge.tui.chat.frame import ChatFrame
+from ragforge.tui.chat.opening import adopt_settings
 from ragforge.tui.chat.sessions import Sessions
 from ragforge.tui.chat.turns import Turns
 from ragforge.tui.screens.base import find_screens, interface_verbs
@@ -69,7 +70,11 @@ class ChatCommands(Struct, frozen=True):
         """Run a command. Raises RagforgeError."""
         await asyncio.shield(asyncio.wrap_future(self.chat.commands))
         name, _, args = line.partition(" ")
-        await self._carry_out(name, await self.ready().run(name, args, interface_verbs()))
+        outcome = await self.ready().run(name, args, interface_verbs())
+        if name == "config" and args.strip():
+            await self.ready().reload_settings()
+            adopt_settings(self.chat, self.ready())
+        await self._carry_out(name, outcome)
         if name == "commands":  # whoever looks has changed some
             await self.chat.load_own_commands()
 
@@ -78,7 +83,7 @@ class ChatCommands(Struct, frozen=True):
         chat = self.chat
         match outcome:
             case base.Tell(text):
-                chat.tell(_keys_and_commands(self.ready()) if name == "help" else text)
+                chat.tell(text)
             case base.Report():
                 chat.tell(outcome.shown)
             case base.Open(screen, args):
@@ -130,6 +135,8 @@ class ChatCommands(Struct, frozen=True):
     async def _show_moved(self, moved: HeadMoved) -> None:
         chat, result = self.chat, moved.result
         if result.chat:
+            if result.turns:
+                await self.ready().commands_moved(result.turns, words_are_back=bool(result.draft))
             await chat.show_session(draft=None)
         for line in moved.lines:
             chat.say(line)
@@ -165,15 +172,3 @@ class ChatCommands(Struct, frozen=True):
     def say(self, text: str) -> None:
         """Show a line in the conversation that is not part of it."""
         self.chat.say(text)
-
-
-def _keys_and_commands(conversation: Conversation) -> str:
-    """Return the table of commands behind that of the keys: the end is what is seen at once."""
-    from ragforge.commands.help import commands_table
-
-    rows = [
-        f"| {shown} | {does} | {where} |"
-        for where, shown, does in keys.help_rows(keys.bindings(conversation.workspace.settings.keys))
-    ]
-    commands = commands_table(interface_verbs().values())
-    return "\n".join(["| key | does | in |", "|---|---|---|", *rows, "", commands])

@@ -87,7 +87,12 @@ class ChatFrame(Screen[None]):
     def compose(self) -> ComposeResult:
         """The prompt, and room for what comes above and below it."""
         yield Static(classes="room tall")
-        completion = Completion(commands=self._commands, files=self._find_files, id="completion")
+        completion = Completion(
+            commands=self._commands,
+            files=self._find_files,
+            sent=self._sent,
+            id="completion",
+        )
         yield completion
         yield Prompt(completion=completion, id="prompt")
         yield Static(classes="room")
@@ -270,8 +275,16 @@ class ChatFrame(Screen[None]):
         stored = await conversation.turns_until(at, TURNS_SHOWN)
         recalled, forgotten = await self._recalled(stored.turns), await self._forgotten(stored.turns)
         await self.transcript.load(stored.turns, stored.steps, stored.calls, recalled, forgotten)
+        await self.show_commands_waiting()
         if at is not None:
             self.say(f"Shown up to turn {at}. Ctrl+End shows what came after; a message goes on from there.")
+
+    async def show_commands_waiting(self) -> None:
+        """What was run and has gone with no message yet."""
+        from ragforge.tui.widgets.turn_record import own_calls
+
+        for call in own_calls(tuple(await self.ready().commands_waiting())):
+            self.transcript.add_call(call)
 
     async def show_start_list(self) -> None:
         """The sessions of the folder below the prompt, where there are any."""
@@ -346,6 +359,10 @@ class ChatFrame(Screen[None]):
 
     def _commands(self) -> Sequence[CommandRow]:
         return (*self.commands.result(), *self._own_commands) if self.conversation else ()
+
+    def _sent(self) -> Sequence[str]:
+        """The messages of before; whose history it is changes when the store is open."""
+        return self.prompt.sent.entries()
 
     def _find_files(self, query: str, stop: threading.Event) -> PathMatches:
         return self._files.find(query, stop) if self._files else PathMatches([], complete=True)

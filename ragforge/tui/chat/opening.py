@@ -11,12 +11,11 @@ from ragforge.domain.errors import RagforgeError, UsageError
 from ragforge.tui import keys, terminal
 from ragforge.tui.chat import folder_questions
 from ragforge.tui.chat.watch import Watch
-from ragforge.tui.key_watch import KeyWatch
 from ragforge.tui.launch import Leaving, NotOpened, OpenedChat, OpenSession
 from ragforge.tui.prompt_history import StoredHistory
 from ragforge.tui.screens.store_failure import FailureAnswer, NotOpenedScreen
 from ragforge.tui.textual_types import app_of
-from ragforge.tui.theme import theme_name
+from ragforge.tui.theme import ThemedApp
 from ragforge.tui.widgets.plain import PlainText
 
 if TYPE_CHECKING:  # loaded by opening it
@@ -36,7 +35,7 @@ async def open_conversation(chat: ChatFrame, sessions: Sessions, open_session: O
             return
         chat.take_conversation(opened.conversation)
         folder_questions.let_turns_ask(chat, opened.conversation)
-        _adopt_settings(chat, opened.conversation)
+        adopt_settings(chat, opened.conversation)
         earlier = reversed(chat.prompt.sent.entries())
         chat.prompt.sent = StoredHistory(await opened.conversation.prompts(), chat.remember)
         for text in earlier:
@@ -99,8 +98,8 @@ def _tell_that_it_takes_long(chat: ChatFrame) -> None:
     chat.mount(line, after=chat.prompt)
 
 
-def _adopt_settings(chat: ChatFrame, conversation: Conversation) -> None:
-    """Let the user's keys, theme and mouse hold. Raises UsageError for keys that do not exist."""
+def adopt_settings(chat: ChatFrame, conversation: Conversation) -> None:
+    """Let the user's keys, theme and mouse hold from now on. Raises UsageError for keys that do not exist."""
     loaded = conversation.workspace.loaded
     settings = loaded.settings
     try:
@@ -114,7 +113,6 @@ def _adopt_settings(chat: ChatFrame, conversation: Conversation) -> None:
     chat.parts.approval.use_keys(bound)
     chat.parts.hint.use_keys(bound)
     chat.parts.live.use_keys(bound)
-    if isinstance(app, KeyWatch) and settings.theme != "auto":
-        app.theme = theme_name(settings.theme, terminal_is_dark=None)
-    if not settings.mouse:
-        terminal.leave_mouse(app)
+    if isinstance(app, ThemedApp):
+        app.use_theme(settings.theme)
+    terminal.use_mouse(app, is_ours=settings.mouse)

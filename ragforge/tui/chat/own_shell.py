@@ -1,4 +1,4 @@
-"""The user's own `!command`, in the real terminal."""
+"""The user's own `!command`: its output stands in the conversation, and goes with the next message."""
 
 from __future__ import annotations
 
@@ -8,19 +8,91 @@ import subprocess
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from time import monotonic
 from types import FrameType
 from typing import TYPE_CHECKING
 
 from textual.app import SuspendNotSupported
 
+from ragforge.domain.errors import RagforgeError
+from ragforge.domain.ids import new_id
 from ragforge.tui.textual_types import app_of
+from ragforge.tui.widgets.turn_record import OWN, Called, own_call
 
 if TYPE_CHECKING:
     from ragforge.tui.chat.frame import ChatFrame
 
+DRAWN_EVERY_S = 0.1
+"""A command may write faster than anybody reads."""
 
-async def run_shell(chat: ChatFrame, command: str) -> None:
-    """Hand the terminal to the command, then come back. The command gets no keys of ours."""
+
+class OwnShell:
+    """Runs commands of the user's, several at once if that is wanted. Esc ends the newest."""
+
+    def __init__(self, chat: ChatFrame) -> None:
+        self._chat = chat
+        self._running: list[asyncio.Event] = []
+        """What ends each that runs, the newest last."""
+
+    def start(self, command: str, *, for_model: bool) -> None:
+        """Run it, in a worker: keys must not wait for it."""
+        self._chat.run_worker(self._run(command, for_model=for_model), group="shell")
+
+    def stop(self) -> bool:
+        """End the newest that runs; was there one?"""
+        running = [stop for stop in self._running if not stop.is_set()]
+        if running:
+            running[-1].set()
+        return bool(running)
+
+    async def _run(self, command: str, *, for_model: bool) -> None:
+        # The session loads it.
+        from ragforge.session.shell_commands import needs_terminal
+
+        chat = self._chat
+        if needs_terminal(command):
+            await _hand_over(chat, command)
+            return
+        chat.start_list.close()
+        stop = asyncio.Event()
+        self._running.append(stop)
+        try:
+            with chat.parts.live.during(f"running {command}", ends_at_esc=lambda: True):
+                await self._follow(command, stop, for_model=for_model)
+        except (RagforgeError, OSError, ValueError) as error:
+            chat.say(f"{command} could not be run: {error}")
+        finally:
+            self._running.remove(stop)
+
+    async def _follow(self, command: str, stop: asyncio.Event, *, for_model: bool) -> None:
+        """Run it to its end, and show meanwhile what it writes."""
+        from ragforge.session.shell_commands import run_shell
+
+        chat = self._chat
+        entry = Called(new_id(), OWN, {"command": command}, started_s=monotonic())
+        chat.transcript.add_call(entry)
+
+        def take(text: str) -> None:
+            entry.take(text)
+            chat.transcript.redraw_soon(entry)
+
+        try:
+            ended = await run_shell(
+                chat.ready().session, command, on_output=take, stop=stop, for_model=for_model
+            )
+        except BaseException:
+            entry.cut_off = True
+            raise
+        finally:
+            if chat.is_drawn:
+                chat.transcript.redraw_soon(entry)
+        entry.call = own_call(ended.part, status=ended.status, took_ms=ended.took_ms)
+        if not for_model:
+            entry.summary = f"{command} (kept from the model)"
+
+
+async def _hand_over(chat: ChatFrame, command: str) -> None:
+    """Hand the terminal to a program that needs it, then come back. The program gets no keys of ours."""
     from ragforge.session.instructions import written_here  # the session loads it
 
     conversation = chat.ready()

@@ -10,7 +10,7 @@ from ragforge.tui.chat.commands import ChatCommands
 from ragforge.tui.chat.frame import ChatFrame
 from ragforge.tui.chat.hints import Hints
 from ragforge.tui.chat.opening import open_conversation
-from ragforge.tui.chat.own_shell import run_shell
+from ragforge.tui.chat.own_shell import OwnShell
 from ragforge.tui.chat.sessions import Sessions
 from ragforge.tui.chat.turns import Turns
 from ragforge.tui.launch import OpenSession
@@ -25,6 +25,7 @@ class ChatPresenter:
     def __init__(self, chat: ChatFrame) -> None:
         self._chat = chat
         self.hints = Hints(chat)
+        self.shell = OwnShell(chat)
         self.turns = Turns(chat, self.hints)
         self.sessions = Sessions(chat, self.turns, self.hints)
         self.commands = ChatCommands(chat, self.turns, self.sessions)
@@ -47,8 +48,8 @@ class ChatPresenter:
                 await self.turns.say(said)
             case Slash(name, args):
                 self.commands.start(f"{name} {args}")
-            case Shell(command):
-                await run_shell(self._chat, command)
+            case Shell(command, for_model):
+                self.shell.start(command, for_model=for_model)
 
     @property
     def _is_in_plan_mode(self) -> bool:

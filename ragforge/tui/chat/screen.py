@@ -223,7 +223,9 @@ class ChatScreen(ChatFrame):
         pressed_at, self._escaped_at = self._escaped_at, time.monotonic()
         if self.conversation is None:
             return
-        if self.conversation.session.busy:
+        if self.presenter.shell.stop():
+            self._escaped_at = 0.0
+        elif self.conversation.session.busy:
             await self.conversation.interrupt()
         elif self._escaped_at - pressed_at < TWICE_S_MAX:
             self._escaped_at = 0.0

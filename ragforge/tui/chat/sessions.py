@@ -66,6 +66,7 @@ class Sessions(Struct, frozen=True):
         if not await folder_questions.may_stay(chat):
             return
         chat.say(START)
+        await chat.show_commands_waiting()
         self._began()
         if opened.show_list:
             await chat.show_start_list()

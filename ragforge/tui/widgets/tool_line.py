@@ -18,7 +18,15 @@ from ragforge.tui.widgets.diff_view import DiffView
 from ragforge.tui.widgets.fold import Fold, FoldState
 from ragforge.tui.widgets.more_line import MoreLine
 from ragforge.tui.widgets.text_rows import TextLine, TextRows
-from ragforge.tui.widgets.tool_words import GLYPHS, about, outcome, outcome_lines, size_words, time_words
+from ragforge.tui.widgets.tool_words import (
+    GLYPHS,
+    about,
+    outcome,
+    outcome_lines,
+    size_words,
+    time_words,
+    without_ending,
+)
 from ragforge.tui.widgets.turn_record import Called
 
 OUTPUT_LINES_SHOWN = 30
@@ -156,6 +164,8 @@ class ToolCallView(Fold):
                 self.set_open(True)
             elif self._entry.call.diff:
                 self._show_diff()
+            elif self._entry.is_own:
+                self.set_open(True)  # who runs a command wants to read what it says
             self._show_outcome()
 
     def _show_tail(self, output: str) -> None:
@@ -216,11 +226,13 @@ class ToolBody(Widget):
         call = self._entry.call
         if call is not None and call.diff:
             yield DiffView(call.diff)
-        elif text := input_text(self._entry):
+        elif not self._entry.is_own and (text := input_text(self._entry)):
             yield TextRows(_cut_lines(printable(text).split("\n")), classes="tool-input")
         if call is None:
             return
         lines = printable(call.result).rstrip("\n").split("\n")
+        if self._entry.is_own:
+            lines = without_ending(lines)
         yield TextRows(_cut_lines(lines[:OUTPUT_LINES_SHOWN]), classes="tool-output")
         if more := self._more_words(call, lines):
             yield MoreLine(more)

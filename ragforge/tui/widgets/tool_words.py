@@ -1,11 +1,12 @@
 """A tool call in a few words: what it was about and what came of it. Pure functions."""
 
 import re
+from collections.abc import Sequence
 
 from ragforge.domain.printable import one_line, printable
 from ragforge.domain.turns import CallStatus, ToolCall
 from ragforge.domain.words import counted
-from ragforge.tui.widgets.turn_record import Called
+from ragforge.tui.widgets.turn_record import OWN, Called
 
 GLYPHS = {
     None: "…",
@@ -53,7 +54,7 @@ def _success_words(call: ToolCall) -> str:
     if call.diff:
         added, removed = diff_counts(call.diff)
         return f"+{added} -{removed}"
-    if call.name == "shell":
+    if call.name in ("shell", OWN):
         return _exit_words(call.result).removeprefix("exit 0")
     if noun := _COUNTED.get(call.name):
         whole = call.result_blob is None
@@ -68,9 +69,14 @@ def outcome_lines(call: ToolCall) -> list[str]:
     if call.status is not CallStatus.FAILED:
         return []
     said = [line for line in printable(call.result).split("\n") if line.strip()]
-    if len(said) > 1 and said[-1].startswith("[") and _EXIT.search(said[-1]):
-        said.pop()  # the line above tells it
-    return said[-FAILED_LINES_SHOWN:]
+    return without_ending(said)[-FAILED_LINES_SHOWN:]
+
+
+def without_ending(lines: Sequence[str]) -> list[str]:
+    """The lines of a command's output without the last one on its exit code, which the head tells."""
+    if len(lines) > 1 and lines[-1].startswith("[") and _EXIT.search(lines[-1]):
+        return list(lines[:-2] if not lines[-2].strip() else lines[:-1])
+    return list(lines)
 
 
 def _exit_words(result: str) -> str:

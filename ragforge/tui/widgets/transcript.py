@@ -31,7 +31,7 @@ from ragforge.tui.widgets.fold import Fold, FoldState
 from ragforge.tui.widgets.plain import PlainText
 from ragforge.tui.widgets.tool_line import LoadOutput
 from ragforge.tui.widgets.turn_list import TurnList
-from ragforge.tui.widgets.turn_record import Noted, StoredTurns, Told, TurnRecord, records_of
+from ragforge.tui.widgets.turn_record import Called, Noted, StoredTurns, Told, TurnRecord, records_of
 
 FLUSH_S = 0.05
 """How often the screen takes in what has streamed: faster than this nobody sees, but the keys feel it."""
@@ -44,7 +44,7 @@ _OVERLAP_ROWS = 2
 LoadBefore: TypeAlias = Callable[[str, int], Awaitable[StoredTurns]]
 """The `count` turns before the one with this id, oldest first; none at the root."""
 
-Line: TypeAlias = Noted | Told
+Line: TypeAlias = Noted | Told | Called
 
 _SAID_MEANWHILE: ContextVar[Sequence[Line]] = ContextVar("said_meanwhile", default=())
 """What was said, by whomever, since the command began whose task this is."""
@@ -94,6 +94,7 @@ class Transcript(Widget):
         self._opened: WeakKeyDictionary[Fold, FoldState] = WeakKeyDictionary()
         """What one key has opened together, and how each was before."""
         self._opened_at_end = False
+        self._own_changed: list[Called] = []
         self._meanwhile: list[list[Line]] = []
         """What was said since each command began that still runs."""
 
@@ -190,6 +191,25 @@ class Transcript(Widget):
     def tell(self, markdown: str) -> None:
         """Show what a command answered, below what there is."""
         self._add(Told(markdown))
+
+    def add_call(self, entry: Called) -> None:
+        """Show a command of the user's, below what there is; `redraw_soon` after it has changed."""
+        self._add(entry)
+
+    def redraw_soon(self, entry: Called) -> None:
+        """Draw within `FLUSH_S` what has changed of a command of the user's."""
+        if not self._own_changed and self.is_attached:
+            self.set_timer(FLUSH_S, self._redraw)
+        self._own_changed.append(entry)
+
+    def _redraw(self) -> None:
+        changed, self._own_changed = self._own_changed, []
+        for record in self._turns.records:
+            found = {at for at, one in enumerate(record.entries) if any(one is each for each in changed)}
+            if found and (view := self._turns.view_of(record)):
+                if not self._turns.follow_at_end():
+                    self._new_below.display = True
+                view.sync(now_s=None, changed=frozenset(found))
 
     def _add(self, entry: Line) -> None:
         for said in self._meanwhile:

@@ -25,12 +25,17 @@ from ragforge.domain.events import (
     TurnStarted,
     UsageUpdated,
 )
+from ragforge.domain.ids import now
 from ragforge.domain.json import JsonObject
-from ragforge.domain.turns import Step, ToolCall, Turn, TurnStatus
+from ragforge.domain.messages import CommandPart, Parts, commands_in
+from ragforge.domain.turns import CallStatus, Step, ToolCall, Turn, TurnStatus
 from ragforge.domain.versions import Version, files_touched
 
 LIVE_OUTPUT_CHARS_MAX = 64_000
 """Output of a running tool that is kept for the eye; the whole arrives with its end."""
+
+OWN = "!"
+"""In place of a tool's name: a command that the user ran."""
 
 SHOWN_CHARS_MAX = 200_000
 """Of one answer or thought. Each paragraph is a widget: of megabytes the app would run out of memory."""
@@ -66,6 +71,15 @@ class Called(Struct):
     started_s: float = 0.0
     call: ToolCall | None = None
     cut_off: bool = False
+
+    @property
+    def is_own(self) -> bool:
+        """Whether the user ran it."""
+        return self.name == OWN
+
+    def take(self, text: str) -> None:
+        """More output of a call that runs."""
+        self.output = (self.output + text)[-LIVE_OUTPUT_CHARS_MAX:]
 
 
 class Noted(Struct):
@@ -120,6 +134,8 @@ class TurnRecord(Struct):
 
     turn: Turn | None
     entries: list[Entry] = field(default_factory=list[Entry])
+    before: Sequence[Called] = ()
+    """What the user ran before the message, where nothing above shows it."""
 
     @property
     def running(self) -> bool:
@@ -201,7 +217,7 @@ class TurnRecord(Struct):
     def _output(self, call_id: str, text: str) -> Entry | None:
         entry = self._called(call_id)
         if entry is not None:
-            entry.output = (entry.output + text)[-LIVE_OUTPUT_CHARS_MAX:]
+            entry.take(text)
         return entry
 
     def _ended(self, call: ToolCall, now_s: float) -> Entry:
@@ -226,9 +242,40 @@ def records_of(stored: StoredTurns) -> list[TurnRecord]:
             turn,
             _entries(turn, steps.get(turn.id, []), calls.get(turn.id, []), block=stored.recalled.get(turn.id))
             + ([Noted(FORGOTTEN)] if turn.id in stored.forgotten else []),
+            own_calls(turn.user),
         )
         for turn in stored.turns
     ]
+
+
+def own_calls(parts: Parts) -> list[Called]:
+    """What the user ran before a message, as it was shown when it ended."""
+    return [
+        Called(part.id, OWN, {"command": part.command}, call=own_call(part)) for part in commands_in(parts)
+    ]
+
+
+def own_call(part: CommandPart, *, status: CallStatus | None = None, took_ms: int = 0) -> ToolCall:
+    """A command of the user's as a call. Without a status its last line tells it."""
+    told = (
+        CallStatus.OK
+        if part.output.rstrip().rpartition("\n")[2].startswith("[Exit code 0")
+        else CallStatus.FAILED
+    )
+    return ToolCall(
+        id=part.id,
+        turn_id="",
+        step_index=0,
+        position=0,
+        name=OWN,
+        args={"command": part.command},
+        status=status or told,
+        result=part.output,
+        started_at=now(),
+        duration_ms=took_ms,
+        result_chars=part.chars or len(part.output),
+        result_blob=part.blob or None,
+    )
 
 
 def _entries(

@@ -55,6 +55,8 @@ class TurnView(Widget):
 
     def compose(self) -> ComposeResult:
         """The user's words; what follows is mounted by `sync`."""
+        for call in self.record.before:
+            yield ToolCallView(call, load_output=self._load_output)
         if self.record.turn is not None:
             self._said = self.record.turn.user
             yield UserWords(_said_words(self._said))
@@ -85,7 +87,7 @@ class TurnView(Widget):
     @property
     def folds(self) -> list[Fold]:
         """What opens in it, in order."""
-        return [view for view in self._views if isinstance(view, Fold)]
+        return [child for child in self.children if isinstance(child, Fold)]
 
     def tick(self, *, now_s: float) -> None:
         """Count on what is running."""

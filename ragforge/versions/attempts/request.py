@@ -5,7 +5,7 @@ from msgspec import Struct
 from ragforge.domain.commands import typed
 from ragforge.domain.errors import UsageError
 from ragforge.domain.ids import new_id, now
-from ragforge.domain.messages import ImagePart, Parts, TextPart
+from ragforge.domain.messages import Parts, TextPart
 from ragforge.domain.turns import Turn
 from ragforge.domain.versions import USER, Version
 from ragforge.session.state import Session
@@ -26,9 +26,9 @@ class Request(Struct, frozen=True):
 
     def parts_for(self, way: Way) -> Parts:
         """The message of one way."""
-        images = tuple(part for part in self.parts if isinstance(part, ImagePart))
+        others = tuple(part for part in self.parts if not isinstance(part, TextPart))
         text = "\n".join(part.text for part in self.parts if isinstance(part, TextPart))
-        return (*images, TextPart(way.request(without_approach(text))))
+        return (*others, TextPart(way.request(without_approach(text))))
 
     @property
     def words(self) -> str:
