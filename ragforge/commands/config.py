@@ -4,12 +4,14 @@ from typing import TYPE_CHECKING, Annotated
 
 from msgspec import Struct
 
-from ragforge.commands.base import Opens, Outcome, Tell, Verb
+from ragforge.commands.base import Open, Opens, Outcome, Tell, Verb
 from ragforge.domain.arguments import Face, ValuesOf, rest, shell_option, word
 
 if TYPE_CHECKING:
     from ragforge.session.state import Session
 
+LIVE = ("theme", "mouse", "notify", "keys.")
+"""Settings of the interface, which hold at once."""
 _STORE = "`/store` shows where conversations are kept, and connects to a server."
 
 
@@ -45,23 +47,16 @@ async def _run(session: "Session", args: ConfigArguments) -> Outcome:
     from ragforge.session.setting import set_setting
 
     if not args.key:
-        return Tell(_table(session))
+        return Open("config")
     file = user_file(session.workspace.environ)
     if not args.value:
         rows = [row for row in session.workspace.loaded.rows() if row.key.startswith(args.key)]
         lines = [f"- `{row.key}` = `{row.value}` ({row.source}). {row.about}" for row in rows]
         return Tell("\n".join([*lines, "", _STORE] if args.key == "store" else lines))
     set_setting(file, args.key, args.value, endpoints=session.workspace.settings.endpoints)
-    return Tell(f"`{args.key}` is set in {file}. It holds from the next start on.")
-
-
-def _table(session: "Session") -> str:
-    rows = [
-        f"| {row.key} | {row.value.replace('|', '/')} | {row.source} |"
-        for row in session.workspace.loaded.rows()
-    ]
-    table = "\n".join(["| setting | value | from |", "|---|---|---|", *rows])
-    return f"{table}\n\n{_STORE}"
+    is_live = args.key.startswith(LIVE)
+    when = "It applies now." if is_live else "Takes effect the next time you start ragforge at the latest."
+    return Tell(f"`{args.key}` is set in {file}. {when}")
 
 
 VERB = Verb(

@@ -1,10 +1,12 @@
 """`/help`: what can be typed."""
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-from ragforge.commands.base import NoArguments, Outcome, Tell, Verb, verbs_on
-from ragforge.domain.arguments import Face
+from msgspec import Struct
+
+from ragforge.commands.base import Open, Outcome, Verb
+from ragforge.domain.arguments import rest
 
 if TYPE_CHECKING:
     from ragforge.session.state import Session
@@ -24,21 +26,14 @@ def rows(verbs: Iterable[Verb[Any]], code: str = "") -> list[str]:
     ]
 
 
-def commands_table(verbs: Iterable[Verb[Any]]) -> str:
-    """All that can be typed, as a Markdown table."""
-    return "\n".join(
-        [
-            "| command | |",
-            "|---|---|",
-            *rows(verbs),
-            "| !COMMAND | Run a shell command yourself, in the real terminal. |",
-            "| @PATH | Mention a file; an image goes along to models that see. |",
-        ]
-    )
+class HelpArguments(Struct, frozen=True):
+    """What to look up."""
+
+    words: Annotated[str, rest("WORDS", "To look up.")] = ""
 
 
-async def _run(session: "Session", args: NoArguments) -> Outcome:
-    return Tell(commands_table(verbs_on(Face.INTERFACE).values()))
+async def _run(session: "Session", args: HelpArguments) -> Outcome:
+    return Open("help", args.words)
 
 
-VERB = Verb("help", "Show the commands and the keys.", NoArguments, _run)
+VERB = Verb("help", "Look up commands and keys.", HelpArguments, _run)

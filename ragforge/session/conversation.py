@@ -12,9 +12,11 @@ from ragforge.domain.context import ContextBlock
 from ragforge.domain.errors import UsageError
 from ragforge.domain.events import AgentEvent
 from ragforge.domain.ids import short_id
+from ragforge.domain.memories import MemoryFilter
 from ragforge.domain.messages import CommandPart, Parts
 from ragforge.domain.search import Query
 from ragforge.domain.turns import Project, Todos, ToolCall, Turn, TurnStatus
+from ragforge.domain.words import counted
 from ragforge.memory.forgotten import Forgotten, read_forgotten
 from ragforge.memory.recall.explain import marked
 from ragforge.memory.recall.search import SearchResults, search
@@ -45,6 +47,8 @@ from ragforge.store.base import Link
 from ragforge.store.base_conversations import Deleted, SessionRow
 
 SESSIONS_LISTED_MAX = 500
+COUNTED_MAX = 1_000
+"""Memories that are counted, for the first lines of a session."""
 LOOKED_BACK = 10
 """Turns among which the last answer is looked for: the newest may be empty."""
 MODES_CYCLED = (Mode.ASK, Mode.ACCEPT_EDITS, Mode.PLAN)
@@ -160,6 +164,18 @@ class Conversation:
         if call.result_blob is None:
             return call.result
         return (await self.workspace.blobs.get(call.result_blob)).decode("utf-8", "replace")
+
+    async def known_here(self) -> str:
+        """`14 memories, 38 versions in this project`; empty where there is nothing yet."""
+        workspace = self.workspace
+        memories = await workspace.store.memories.find(
+            MemoryFilter(workspace.project.id, person=workspace.person.id, limit=COUNTED_MAX)
+        )
+        versions = len(await workspace.store.versions.all_ids(workspace.project.id))
+        more = "more than " if len(memories) == COUNTED_MAX else ""
+        said = [f"{more}{counted(len(memories), 'memory')}"] if memories else []
+        said += [counted(versions, "version")] if versions else []
+        return f"{', '.join(said)} in this project" if said else ""
 
     async def commands_waiting(self) -> Sequence[CommandPart]:
         """What the user ran here since the last message: it goes with the next one."""

@@ -50,10 +50,11 @@ def set_title(app: App[Any], title: str) -> None:
         driver.write(f"\x1b]2;{one_line(title)[:120]}\x07")
 
 
-def leave_mouse(app: App[Any]) -> None:
-    """Leave the mouse to the terminal, which then selects as it always does."""
+def use_mouse(app: App[Any], *, is_ours: bool) -> None:
+    """Take the mouse, or leave it to the terminal, which then selects as it always does."""
     driver = app._driver  # pyright: ignore[reportPrivateUsage] - as above
     if driver is not None:
-        getattr(driver, "_disable_mouse_support", lambda: None)()
-        # Else it would be taken again after a suspension.
-        driver._mouse = False  # pyright: ignore[reportPrivateUsage]
+        # Else it would be taken, or left, again after a suspension.
+        driver._mouse = is_ours  # pyright: ignore[reportPrivateUsage]
+        name = "_enable_mouse_support" if is_ours else "_disable_mouse_support"
+        getattr(driver, name, lambda: None)()

@@ -63,6 +63,7 @@ class ThemedApp(App[Result]):
 
     _variables: dict[str, str] | None = None
     """Those that all styles were read with."""
+    _terminal_is_dark: bool | None = None
 
     def begin_with_theme(self, setting: str, *, terminal_is_dark: bool | None) -> None:
         """Choose the theme, before the app runs.
@@ -70,11 +71,18 @@ class ThemedApp(App[Result]):
         setting: `auto`, `dark` or `light`. auto follows the terminal's background, and is dark where
         the terminal does not tell (`background.py` asks it).
         """
+        self._terminal_is_dark = terminal_is_dark
         self.register_theme(DARK)
         self.register_theme(LIGHT)
         self.set_reactive(App.theme, theme_name(setting, terminal_is_dark=terminal_is_dark))
         self._variables = self.get_css_variables()
         self.stylesheet.set_variables(self._variables)
+
+    def use_theme(self, setting: str) -> None:
+        """Change to the theme of this setting at once."""
+        name = theme_name(setting, terminal_is_dark=self._terminal_is_dark)
+        if name != self.theme:
+            self.theme = name
 
     def refresh_css(self, animate: bool = True) -> None:
         """Apply the styles again; they are read again only where their variables are others.

@@ -126,9 +126,13 @@ def test_a_signal_is_heard_that_comes_where_python_swallows_what_is_raised(
     assert "Traceback" not in screen.text
 
 
-def test_an_own_command_gets_ctrl_c_and_ragforge_does_not(desk: Desk):
+def test_a_program_that_needs_the_terminal_gets_it_with_ctrl_c_and_ragforge_does_not(desk: Desk):
     screen = opened(desk)
-    screen.send("!echo in $((2000 + 26)); sleep 1000")
+    less = desk.project / "bin" / "less"
+    less.parent.mkdir()
+    less.write_text("#!/bin/sh\necho in $((2000 + 26)); sleep 1000\n")
+    less.chmod(0o755)
+    screen.send("!./bin/less")
     screen.wait_for("in 2026")
     screen.press(CTRL_C)
     screen.wait_for("Enter returns")

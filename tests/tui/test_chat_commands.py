@@ -6,16 +6,17 @@ from pathlib import Path
 
 import pytest
 from textual.widgets import OptionList
-from textual.widgets._markdown import MarkdownTableCellContents
 from textual.worker import WorkerFailed
 
 from ragforge.domain.approvals import ToolApproval
 from ragforge.domain.ids import now, short_id
 from ragforge.tui.screens.base import interface_verbs
 from ragforge.tui.screens.confirm import ConfirmScreen
+from ragforge.tui.screens.lookup import LookupScreen
 from ragforge.tui.screens.model import ModelScreen
 from ragforge.tui.screens.search import SearchScreen
 from ragforge.tui.screens.sessions import SessionsScreen
+from ragforge.tui.widgets.entry_list import EntryList
 from ragforge.tui.widgets.session_list import SessionList
 from tests.contract.builders_versions import a_version
 from tests.standins.gemini import Call, Calls, Hang, Text
@@ -34,14 +35,14 @@ async def test_help_shows_every_command_and_the_users_keys(lab: Lab) -> None:
     (config / "config.toml").write_text('[keys]\nexpand = "f2"\nsessions = ""\n')
     async with lab.chat() as chat:
         await chat.say("/help")
-        await chat.sees("| F2 | open or fold the output of tools | chat |")
-        for name in interface_verbs():
-            assert f"| /{name}" in chat.words()
-        cells = "\n".join(
-            str(cell.render()) for cell in chat.screen.transcript.query(MarkdownTableCellContents)
-        )
-        assert "/undo [N] [--files | --chat] [--on-conflict keep|restore|merge]" in cells
-        assert "| Ctrl+S |" not in chat.words()
+        await chat.until(lambda: isinstance(chat.top, LookupScreen), "it opens")
+        rows = {row.name: row for row in chat.top.query_one(EntryList).rows}
+        assert rows["F2"].about == "open what is folded in view; again: as it was"
+        assert {f"/{name}" for name in interface_verbs()} <= set(rows)
+        assert "/undo [N] [--files | --chat] [--on-conflict keep|restore|merge]" in rows["/undo"].more
+        assert "Ctrl+S" not in rows
+        await chat.pilot.press("escape")
+        await chat.until(lambda: chat.top is chat.screen)
         await chat.pilot.press("ctrl+s")
         await chat.pilot.press("f2")
         assert chat.top is chat.screen
@@ -103,7 +104,7 @@ async def test_commands_that_only_tell(lab: Lab) -> None:
         await one_turn(chat)
         for line, seen in {
             "/cost": "**This session**",
-            "/config": "| theme | auto |",
+            "/config turn": "turn.steps_max",
             "/jobs": "Nothing runs in the background.",
             "/mode": "The mode is **ask**",
             "/rename apples and pears": "**apples and pears**",

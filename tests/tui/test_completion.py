@@ -12,6 +12,7 @@ from ragforge.tui.widgets.completion import (
     CompletionKind,
     CompletionRequest,
     command_choices,
+    is_optional,
     path_choices,
     wanted_by,
 )
@@ -248,9 +249,40 @@ def test_a_command_on_a_later_line_is_text():
 def test_commands_are_found_by_name_before_alias():
     wanted = CompletionRequest(CompletionKind.COMMAND, "/s", "s", 0)
     assert [choice.label for choice in command_choices(wanted, COMMANDS)][:2] == [
-        "/search WORDS",
+        "/search",
         "/sessions",
     ]
+
+
+def test_what_was_used_last_comes_first_and_then_what_everybody_uses():
+    rows = [CommandRow(name, name) for name in ("alpha", "beta", "help", "sessions")]
+    wanted = CompletionRequest(CompletionKind.COMMAND, "/", "", 0)
+    sent = ["/beta now", "hello", "/ alone", "/", "/unknown"]
+    labels = [choice.label for choice in command_choices(wanted, rows, sent)]
+    assert labels == ["/beta", "/help", "/sessions", "/alpha"]
+
+
+@pytest.mark.parametrize(
+    ("usage", "optional"),
+    [("", True), ("[N]", True), ("[N] [--files | --chat]", True), ("WORDS", False), ("[A] B", False)],
+)
+def test_a_command_is_sent_at_once_where_all_its_arguments_may_be_left_out(usage: str, optional: bool):
+    assert is_optional(usage) is optional
+
+
+async def test_after_tab_the_usage_is_shown_and_no_key_is_taken_for_it():
+    app = app_with()
+    async with app.run_test(size=(60, 20)) as pilot:
+        await pilot.press(*"/sea")
+        await until(pilot, lambda: "find what was said" in str(app.area.completion.render()))
+        assert "WORDS" not in str(app.area.completion.render())
+        await pilot.press("tab")
+        await until(pilot, lambda: "/search WORDS  find what was said" in str(app.area.completion.render()))
+        await pilot.press(*"lost")
+        assert app.prompt.text == "/search lost"
+        await press_enter(pilot)
+        await until(pilot, lambda: app.sent == ["/search lost"])
+        assert not app.area.completion.has_class("-open")
 
 
 def test_a_mention_begun_with_a_quote_ends_with_one():

@@ -268,12 +268,13 @@ def test_what_the_background_does_is_told_after_all_that_matters_more() -> None:
         background_note="The day's limit of $1 is reached.",
         background_usd=0.0123,
     )
-    assert status_words(status, 200) == (
-        "ask · gemini:flash · $0.0200 · memory $0.0123 · The day's limit of $1 is reached."
-        " · 2 turns to summarise · 1k in 100 out"
+    shown = {width: " ".join(status_words(status, width).split()) for width in (200, 60, 30)}
+    assert shown[200] == (
+        "ask · gemini:flash The day's limit of $1 is reached. · 2 turns to summarise · 1k in 100 out"
+        " · memory $0.0123 · $0.0200"
     )
-    assert status_words(status, 60) == "ask · flash · $0.0200 · +$0.0123 · memory: /context · 1.1k"
-    assert status_words(status, 30) == "ask · flash · $0.0200 · 1.1k"
+    assert shown[60] == "ask · flash memory: /context · 1.1k · +$0.0123 · $0.0200"
+    assert shown[30] == "ask · flash 1.1k · $0.0200"
     assert progress_words(Progress(vectors=1)) == "1 text to embed"
     assert progress_words(Progress()) == ""
     assert "memory: price unknown" in status_words(Status(background_usd=None), 200)

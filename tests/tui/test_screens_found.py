@@ -47,8 +47,7 @@ async def test_a_file_is_a_screen_with_its_command(lab: Lab) -> None:
         await chat.sees("There is no command /titlse. Did you mean /titles?")
         await chat.say("/titles pears")
         await chat.sees("No title has 'pears' in it.")
-        await chat.say("/help")
-        await chat.sees("| /titles [WORDS] | Go to a session by its title. |")
+        assert interface_verbs()["titles"].help == "Go to a session by its title."
         await chat.type("/tit")
         completion = chat.screen.query_one(Completion)
         await chat.until(lambda: completion.chosen is not None)

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from textual.widgets import Input, OptionList
 
+from ragforge.commands.base import run_command
 from ragforge.session import setup
 from ragforge.tui.screens.confirm import ConfirmScreen
 from ragforge.tui.screens.model import ModelScreen
@@ -319,3 +320,34 @@ async def test_a_wrong_setting_ends_it_with_a_sentence(lab: Lab) -> None:
     assert lab.left is not None
     assert lab.left.exit_code == 2
     assert "config.toml: keys.expand" in lab.left.failure
+
+
+async def test_a_found_server_on_this_machine_comes_first_where_no_key_is_known(
+    lab: Lab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def found() -> list[setup.FoundEndpoint]:
+        return [setup.FoundEndpoint("ollama", "http://localhost:11434/v1", ("qwen3:8b",))]
+
+    monkeypatch.setattr(setup, "find_local_endpoints", found)
+    lab.set_environ(key=False)
+    async with lab.chat() as chat:
+        options = chat.top.query_one(OptionList)
+        await chat.until(lambda: "on this machine" in str(options.get_option_at_index(0).prompt))
+        assert options.highlighted == 0
+        assert options.get_option_at_index(0).id == "model ollama:qwen3:8b"
+        await chat.pilot.press("escape")
+
+
+async def test_a_session_begins_with_where_one_is_what_is_known_and_how_to_begin(lab: Lab) -> None:
+    lab.gemini.script(Text("Yes."))
+    async with lab.chat(size=(80, 30)) as chat:
+        await chat.sees("ragforge 0.")
+        assert "~/code/shop" in chat.words()
+        assert "gemini:gemini-3.8-flash" in chat.words()
+        assert chat.words().count("\n· ") == 3
+        await run_command(chat.screen.ready().session, "remember", "decision: use tabs")
+    async with lab.chat(size=(80, 30)) as chat:
+        await chat.sees("gemini:gemini-3.8-flash · 1 memory in this project")
+    async with lab.chat(size=(40, 12)) as chat:
+        await chat.sees("Type a message, or /help")
+        assert "· @ mentions" not in chat.words()

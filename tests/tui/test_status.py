@@ -10,7 +10,7 @@ from textual.widgets._toast import Toast
 from ragforge.domain.approvals import Mode
 from ragforge.domain.events import UsageUpdated
 from ragforge.domain.usage import Usage
-from ragforge.tui.background import from_answer, from_colorfgbg
+from ragforge.tui.first_prompt.answers import from_colorfgbg
 from ragforge.tui.theme import DARK, LIGHT
 from ragforge.tui.widgets.status_line import (
     Status,
@@ -183,9 +183,6 @@ def test_the_terminal_tells_its_background() -> None:
     told = {"15;0": True, "0;15": False, "0;default;15": False, "12;8": True, "0;7": False}
     assert {value: from_colorfgbg(value) for value in told} == told
     assert {from_colorfgbg(value) for value in ("", "x", "0;default")} == {None}
-    assert from_answer(b"\x1b]11;rgb:1e1e/1e1e/2e2e\x1b\\\x1b[?62;4c") is True
-    assert from_answer(b"\x1b]11;rgb:ff/fb/f0\x07") is False
-    assert from_answer(b"\x1b[?62;4c") is None
 
 
 def test_numbers_are_short() -> None:

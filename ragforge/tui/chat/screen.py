@@ -211,7 +211,8 @@ class ChatScreen(ChatFrame):
     async def on_constraint_view_said_wanted(self, event: ConstraintView.SaidWanted) -> None:
         """Show what the user said in that turn, whole, below the line that quotes it."""
         try:
-            event.view.show_said(await self.ready().memory_book.said_in(event.turn_id))
+            turn = await self.ready().memory_book.read_turn(event.turn_id)
+            event.view.show_said(f"{turn.place}\n{turn.user}")
         except RagforgeError as error:
             event.view.show_said(str(error))
 

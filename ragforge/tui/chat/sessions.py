@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ragforge.domain.errors import SessionBusy, UsageError
+from ragforge import __version__
+from ragforge.domain.errors import RagforgeError, SessionBusy, UsageError
 from ragforge.tui.chat import folder_questions
 from ragforge.tui.launch import Leaving, OpenedChat
 from ragforge.tui.textual_types import app_of
+from ragforge.tui.widgets.turn_record import Greeted
 
 if TYPE_CHECKING:  # loaded after the first frame
     from ragforge.session.conversation import Shown
@@ -18,6 +20,13 @@ if TYPE_CHECKING:  # loaded after the first frame
     from ragforge.tui.chat.hints import Hints
     from ragforge.tui.chat.turns import Turns
 
+TIPS_FROM_ROWS = 18
+"""With fewer, the conversation has them."""
+TIPS = (
+    "@ mentions a file, ! runs a command: what it writes goes with your next message.",
+    "Shift+Tab changes what is done without asking. Esc interrupts.",
+    "/undo takes back a turn with its changes to files. /search finds what was said before.",
+)
 START = "Type a message, or /help for commands and keys."
 
 
@@ -65,7 +74,7 @@ class Sessions(Struct, frozen=True):
             chat.show_status()
         if not await folder_questions.may_stay(chat):
             return
-        chat.say(START)
+        self._greet()
         await chat.show_commands_waiting()
         self._began()
         if opened.show_list:
@@ -75,6 +84,26 @@ class Sessions(Struct, frozen=True):
         """What is done beside a session that came to the front."""
         self.hints.session_began()
         self.chat.run_worker(self.chat.ready().prepare(), group="first message", exclusive=True)
+
+    def _greet(self) -> None:
+        """Say where one is, and how to begin; what is known of the project when it was counted."""
+        chat = self.chat
+        status = chat.status.status
+        where = " · ".join(filter(None, [f"ragforge {__version__}", status.folder, status.git_branch]))
+        tips = [f"· {tip}" for tip in TIPS] if chat.size.height >= TIPS_FROM_ROWS else []
+        entry = Greeted(where, [status.model, "", START, *tips])
+        chat.transcript.greet(entry)
+        chat.run_worker(self._count(entry), group="greeting", exclusive=True)
+
+    async def _count(self, entry: Greeted) -> None:
+        try:
+            known = await self.chat.ready().known_here()
+        except RagforgeError:
+            return  # a store that is away is told of elsewhere
+        if known and self.chat.is_drawn:
+            model, *others = entry.lines
+            entry.lines = [f"{model} · {known}", *others]
+            self.chat.transcript.redraw_soon(entry)
 
     async def _newest(self) -> str:
         """Return the id of the folder's newest session; empty, with a word about it, if there is none."""

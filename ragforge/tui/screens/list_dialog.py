@@ -72,7 +72,7 @@ class ListDialog(Dialog[ScreenResultType], metaclass=AbstractMeta):
             self.query_one(".dialog-hint", PlainText).set_text(words)
 
 
-class FilterDialog(ListDialog[ScreenResultType]):
+class FilterLine(ListDialog[ScreenResultType]):
     """A line to type in, and a list that it narrows. Keys act in the order in which they were pressed.
 
     Textual does at once what such a key stands for, while letters typed before it may still wait for the
@@ -81,8 +81,6 @@ class FilterDialog(ListDialog[ScreenResultType]):
     """
 
     BINDINGS: ClassVar[list[BindingType]] = []
-    HEADING: ClassVar[str] = ""
-    PLACEHOLDER: ClassVar[str] = "type to narrow"
 
     class AllTyped(Message):
         """Comes behind all that was typed before it was sent through the line."""
@@ -90,33 +88,6 @@ class FilterDialog(ListDialog[ScreenResultType]):
         def __init__(self) -> None:
             super().__init__()
             self.has_come = asyncio.Event()
-
-    def __init__(self, conversation: Conversation, words: str = "") -> None:
-        """words: what the line holds at first."""
-        super().__init__()
-        self._conversation = conversation
-        self._words = words
-
-    def compose(self) -> ComposeResult:
-        """The line, the list and the hint."""
-        with Vertical(classes="dialog wide"):
-            yield PlainText(self.HEADING, classes="dialog-title")
-            yield Input(self._words, placeholder=self.PLACEHOLDER, select_on_focus=False)
-            yield from self._compose_list()
-            yield PlainText("", classes="dialog-hint")
-
-    @abstractmethod
-    def _compose_list(self) -> ComposeResult:
-        """The list, and what is around it."""
-
-    async def on_mount(self) -> None:
-        """Type at once, and fill the list."""
-        self._line.focus()
-        await self._fill()
-
-    @abstractmethod
-    async def _fill(self) -> None:
-        """Show what there is to choose from."""
 
     @property
     def _line(self) -> Input:
@@ -151,3 +122,38 @@ class FilterDialog(ListDialog[ScreenResultType]):
     @abstractmethod
     def read_line(self) -> None:
         """Narrow the list by what stands in the line; done again for the same words it changes nothing."""
+
+
+class FilterDialog(FilterLine[ScreenResultType]):
+    """A line and a list of what a conversation knows."""
+
+    BINDINGS: ClassVar[list[BindingType]] = []
+    HEADING: ClassVar[str] = ""
+    PLACEHOLDER: ClassVar[str] = "type to narrow"
+
+    def __init__(self, conversation: Conversation, words: str = "") -> None:
+        """words: what the line holds at first."""
+        super().__init__()
+        self._conversation = conversation
+        self._words = words
+
+    def compose(self) -> ComposeResult:
+        """The line, the list and the hint."""
+        with Vertical(classes="dialog wide"):
+            yield PlainText(self.HEADING, classes="dialog-title")
+            yield Input(self._words, placeholder=self.PLACEHOLDER, select_on_focus=False)
+            yield from self._compose_list()
+            yield PlainText("", classes="dialog-hint")
+
+    @abstractmethod
+    def _compose_list(self) -> ComposeResult:
+        """The list, and what is around it."""
+
+    async def on_mount(self) -> None:
+        """Type at once, and fill the list."""
+        self._line.focus()
+        await self._fill()
+
+    @abstractmethod
+    async def _fill(self) -> None:
+        """Show what there is to choose from."""

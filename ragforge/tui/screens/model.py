@@ -19,7 +19,10 @@ from ragforge.tui.textual_types import app_of
 from ragforge.tui.widgets.plain import PlainText
 
 if TYPE_CHECKING:  # loaded after the first frame
+    from collections.abc import Sequence
+
     from ragforge.session.conversation import Conversation
+    from ragforge.session.setup import FoundEndpoint
 
 PASTE_KEY, LIST_GEMINI, OTHER, NONE = "paste-key", "list-gemini", "other", "none"
 STORE = "store"
@@ -29,6 +32,8 @@ WELCOME = (
 )
 KEYS = "Up, Down and Enter choose, Esc closes."
 WITHOUT = "Without a model: answers are search results of what is stored. /model changes it."
+LISTED_MAX = 20
+"""Models of one server."""
 FIRST_GEMINI = "gemini:gemini-3.8-flash"
 
 
@@ -82,13 +87,27 @@ class ModelScreen(Dialog[str | None]):
         options.focus()
         self._hint(f"{KEYS} Looking for model servers on this machine ...")
         found = await self._conversation.local_endpoints()
-        for endpoint in found:
-            for model in endpoint.models[:20]:
-                options.add_option(
-                    Option(f"{endpoint.name} on this machine: {model}", f"model {endpoint.name}:{model}")
-                )
+        self._list_local(found, are_first=not source)
         if not self._asks_for:
             self._hint(KEYS if found else f"{KEYS} No model server answers on this machine.")
+
+    def _list_local(self, found: Sequence[FoundEndpoint], *, are_first: bool) -> None:
+        """Add the models of servers on this machine: first where no key is known, since they need none."""
+        options = self.query_one(OptionList)
+        local = [
+            Option(f"{endpoint.name} on this machine: {model}", f"model {endpoint.name}:{model}")
+            for endpoint in found
+            for model in endpoint.models[:LISTED_MAX]
+        ]
+        if not (local and are_first):
+            options.add_options(local)
+            return
+        chosen = options.highlighted_option.id if options.highlighted and options.highlighted_option else None
+        others = list(options.options)
+        options.clear_options()
+        options.add_options([*local, *others])
+        # What somebody has gone to stays chosen.
+        options.highlighted = options.get_option_index(chosen) if chosen else 0
 
     @on(OptionList.OptionSelected)
     def _chosen(self, event: OptionList.OptionSelected) -> None:

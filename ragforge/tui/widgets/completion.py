@@ -3,7 +3,7 @@
 import asyncio
 import re
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -18,6 +18,12 @@ from ragforge.tui.project_files import PathMatches
 
 ROWS_MAX = 7
 CHOICES_MAX = 200
+
+COMMON = (
+    *("help", "sessions", "undo", "redo", "memory", "search", "model", "diff", "cost", "new", "compact"),
+    *("rewind", "context", "log", "hints", "config", "theme", "export", "copy", "exit"),
+)
+"""What is used most by one who has used nothing yet."""
 
 Files = Callable[[str, threading.Event], PathMatches]
 """The project's paths that fit a query; runs in a thread and returns early when the event is set."""
@@ -90,14 +96,22 @@ class Completion(Static):
         *,
         commands: Callable[[], Sequence[CommandRow]] | None = None,
         files: Files | None = None,
+        sent: Callable[[], Sequence[str]] = tuple[str],
         id: str | None = None,
     ) -> None:
-        """A closed list. commands: the slash commands, in the order to show. files: the project's."""
+        """A closed list.
+
+        commands: the slash commands. files: the project's. sent: the messages of before, which tell what is
+        used most.
+        """
         super().__init__(id=id)
         self._commands = commands or tuple[CommandRow]
         self._files = files
+        self._sent = sent
         self._choices: list[CompletionItem] = []
         self._index = 0
+        self._note = ""
+        """How the command is written that is being typed, where nothing is to be chosen."""
         self._wanted: CompletionRequest | None = None
         self._dismissed_at: int | None = None
         self._looking: threading.Event | None = None
@@ -137,10 +151,12 @@ class Completion(Static):
             self._dismissed_at = None
         if wanted is None or self._dismissed_at == wanted.start:
             self.close()
+            if first_line and wanted is None and before.startswith("/"):
+                self._tell(usage_of(before, self._commands()))
             return
         self._wanted = wanted
         if wanted.kind is CompletionKind.COMMAND:
-            self._show(command_choices(wanted, self._commands()))
+            self._show(command_choices(wanted, self._commands(), self._sent()))
         else:
             # What is shown meanwhile must fit what is typed: Enter may come before the files do.
             shown = [choice.label for choice in self._choices if choice.insert.startswith("@")]
@@ -169,8 +185,15 @@ class Completion(Static):
             # Newer input cancels this worker; its thread must not go on.
             stop.set()
 
+    def _tell(self, note: str) -> None:
+        """Show how a command is written; no key is taken for it."""
+        self._note = note
+        self.set_class(bool(note), "-open")
+        self._draw()
+
     def _show(self, choices: list[CompletionItem], *, chosen: str = "") -> None:
         self._choices = choices
+        self._note = ""
         labels = [choice.label for choice in choices]
         self._index = labels.index(chosen) if chosen in labels else 0
         self.set_class(bool(choices), "-open")
@@ -189,6 +212,8 @@ class Completion(Static):
             )
             for number, row in enumerate(rows)
         ]
+        if self._note:
+            lines.append(Content.styled(f"  {self._note}", "dim"))
         if len(self._choices) > self._rows_max:
             lines.append(Content.styled(f"  {self._index + 1} of {len(self._choices)}", "dim"))
         self.update(Content("\n").join(lines))
@@ -226,21 +251,53 @@ def wanted_by(before: str, *, first_line: bool) -> CompletionRequest | None:
     return None
 
 
-def command_choices(wanted: CompletionRequest, rows: Sequence[CommandRow]) -> list[CompletionItem]:
-    """The commands that fit: by name first, then by alias, then by any letters in order."""
+def by_use(names: Sequence[str], sent: Iterable[str]) -> list[str]:
+    """The commands, those that were sent last first. sent: messages of before, each once, newest first."""
+    words = (text.split(maxsplit=1)[0][1:] for text in sent if text.startswith("/") and text.strip("/ "))
+    places = {name: place for place, name in enumerate(dict.fromkeys((*words, *COMMON)))}
+    return sorted(names, key=lambda name: places.get(name, len(places)))
+
+
+def is_optional(usage: str) -> bool:
+    """Whether a command may be sent without what its usage names."""
+    depth = 0
+    for char in usage:
+        depth += (char == "[") - (char == "]")
+        if depth == 0 and char not in " ]":
+            return False
+    return True
+
+
+def usage_of(before: str, rows: Sequence[CommandRow]) -> str:
+    """How the arguments are written of the command that is being typed, and what it does; else nothing."""
+    if found := re.match(r"/([a-z-]+) ", before):
+        for row in rows:
+            if found[1] in (row.name, *row.aliases) and row.args:
+                return f"/{found[1]} {row.args}  {row.help}"
+    return ""
+
+
+def command_choices(
+    wanted: CompletionRequest, rows: Sequence[CommandRow], sent: Iterable[str] = ()
+) -> list[CompletionItem]:
+    """The commands that fit: by name first, then by alias, then by any letters in order.
+
+    sent: messages of before; while nothing is typed of a name, those come first that were sent last.
+    """
     by_word = {word: row for row in reversed(rows) for word in (*row.aliases, row.name)}
     if not wanted.query:
-        fitting = list(rows)
+        by_name = {row.name: row for row in rows}
+        fitting = [by_name[name] for name in by_use(list(by_name), sent)]
     else:
         words = ranked(wanted.query, [word for row in rows for word in (row.name, *row.aliases)])
         fitting = list(dict.fromkeys(by_word[word] for word in words))
     return [
         CompletionItem(
             f"/{row.name} " if row.args else f"/{row.name}",
-            f"/{row.name}{' ' + row.args if row.args else ''}",
+            f"/{row.name}",
             row.help,
             replaces=len(wanted.typed),
-            runs=not row.args,
+            runs=is_optional(row.args),
         )
         for row in fitting
     ]

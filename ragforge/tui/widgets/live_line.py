@@ -143,7 +143,6 @@ class LiveLine(Widget):
         self._turn: TurnWork | None = None
         self._commands: list[CommandWork] = []
         self._asking = 0
-        self._ticks = 0
         self._what = ""
         self._key = keys.shown("escape")
         self._timer: Timer | None = None
@@ -203,7 +202,6 @@ class LiveLine(Widget):
 
     def tick(self) -> None:
         """Count on."""
-        self._ticks += 1
         self._follow()
         self.refresh()
 
@@ -238,11 +236,12 @@ class LiveLine(Widget):
         work = self._turn or next(reversed(self._commands), None)
         if work is None:
             return Content("")
-        took = seconds_words(self._clock() - work.began_s)
+        elapsed_s = self._clock() - work.began_s
+        took = seconds_words(elapsed_s)
         ends = isinstance(work, TurnWork) or work.ends_at_esc()
         tokens = work.token_words if isinstance(work, TurnWork) else ""
         hint = f"{self._key} interrupts" if ends and self._key else ""
-        sign = _SIGNS[self._ticks % len(_SIGNS)]
+        sign = _SIGNS[int(elapsed_s) % len(_SIGNS)]
         facts = [fact for fact in (took, tokens, hint) if fact]
         if tokens and width - 2 - _length(facts) < _WHAT_CELLS_MIN:
             facts.remove(tokens)

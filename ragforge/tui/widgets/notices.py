@@ -1,11 +1,29 @@
 """Lines that are not part of the conversation: notices, how a turn ended."""
 
+from collections.abc import Sequence
+
+from textual.content import Content
+
 from ragforge.domain.turns import Turn, TurnStatus
 from ragforge.tui.widgets.plain import PlainText
 
 
 class NoticeLine(PlainText):
     """A sentence of the program."""
+
+
+class GreetingLine(PlainText):
+    """The first lines of a new session."""
+
+    def __init__(self, title: str, lines: Sequence[str]) -> None:
+        super().__init__()
+        self.show(title, lines)
+
+    def show(self, title: str, lines: Sequence[str]) -> None:
+        """Show these."""
+        self.set_text("\n".join([title, *lines]))
+        first, _, rest = self.text.partition("\n")
+        self.update(Content.assemble((first, "bold $foreground"), "\n", rest))
 
 
 class TurnEndLine(PlainText):

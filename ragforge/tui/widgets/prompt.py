@@ -339,7 +339,7 @@ class Prompt(RecallArea, inherit_bindings=False):
         if not typed_whole:
             self.replace(choice.insert, (row, start), (row, column), maintain_selection_offset=False)
         self._completion.close()
-        if choice.goes_on and not typed_whole:
+        if not typed_whole and (choice.goes_on or choice.insert.startswith("/")):
             self._offer(typed=True)
         return typed_whole or choice.runs
 

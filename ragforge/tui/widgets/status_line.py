@@ -81,7 +81,7 @@ class _Fact(Struct, frozen=True):
     is_right: bool = True
 
 
-class Shown(Struct, frozen=True):
+class PlacedFact(Struct, frozen=True):
     """A piece as it stands in the line: its first column, and what it means."""
 
     words: str
@@ -149,17 +149,17 @@ def explained(status: Status) -> str:
     return "\n".join(f"- `{fact.words}`: {fact.about}" for fact in _facts(status))
 
 
-def laid_out(facts: list[_Fact], width: int) -> list[Shown]:
+def laid_out(facts: list[_Fact], width: int) -> list[PlacedFact]:
     """The pieces that fit, one group from the left, the other up to the right edge."""
     kept = fit(facts, width)
     right = [(fact, words) for fact, words in kept if fact.is_right]
     start = width - _length([words for _, words in right])
-    shown: list[Shown] = []
+    shown: list[PlacedFact] = []
     column = 0
     for fact, words in kept:
         if fact.is_right and right and fact is right[0][0]:
             column = max(column, start)
-        shown.append(Shown(words, fact.style, column, fact.about))
+        shown.append(PlacedFact(words, fact.style, column, fact.about))
         column += cell_len(words) + len(_BETWEEN)
     return shown
 
@@ -192,7 +192,7 @@ def _cut(words: str, width: int) -> str:
 
 def _facts(status: Status) -> list[_Fact]:
     """All there is to tell, in the order of the line."""
-    facts = [*_left(status), *_right(status)]
+    facts = [*_left(status), *_waiting(status), *_used(status)]
     return [
         replace(fact, words=one_line(fact.words), short=one_line(fact.short) or one_line(fact.words))
         for fact in facts
@@ -237,19 +237,11 @@ def _left(status: Status) -> list[_Fact]:
     return [replace(fact, is_right=False) for fact in facts]
 
 
-def _right(status: Status) -> list[_Fact]:
-    """What waits, and what was used: memory, context and cost at the end."""
-    usage = status.usage
-    share = ""
-    if status.context_tokens_max:
-        share = f"{100 * status.context_tokens / status.context_tokens_max:.0f}%"
-    window = number_words(status.context_tokens_max)
-    tokens_in, tokens_out = usage.input_tokens, usage.output_tokens + usage.thought_tokens
-    tokens = f"{number_words(tokens_in)} in {number_words(tokens_out)} out" if usage.total_tokens else ""
+def _waiting(status: Status) -> list[_Fact]:
+    """What waits, or is done in the background."""
     jobs = counted(status.jobs, "job") if status.jobs else ""
     hints = counted(status.hints, "hint") if status.hints else ""
     queued = _some(status.queued, "queued")
-    is_nearly_full = status.context_tokens > 0.8 * status.context_tokens_max
     background = status.background.replace("turns ", "").replace("turn ", "")
     return [
         _Fact(
@@ -281,6 +273,20 @@ def _right(status: Status) -> list[_Fact]:
             14,
             "What is still to be done for the memory, in the background.",
         ),
+    ]
+
+
+def _used(status: Status) -> list[_Fact]:
+    """What was used: memory, context and cost at the end."""
+    usage = status.usage
+    share = ""
+    if status.context_tokens_max:
+        share = f"{100 * status.context_tokens / status.context_tokens_max:.0f}%"
+    window = number_words(status.context_tokens_max)
+    tokens_in, tokens_out = usage.input_tokens, usage.output_tokens + usage.thought_tokens
+    tokens = f"{number_words(tokens_in)} in {number_words(tokens_out)} out" if usage.total_tokens else ""
+    is_nearly_full = status.context_tokens > 0.8 * status.context_tokens_max
+    return [
         _Fact(
             tokens,
             number_words(usage.total_tokens),

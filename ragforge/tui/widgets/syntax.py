@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from msgspec.structs import replace
 
@@ -90,10 +90,11 @@ def _kind_of(token: Any) -> str:
 @cache
 def _lexer_of(path: str) -> Lexer | None:
     """The lexer for a file of this name, or None."""
-    from pygments.lexers import get_lexer_for_filename
+    from pygments import lexers
     from pygments.util import ClassNotFound
 
     try:
-        return get_lexer_for_filename(path)
+        # Its options have no types.
+        return cast(Any, lexers).get_lexer_for_filename(path)
     except ClassNotFound:
         return None

@@ -15,9 +15,8 @@ GLYPHS = {
     CallStatus.DENIED: "⊘",
     CallStatus.INTERRUPTED: "■",
 }
-_ABOUT = ("command", "pattern", "path", "query", "url", "title")
 FAILED_LINES_SHOWN = 6
-_ABOUT = ("command", "pattern", "path", "query", "url")
+_ABOUT = ("command", "pattern", "path", "query", "url", "title")
 _EXIT = re.compile(r"\bexit(?:ed)?(?: with)?(?: code| status)?:? (-?\d+)\b", re.IGNORECASE)
 _COUNTED = {"read": "line", "grep": "match", "glob": "file", "list": "entry"}
 

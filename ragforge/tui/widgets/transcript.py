@@ -31,7 +31,7 @@ from ragforge.tui.widgets.fold import Fold, FoldState
 from ragforge.tui.widgets.plain import PlainText
 from ragforge.tui.widgets.tool_line import LoadOutput
 from ragforge.tui.widgets.turn_list import TurnList
-from ragforge.tui.widgets.turn_record import Called, Noted, StoredTurns, Told, TurnRecord, records_of
+from ragforge.tui.widgets.turn_record import Called, Greeted, Noted, StoredTurns, Told, TurnRecord, records_of
 
 FLUSH_S = 0.05
 """How often the screen takes in what has streamed: faster than this nobody sees, but the keys feel it."""
@@ -44,7 +44,7 @@ _OVERLAP_ROWS = 2
 LoadBefore: TypeAlias = Callable[[str, int], Awaitable[StoredTurns]]
 """The `count` turns before the one with this id, oldest first; none at the root."""
 
-Line: TypeAlias = Noted | Told | Called
+Line: TypeAlias = Noted | Told | Called | Greeted
 
 _SAID_MEANWHILE: ContextVar[Sequence[Line]] = ContextVar("said_meanwhile", default=())
 """What was said, by whomever, since the command began whose task this is."""
@@ -94,7 +94,7 @@ class Transcript(Widget):
         self._opened: WeakKeyDictionary[Fold, FoldState] = WeakKeyDictionary()
         """What one key has opened together, and how each was before."""
         self._opened_at_end = False
-        self._own_changed: list[Called] = []
+        self._own_changed: list[Called | Greeted] = []
         self._meanwhile: list[list[Line]] = []
         """What was said since each command began that still runs."""
 
@@ -196,8 +196,12 @@ class Transcript(Widget):
         """Show a command of the user's, below what there is; `redraw_soon` after it has changed."""
         self._add(entry)
 
-    def redraw_soon(self, entry: Called) -> None:
-        """Draw within `FLUSH_S` what has changed of a command of the user's."""
+    def greet(self, entry: Greeted) -> None:
+        """Show what a session begins with; `redraw_soon` after it has changed."""
+        self._add(entry)
+
+    def redraw_soon(self, entry: Called | Greeted) -> None:
+        """Draw within `FLUSH_S` what has changed of a line of ours."""
         if not self._own_changed and self.is_attached:
             self.set_timer(FLUSH_S, self._redraw)
         self._own_changed.append(entry)

@@ -94,6 +94,13 @@ class Told(Struct):
     text: str
 
 
+class Greeted(Struct):
+    """What a new session begins with: a first line, set off, and others."""
+
+    title: str
+    lines: Sequence[str]
+
+
 class Remembered(Struct):
     """What was put in front of the model from memory."""
 
@@ -114,7 +121,7 @@ class Changed(Struct):
 
 FORGOTTEN = "Something said here is forgotten: it stays in the history, and no model is given it."
 
-Entry: TypeAlias = Said | Thought | Called | Noted | Told | Remembered | Against | Changed
+Entry: TypeAlias = Said | Thought | Called | Noted | Told | Greeted | Remembered | Against | Changed
 
 
 class StoredTurns(Struct, frozen=True):

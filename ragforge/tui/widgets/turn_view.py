@@ -11,7 +11,7 @@ from ragforge.domain.words import counted
 from ragforge.tui.widgets.answer import AnswerView
 from ragforge.tui.widgets.constraint_line import ConstraintView
 from ragforge.tui.widgets.fold import Fold
-from ragforge.tui.widgets.notices import NoticeLine, TurnEndLine, end_words
+from ragforge.tui.widgets.notices import GreetingLine, NoticeLine, TurnEndLine, end_words
 from ragforge.tui.widgets.plain import PlainText
 from ragforge.tui.widgets.recall_line import RecalledView
 from ragforge.tui.widgets.thoughts import ThoughtsView
@@ -21,6 +21,7 @@ from ragforge.tui.widgets.turn_record import (
     Called,
     Changed,
     Entry,
+    Greeted,
     Noted,
     Remembered,
     Said,
@@ -29,7 +30,9 @@ from ragforge.tui.widgets.turn_record import (
     TurnRecord,
 )
 
-EntryView: TypeAlias = AnswerView | ThoughtsView | ToolCallView | NoticeLine | RecalledView | ConstraintView
+EntryView: TypeAlias = (
+    AnswerView | ThoughtsView | ToolCallView | NoticeLine | GreetingLine | RecalledView | ConstraintView
+)
 
 USER_CHARS_SHOWN = 20_000
 """Of what the user said; the rest is stored and was sent, but would slow the screen."""
@@ -111,6 +114,8 @@ class TurnView(Widget):
                 return ToolCallView(entry, load_output=self._load_output)
             case Noted():
                 return NoticeLine(entry.text)
+            case Greeted():
+                return GreetingLine(entry.title, entry.lines)
             case Changed():
                 return NoticeLine(_changed_words(entry.version))
             case Remembered():
@@ -136,6 +141,9 @@ class TurnView(Widget):
                 view.sync(now_s=now_s)
             case ToolCallView():
                 view.sync(now_s=now_s)
+            case GreetingLine():
+                if isinstance(entry, Greeted):
+                    view.show(entry.title, entry.lines)
             case NoticeLine() | RecalledView() | ConstraintView():
                 pass
             case _:

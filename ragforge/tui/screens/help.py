@@ -1,0 +1,52 @@
+"""`/help`: every command and key, to search in; what was used last comes first."""
+
+from __future__ import annotations
+
+from ragforge.tui import keys
+from ragforge.tui.screens.base import Chat, NamedScreen, interface_verbs
+from ragforge.tui.screens.lookup import LookupScreen
+from ragforge.tui.widgets.completion import by_use
+from ragforge.tui.widgets.entry_list import LookupEntry
+
+KEYS = "Enter writes a command into the prompt · Up and Down choose · Esc closes"
+OWN = (
+    LookupEntry(
+        "!",
+        "!COMMAND",
+        "Run a shell command yourself.",
+        "Run a shell command yourself. Its output goes with "
+        "your next message; !!COMMAND keeps it from the model. Programs such as vim get the terminal.",
+    ),
+    LookupEntry("@", "@PATH", "Mention a file.", "Mention a file; an image goes along to models that see."),
+)
+
+
+def entries(bound: dict[str, tuple[str, ...]], sent: list[str]) -> list[LookupEntry]:
+    """The commands, those first that were sent last, then what else can be typed, and the keys."""
+    verbs = interface_verbs()
+    commands = [
+        LookupEntry(
+            f"/{verb.name}",
+            f"/{verb.name}",
+            verb.help,
+            f"/{verb.name} {verb.usage}".rstrip() + f"\n{verb.help}" + (f" {verb.more}" if verb.more else ""),
+            " ".join(verb.aliases),
+        )
+        for verb in (verbs[name] for name in by_use(list(verbs), sent))
+    ]
+    pressed = [
+        LookupEntry(f"key {place} {shown} {does}", shown, does, f"{shown}, in the {place}: {does}")
+        for place, shown, does in keys.help_rows(bound)
+    ]
+    return [*commands, *OWN, *pressed]
+
+
+async def _open(chat: Chat, words: str) -> None:
+    conversation = chat.ready()
+    found = entries(keys.bindings(conversation.workspace.settings.keys), await conversation.prompts())
+    chosen = await chat.ask(LookupScreen("Commands and keys", found, hint=KEYS, words=words))
+    if chosen and not chosen.startswith("key "):
+        chat.write(chosen if len(chosen) == 1 else f"{chosen} ")
+
+
+SCREEN = NamedScreen("help", _open)

@@ -1,0 +1,83 @@
+"""A screen to look something up: a line to type in, the list below it, and all about the chosen one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.containers import Vertical
+from textual.widgets import Input
+
+from ragforge.tui.screens.list_dialog import FilterLine, in_order, list_keys
+from ragforge.tui.widgets.entry_list import EntryList, LookupEntry
+from ragforge.tui.widgets.plain import PlainText
+
+SHORT = 20
+"""Rows from which on there is room for what is only pleasant."""
+ROWS_BESIDE, ROWS_BESIDE_SHORT = 16, 9
+"""Of the screen: border, title, line, the chosen one whole, and what the keys do."""
+
+
+class LookupScreen(FilterLine[str | None]):
+    """The key of the chosen entry, or None. It uses the whole width, and is opened at its top."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [*in_order(list_keys())]
+
+    def __init__(self, heading: str, entries: Sequence[LookupEntry], *, hint: str, words: str = "") -> None:
+        """hint: what the keys do. words: what the line holds at first."""
+        super().__init__()
+        self._heading = heading
+        self._entries = entries
+        self._hint = hint
+        self._words = words
+
+    def compose(self) -> ComposeResult:
+        """The line, the list, the chosen entry whole, and the keys."""
+        with Vertical(classes="dialog tall"):
+            yield PlainText(self._heading, classes="dialog-title")
+            yield Input(self._words, placeholder="type to search", select_on_focus=False)
+            yield EntryList(self._entries, nothing="Nothing fits.")
+            yield PlainText("", id="entry-detail")
+            yield PlainText(self._hint, classes="dialog-hint")
+
+    def on_mount(self) -> None:
+        """Type at once."""
+        self._line.focus()
+        self._list.narrow(self._words)
+        self._explain()
+
+    def on_resize(self) -> None:
+        """Use the rows that there are."""
+        is_short = self.size.height < SHORT
+        self.set_class(is_short, "-short")
+        self._list.set_rows_max(self.size.height - (ROWS_BESIDE_SHORT if is_short else ROWS_BESIDE))
+
+    @property
+    def _list(self) -> EntryList:
+        return self.query_one(EntryList)
+
+    async def _step(self, by: int) -> None:
+        self._list.step(by)
+        self._explain()
+
+    def on_row_list_clicked(self) -> None:
+        """Show the one under the mouse whole."""
+        self._explain()
+
+    def read_line(self) -> None:
+        """Narrow the list, where the line says something else than before."""
+        if self._line.value != self._words:
+            self._words = self._line.value
+            self._list.narrow(self._words)
+            self._explain()
+
+    def action_take(self) -> None:
+        """Take the chosen one."""
+        if chosen := self._list.chosen:
+            self.dismiss(chosen.key)
+
+    def _explain(self) -> None:
+        chosen = self._list.chosen
+        self.query_one("#entry-detail", PlainText).set_text((chosen.more or chosen.about) if chosen else "")
