@@ -88,23 +88,28 @@ async def _block(lookup: Lookup) -> ContextBlock:
         for each in listed
         if (mine := without_others(each, owned)) and (left := forgotten.recalled(mine))
     ]
+    is_asked = not (await lookup.fit()).is_empty
     return await asyncio.to_thread(  # it compares every line with every other
         compose,
         items,
-        shares=_shares(sections_of(sources), items, lookup.request.tokens_max),
+        shares=_shares(sections_of(sources), items, lookup.request.tokens_max, is_asked=is_asked),
         tokens_max=lookup.request.tokens_max,
         excludes=_excludes(above),
         counted=[each.heading for each in sections_of(sources) if each.counts],
     )
 
 
-def _shares(sections: Sequence[Section], items: Sequence[Recalled], tokens_max: int) -> dict[str, float]:
-    """How much of the block each section may take, with what is there."""
+def _shares(
+    sections: Sequence[Section], items: Sequence[Recalled], tokens_max: int, *, is_asked: bool
+) -> dict[str, float]:
+    """How much of the block each section may take, with what is there. is_asked: whether the message asks."""
     there = {item.section for item in items}
 
     def share(section: Section) -> float:
-        alone = there <= {section.heading}
-        limit = section.tokens_alone if alone and section.tokens_alone is not None else section.tokens_max
+        limits = [section.tokens_max]
+        if there <= {section.heading}:
+            limits += [section.tokens_alone, None if is_asked else section.tokens_unasked]
+        limit = min((each for each in limits if each is not None), default=None)
         return section.share if limit is None else min(1.0, limit / tokens_max)
 
     return {section.heading: share(section) for section in sections}

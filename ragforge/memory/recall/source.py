@@ -74,6 +74,8 @@ class Section(Struct, frozen=True):
     """In place of the share, where it is set."""
     tokens_alone: int | None = None
     """The same where nothing else stands in the block."""
+    tokens_unasked: int | None = None
+    """The same where the message asks for nothing, besides: a greeting, thanks."""
     counts: bool = False
     """Whether its last line tells how many had no room."""
 
@@ -124,6 +126,7 @@ class Lookup:
         self._search = asyncio.create_task(work, name="search for the context block")
         self._words = asyncio.create_task(self._by_words(), name="search by words for the context block")
         self._passages: asyncio.Task[FoundTurns] | None = None
+        self._fit: Fit | None = None
 
     def let_take(self, share: float) -> None:
         """What is asked from now on has until this share of the time is over."""
@@ -146,7 +149,9 @@ class Lookup:
     async def fit(self) -> Fit:
         """What is compared with the message; with what was left off, where it goes on with that."""
         before = await self.left_off()
-        return Fit("\n".join(filter(None, (self.request.text, before.query))))
+        if self._fit is None:
+            self._fit = Fit("\n".join(filter(None, (self.request.text, before.query))))
+        return self._fit
 
     async def hits(self) -> SearchResults:
         """What one search for turns, tool calls and summaries finds, made once for all sources."""

@@ -29,7 +29,8 @@ SECTION = Section(
     share=0.3,
     place=0,
     tokens_max=300,
-    tokens_alone=120,  # with the frame of the block 200
+    tokens_alone=150,
+    tokens_unasked=120,  # with the frame of the block 200
     counts=True,
 )
 
