@@ -153,6 +153,15 @@ async def measure(path: Path, turns: int, queries: int) -> None:
             times[name].append((time.perf_counter() - began) * 1000)
             worked[name].append((time.process_time() - used) * 1000)
         pieces.append(await longest_piece(lambda text=text: block(f"{text} again")))
+    _show(times, worked, pieces, bare)
+    await close_recall(recall)
+    await store.close()
+
+
+def _show(
+    times: dict[str, list[float]], worked: dict[str, list[float]], pieces: list[float], bare: list[float]
+) -> None:
+    """Print the milliseconds of each, and the ratios."""
     print(f"{'':<28} {'p50 ms':>8} {'p95 ms':>8} {'max ms':>8}")
     processor = {f"{name}, processor": values for name, values in worked.items()}
     processor["scan and words, processor"] = bare
@@ -166,8 +175,6 @@ async def measure(path: Path, turns: int, queries: int) -> None:
     searched = worked["one hybrid search"]
     ratios = statistics.median(searched) / statistics.median(bare), _p95(searched) / _p95(bare)
     print(f"search / (scan + words) of the processor: {ratios[0]:.2f} in the median, {ratios[1]:.2f} at p95")
-    await close_recall(recall)
-    await store.close()
 
 
 def _p95(values: list[float]) -> float:
