@@ -18,15 +18,22 @@ def main() -> None:
     _open_closed_streams()
     # Loading makes many objects and no garbage: collecting as often as usual costs a tenth of a short run.
     gc.set_threshold(20_000, 20, 20)
+    if not sys.argv[1:] or sys.argv[1].startswith("-"):  # a subcommand never starts the interface
+        _begin_prompt()
+    from ragforge.cli.edge import to_exit_code
+
+    _end(to_exit_code(_run))
+
+
+def _begin_prompt() -> None:
+    """Draw the first prompt where the interface is to start, before anything else is imported: somebody may
+    be typing already."""
     from ragforge.cli.arguments import start_interface  # after the check: these exist on those systems only
 
     if start_interface(sys.argv[1:], os.environ):
         from ragforge.tui.first_prompt import prompt
 
-        prompt.begin(os.environ)  # before anything else is imported: somebody may be typing already
-    from ragforge.cli.edge import to_exit_code
-
-    _end(to_exit_code(_run))
+        prompt.begin(os.environ)
 
 
 def _open_closed_streams() -> None:

@@ -125,8 +125,10 @@ class StatusLine(Widget):
     def on_click(self, event: events.Click) -> None:
         """Say what the piece means that was pressed."""
         at = event.get_content_offset(self)
-        for shown in laid_out(_facts(self.status), self.content_size.width) if at else ():
-            if at and shown.column <= at.x < shown.column + cell_len(shown.words):
+        if at is None:
+            return
+        for shown in laid_out(_facts(self.status), self.content_size.width):
+            if shown.column <= at.x < shown.column + cell_len(shown.words):
                 event.stop()
                 self.post_message(self.Pressed(f"`{shown.words}`: {shown.about}"))
 
