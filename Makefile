@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: run test test-all test-sixth soak check check-static bench docs lock screenshots train lexicon minilm clean
+.PHONY: run test test-all test-sixth soak check check-static bench docs lock screenshots recording train lexicon minilm clean
 
 run: $(READY)
 	@$(BIN)/ragforge $(ARGS)
@@ -41,6 +41,10 @@ bench: $(READY)
 
 screenshots: $(READY)
 	$(BIN)/python scripts/screenshots.py
+
+# The recording of the first minute at the top of README.md, an animated SVG.
+recording: $(READY)
+	$(BIN)/python scripts/recording.py
 
 # The weights of the classifier that finds what to remember, made from training/statements; a minute.
 train: $(READY)

@@ -30,7 +30,7 @@ FOLDER = Path(".ragforge") / "commands"
 FILES_MAX = 200
 OUTPUT_CHARS_MAX = 20_000
 MENTION_BYTES_MAX = 50_000
-SCREENS = ("hints", "store", "trust")
+SCREENS = ("hints", "store", "theme", "trust")
 """Commands that only the interface has."""
 RUNS_MAX = 20
 """Shell commands in one file."""

@@ -67,14 +67,12 @@ async def test_check_says_what_is_lost_and_repair_brings_back_what_files_still_h
 
     checked = await quick.run("db", "check")
     assert checked.code == 1
-    assert (
-        f"{contents_file(quick.data).path} (contents of files and tool results): 1 thing wrong" in checked.out
-    )
+    assert f"{contents_file(quick.data).path} (contents of files and tool results): 1 problem" in checked.out
     assert "ragforge db check --repair" in checked.err
 
     repaired = await quick.run("db", "check", "--repair")
     assert (repaired.code, repaired.err) == (0, ""), repaired
-    assert "The store is sound" in (await quick.run("db", "check")).out
+    assert "The store has no problems" in (await quick.run("db", "check")).out
     await command(quick, openai, "rm precious.txt", "-c")
     assert not precious.exists()
     undone = await quick.run("undo")

@@ -21,6 +21,8 @@ from tests.servers.proxy import unanswered_url
 DATABASE = "0192d8e4-0000-7000-8000-000000000001"
 MISSING = "Only what is kept on this machine was read: the server did not answer."
 READS = {
+    "agents": ("agents",),
+    "agents open": ("agents", "open", "0"),
     "branch": ("branch",),
     "dashboard": ("dashboard", "--json"),
     "diff": ("diff", "{version}"),
@@ -32,17 +34,20 @@ READS = {
     "project list": ("project", "list", "--json"),
     "search": ("search", "zebra", "--json"),
     "sessions": ("sessions", "--json"),
+    "todo": ("todo",),
 }
 READS_SLOWLY = {"context"}
 """It looks for the server again, for 20 s."""
 SHOWS_NO_PART = {
-    *("alternatives", "alternatives take", "checkout", "config", "config set", "config unset"),
+    *("alternatives", "alternatives take", "checkout", "config", "config set", "config unset", "doctor"),
     *("history gc", "history size", "memory add", "memory edit", "memory forget", "memory restore"),
     *(
         "merge",
         "metrics",
         "project join",
         "project leave",
+        "project merge",
+        "project split",
         "redo",
         "sessions archive",
         "sessions consolidate",

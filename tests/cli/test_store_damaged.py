@@ -24,7 +24,7 @@ WORDS = {
     "truncated": "damaged",
     "garbage": "not a database",
     "a folder": "is a folder",
-    "a page": "1 thing wrong",
+    "a page": "1 problem",
 }
 
 

@@ -8,7 +8,9 @@ from pathlib import Path
 from tests.cli.running import Program, ended
 from tests.standins.openai import Call, End, OpenAIStandIn, Reply
 
-LOG_KEYS = ["version", "parents", "at", "by", "session", "turn", "label", "branches", "head", "files"]
+LOG_KEYS = [
+    *("version", "parents", "at", "by", "person", "session", "turn", "label", "branches", "head", "files")
+]
 FILE_KEYS = ["path", "kind", "provenance"]
 
 

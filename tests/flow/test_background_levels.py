@@ -1,17 +1,19 @@
 """Summaries of summaries, made beside the conversation."""
 
 from collections import Counter
+from datetime import timedelta
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from msgspec.structs import replace
 
+from ragforge.domain.ids import now
 from ragforge.domain.summaries import SummaryMethod
 from ragforge.memory.derive.levels import due
 from ragforge.session.state import Session
 from ragforge.store.base import keep_project
-from tests.contract.builders import a_session, conversation, said
+from tests.contract.builders import a_session, said
 from tests.flow.beside import all_embedded, beside, by_the_model, until
 from tests.flow.running import environ
 from tests.standins.gemini import GeminiStandIn, Recorded, ServerError
@@ -31,9 +33,13 @@ async def filled(session: Session, count: int) -> str:
     """The id of a session with so many turns that nobody summarised yet."""
     store, project = session.workspace.store, session.workspace.project
     await keep_project(store, project)
-    another = a_session(project.id)
+    # Of today: what nobody touched for a week is summed up whole.
+    began = now() - timedelta(hours=12)
+    another = a_session(project.id, started_at=began, last_activity_at=began)
     await store.sessions.add(another)
-    await conversation(store, another, count, answer=ANSWER)
+    turn = await said(store, another, "Question 0.", started_at=began, answer=ANSWER)
+    for number in range(1, count):
+        turn = await said(store, another, f"Question {number}.", parent=turn, answer=ANSWER)
     return another.id
 
 

@@ -23,6 +23,7 @@ from ragforge.commands.base import (
     find_verbs,
     run_command,
 )
+from ragforge.commands.help import rows as help_rows
 from ragforge.domain.arguments import arguments_of, parse
 from ragforge.domain.errors import UsageError
 from ragforge.session.state import Session
@@ -60,12 +61,11 @@ async def test_a_verb_is_a_file_in_the_interface(session: Session, greet: Verb) 
     ]
     with pytest.raises(UsageError, match=r"/greet needs NAME: Whom to greet\."):
         await run_command(session, "greet", "")
-    shown = await run_command(session, "help", "")
-    assert isinstance(shown, Tell)
-    assert "| /greet NAME [--times N] | Say hello. |" in shown.text
+    assert "| /greet NAME [--times N] | Say hello. |" in help_rows(find_verbs().values())
     rows = [CommandRow(verb.name, verb.help, verb.aliases, verb.usage) for verb in find_verbs().values()]
     wanted = CompletionRequest(CompletionKind.COMMAND, "/gre", "gre", 0)
-    assert command_choices(wanted, rows)[0].label == "/greet NAME [--times N]"
+    first = command_choices(wanted, rows)[0]
+    assert (first.label, first.detail, first.insert) == ("/greet", "Say hello.", "/greet ")
 
 
 def test_a_verb_is_a_file_on_the_command_line(
