@@ -15,6 +15,7 @@ from ragforge.domain.memories import Memory, MemorySource, MemoryType, Strength,
 from ragforge.memory.memories import new_memory, remember
 from ragforge.session.open import close_workspace, open_workspace
 from ragforge.store.base import keep_project
+from ragforge.tui.app import RagforgeApp
 from ragforge.tui.screens.dashboard import DashboardScreen, Tab
 from ragforge.tui.screens.search import SearchScreen
 from ragforge.tui.widgets.action_line import ActionLine
@@ -206,6 +207,8 @@ def test_the_screen_of_the_dashboard(
 ) -> None:
     async def before(pilot: Pilot[Any]) -> None:
         chat = await opened(pilot)
+        assert isinstance(pilot.app, RagforgeApp)
+        await Chat(pilot.app, pilot).sees("in this project")  # behind it, where there is room
         screen = DashboardScreen(chat.ready())
         await pilot.app.push_screen(screen)
         await screen._show(tab)
