@@ -35,8 +35,8 @@ T = TypeVar("T")
 CountOf: TypeAlias = tuple[str, tuple[str, ...], str]
 """What was counted: a metric, the values of its labels, and a part of it."""
 
-RECALLED_MAX = 300
-"""How many turns keep what was recalled for them; some 3 MB at most."""
+RECALLED_MAX = 1_000
+"""How many turns keep what was recalled for them; some 8 MB at most."""
 RECALL_USES_MAX = 1_000
 """Of so many turns of a project it is known whether what was recalled was of use."""
 _PERSON = "person "
