@@ -15,6 +15,7 @@ from ragforge.commands.base import (
     Confirm,
     Emphasis,
     Follow,
+    Open,
     Opens,
     Report,
     Span,
@@ -23,10 +24,12 @@ from ragforge.commands.base import (
     find_verbs,
     run_command,
 )
-from ragforge.commands.help import rows as help_rows
 from ragforge.domain.arguments import arguments_of, parse
 from ragforge.domain.errors import UsageError
 from ragforge.session.state import Session
+from ragforge.tui import keys
+from ragforge.tui.screens.base import interface_verbs
+from ragforge.tui.screens.help import entries
 from ragforge.tui.widgets.completion import CommandRow, CompletionKind, CompletionRequest, command_choices
 from tests.flow.examples import example
 
@@ -45,10 +48,12 @@ def greet(tmp_path: Path) -> Iterator[Verb]:
     (folder / "greet.py").write_text(GREET)
     commands.__path__.append(str(folder))
     find_verbs.cache_clear()
+    interface_verbs.cache_clear()
     yield find_verbs()["greet"]
     commands.__path__.remove(str(folder))
     sys.modules.pop("ragforge.commands.greet")
     find_verbs.cache_clear()
+    interface_verbs.cache_clear()
 
 
 async def test_a_verb_is_a_file_in_the_interface(session: Session, greet: Verb) -> None:
@@ -61,7 +66,9 @@ async def test_a_verb_is_a_file_in_the_interface(session: Session, greet: Verb) 
     ]
     with pytest.raises(UsageError, match=r"/greet needs NAME: Whom to greet\."):
         await run_command(session, "greet", "")
-    assert "| /greet NAME [--times N] | Say hello. |" in help_rows(find_verbs().values())
+    assert await run_command(session, "help", "greet") == Open("help", "greet")
+    shown = {entry.name: entry for entry in entries(keys.bindings(session.workspace.settings.keys), [])}
+    assert shown["/greet"].more.startswith("/greet NAME [--times N]\nSay hello.")
     rows = [CommandRow(verb.name, verb.help, verb.aliases, verb.usage) for verb in find_verbs().values()]
     wanted = CompletionRequest(CompletionKind.COMMAND, "/gre", "gre", 0)
     first = command_choices(wanted, rows)[0]
