@@ -4,6 +4,7 @@ import shlex
 import signal
 import sqlite3
 import sys
+from itertools import product
 
 import pytest
 
@@ -49,6 +50,17 @@ class Imports:
             Gone()
 
 sys.meta_path.insert(0, Imports())
+"""
+AS_THE_READER_BEGINS = """
+import threading
+
+begin = threading.Thread.start
+
+def start(thread):
+    signal.raise_signal(signal.SIGTERM)
+    begin(thread)
+
+threading.Thread.start = start
 """
 AS_IT_BEGINS = """
 from ragforge.tui.app import RagforgeApp
@@ -114,8 +126,13 @@ def test_signals_during_the_start_restore_the_terminal(desk: Desk, number: signa
     assert "Traceback" not in screen.text
 
 
-@pytest.mark.parametrize("moment", [WHILE_IT_IS_LOADED, AS_IT_BEGINS], ids=["loaded", "begins"])
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
+@pytest.mark.parametrize(
+    ("number", "moment"),
+    [
+        *product((signal.SIGTERM, signal.SIGHUP, signal.SIGINT), (WHILE_IT_IS_LOADED, AS_IT_BEGINS)),
+        (signal.SIGTERM, AS_THE_READER_BEGINS),
+    ],
+)
 def test_a_signal_is_heard_that_comes_where_python_swallows_what_is_raised(
     desk: Desk, number: signal.Signals, moment: str
 ):

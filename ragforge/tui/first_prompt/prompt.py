@@ -149,8 +149,14 @@ class FirstPrompt:
             self.asked_to_go.append(number)
 
     def _go(self, number: int) -> NoReturn:
-        """Nothing is open yet that would have to be closed: end at once."""
-        say_not_sent(self.leave())
+        """Nothing is open yet that would have to be closed: end at once.
+
+        The reading thread is not waited for: it may not have begun, or wait for a lock that is held where
+        the signal came.
+        """
+        self._is_reading = False
+        self._leave()
+        say_not_sent(self.text)
         os._exit(128 + number)
 
     def _return(self) -> None:
