@@ -16,8 +16,8 @@ def main() -> None:
     if sys.platform == "win32":
         sys.exit("ragforge runs on Linux and macOS; on Windows use it within WSL.")
     _open_closed_streams()
-    # Loading makes many objects and no garbage: collecting as often as usual costs a tenth of a short run.
-    gc.set_threshold(20_000, 20, 20)
+    # Loading makes many objects and no garbage: collecting costs a tenth of a short run.
+    gc.set_threshold(100_000, 20, 20)
     if not sys.argv[1:] or sys.argv[1].startswith("-"):  # a subcommand never starts the interface
         _begin_prompt()
     from ragforge.cli.edge import to_exit_code

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -83,7 +84,12 @@ class Sessions(Struct, frozen=True):
     def _began(self) -> None:
         """What is done beside a session that came to the front."""
         self.hints.session_began()
-        self.chat.run_worker(self.chat.ready().prepare(), group="first message", exclusive=True)
+        self.chat.run_worker(self._prepare(), group="first message", exclusive=True)
+
+    async def _prepare(self) -> None:
+        """Load what the first message needs. Garbage is collected more often from then on."""
+        await self.chat.ready().prepare()
+        gc.set_threshold(20_000, 20, 20)
 
     def _greet(self) -> None:
         """Say where one is, and how to begin; what is known of the project when it was counted."""
