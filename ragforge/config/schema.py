@@ -213,6 +213,42 @@ class HintSettings(Struct, frozen=True, forbid_unknown_fields=True):
     ] = 3
 
 
+class ForesightSettings(Struct, frozen=True, forbid_unknown_fields=True):
+    """What is expected of the next turn, held against what happened."""
+
+    enabled: Annotated[
+        bool,
+        About(
+            "After each turn, say where things stand, how far that was foreseen and what comes next.", YES_NO
+        ),
+    ] = True
+    predictions_individual: Annotated[
+        Annotated[int, Meta(ge=0, le=20)],
+        About(
+            "How many earlier predictions about the task the model is given.", "a whole number from 0 to 20"
+        ),
+    ] = 5
+    predictions_collective: Annotated[
+        Annotated[int, Meta(ge=0, le=20)],
+        About(
+            "How many earlier predictions about the project the model is given.",
+            "a whole number from 0 to 20",
+        ),
+    ] = 3
+    depth_individual: Annotated[
+        Annotated[int, Meta(ge=1, le=100)],
+        About("Over how many turns your conversation's changes are summed.", "a whole number from 1 to 100"),
+    ] = 5
+    depth_collective: Annotated[
+        Annotated[int, Meta(ge=1, le=100)],
+        About("Over how many turns the project's changes are summed.", "a whole number from 1 to 100"),
+    ] = 3
+    suggest: Annotated[
+        Literal["line", "off"],
+        About("Suggest the next message below the prompt, or nowhere.", "line or off"),
+    ] = "line"
+
+
 class GeminiSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """What only Gemini has."""
 
@@ -419,6 +455,7 @@ class Settings(Struct, frozen=True, forbid_unknown_fields=True):
     web: WebSettings = WebSettings()
     constraints: ConstraintSettings = ConstraintSettings()
     hints: HintSettings = HintSettings()
+    foresight: ForesightSettings = ForesightSettings()
     gemini: GeminiSettings = GeminiSettings()
     retry: RetrySettings = RetrySettings()
     stream: StreamSettings = StreamSettings()
