@@ -1,0 +1,156 @@
+"""The mark on a turn that went otherwise than foreseen: a rule about stored facts.
+
+No rating and no claim of a model sets it. A mark that is wrong is worse than none, so where facts leave a
+doubt there is none. How often it is right is measured by `python -m tests.foresight`.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from enum import StrEnum
+from pathlib import PurePosixPath
+
+from msgspec import Struct
+
+from ragforge.domain.checks import checks_of
+from ragforge.domain.file_kinds import PROSE
+from ragforge.domain.go_ahead import goes_ahead
+from ragforge.domain.language.base import common_words
+from ragforge.domain.turns import CallStatus, ToolCall
+from ragforge.domain.words import counted
+from ragforge.memory.likeness import content_words, stands_among
+
+STEM_CHARS_MIN = 4
+"""A shorter name of a file stands in a message by chance."""
+EDITS = frozenset({"edit", "write"})
+
+
+class MarkReason(StrEnum):
+    """Why a turn is marked."""
+
+    FILES = "files"
+    """Files were foreseen, and others changed."""
+    CHECK = "check"
+    """The last run of a check failed."""
+    TESTS_OLD = "tests_old"
+    """The last test run is older than the last change."""
+
+
+class Mark(Struct, frozen=True):
+    """One reason, and what happened in a few words, such as `the last run of pytest failed`."""
+
+    reason: MarkReason
+    words: str
+
+
+class TurnFacts(Struct, frozen=True):
+    """What is stored of a turn.
+
+    said: the user's message. expected, files_foreseen: what was predicted of the turn, and the messages that
+    were expected. calls: in their order. files_changed: by the turn's version. failing_before: checks whose
+    last run before the turn failed.
+    """
+
+    said: str
+    calls: Sequence[ToolCall] = ()
+    expected: str = ""
+    files_foreseen: Sequence[str] = ()
+    files_changed: Sequence[str] = ()
+    failing_before: frozenset[str] = frozenset()
+
+
+def marks_of(facts: TurnFacts) -> list[Mark]:
+    """Return why the turn is marked; empty where it is not."""
+    found = (_other_files(facts), _failed_check(facts), _tests_before_change(facts))
+    return [mark for mark in found if mark is not None]
+
+
+def failing_after(calls: Iterable[ToolCall], before: frozenset[str] = frozenset()) -> frozenset[str]:
+    """The checks whose last run failed, once these calls ended: `failing_before` of the next turn."""
+    last = _last_runs(calls)
+    return frozenset({name for name, failed in last.items() if failed} | (before - last.keys()))
+
+
+def _last_runs(calls: Iterable[ToolCall]) -> dict[str, bool | None]:
+    return {
+        run.name: run.failed
+        for call in calls
+        if call.name == "shell"
+        for run in checks_of(str(call.args.get("command", "")), call.status, call.result)
+    }
+
+
+def _failed_check(facts: TurnFacts) -> Mark | None:
+    failed = sorted(failing_after(facts.calls) - facts.failing_before)
+    return Mark(MarkReason.CHECK, f"the last run of {' and of '.join(failed)} failed") if failed else None
+
+
+def _tests_before_change(facts: TurnFacts) -> Mark | None:
+    tested, changed = "", ""
+    for call in facts.calls:
+        if call.name == "shell":
+            runs = checks_of(str(call.args.get("command", "")), call.status, call.result)
+            if tests := [run.name for run in runs if run.is_test]:
+                tested, changed = tests[-1], ""
+        elif call.name in EDITS and call.status is CallStatus.OK:
+            path = str(call.args.get("path", ""))
+            changed = changed if is_prose(path) else path
+    if not (tested and changed):
+        return None
+    return Mark(MarkReason.TESTS_OLD, f"{PurePosixPath(changed).name} changed after the last run of {tested}")
+
+
+def _other_files(facts: TurnFacts) -> Mark | None:
+    changed = [path for path in facts.files_changed if not is_prose(path)]
+    foreseen = facts.files_foreseen
+    if not (foreseen and changed) or any(same_file(one, other) for one in foreseen for other in changed):
+        return None
+    if any(_names(facts.said, path) for path in changed) or not _goes_on(facts):
+        return None
+    neither = ("it did not change", "neither changed", "none of them changed")[min(len(foreseen), 3) - 1]
+    return Mark(MarkReason.FILES, f"{counted(len(foreseen), 'file')} foreseen, {neither}")
+
+
+def is_prose(path: str) -> bool:
+    """Whether the file is for people, so that no test is about it."""
+    return PurePosixPath(path).suffix[1:].lower() in PROSE
+
+
+def same_file(foreseen: str, changed: str) -> bool:
+    """Whether a foreseen path means the changed one, its folder, or the tests of it."""
+    one, other = foreseen.strip().removeprefix("./").rstrip("/"), changed.removeprefix("./")
+    if not one:
+        return False
+    alike = one == other or other.endswith(f"/{one}") or one.endswith(f"/{other}")
+    return alike or other.startswith(f"{one}/") or _stem(one) == _stem(other)
+
+
+def _stem(path: str) -> str:
+    """The name of a file and of its tests: `billing` for `tests/test_billing.py`."""
+    name = PurePosixPath(path).name.partition(".")[0].lower()
+    return name.removeprefix("test_").removesuffix("_test").removesuffix("_spec").removesuffix("test")
+
+
+def _names(said: str, path: str) -> bool:
+    """Whether the message names the file, so that the user wanted it."""
+    name, stem = PurePosixPath(path).name.lower(), _stem(path)
+    words = content_words(said)
+    return name in said.lower() or (len(stem) >= STEM_CHARS_MIN and stands_among(stem, words))
+
+
+def _goes_on(facts: TurnFacts) -> bool:
+    """Whether the message goes on with what was expected, so that the foreseen files are still meant."""
+    if goes_ahead(facts.said):
+        return True
+    expected = " ".join([facts.expected, *map(_stem, facts.files_foreseen)])
+    among = content_words(expected)
+    words = [word for word in content_words(facts.said) if word not in common_words()]
+    return any(stands_among(word, among) for word in words)
+
+
+def happened(facts: TurnFacts) -> Mapping[str, str]:
+    """What the second column of the mark's screen shows, by its label."""
+    runs = _last_runs(facts.calls)
+    said = {True: "failed", False: "passed", None: "ran"}
+    return {
+        "Files": ", ".join(facts.files_changed) or "none changed",
+        "Checks": ", ".join(f"{name} {said[failed]}" for name, failed in runs.items()) or "none ran",
+    }
