@@ -153,7 +153,8 @@ def read_answer(
             reader = _Reader(material, known)
             understanding = reader.read(own, model)
             if understanding is not None:
-                values = {part.name: part.read(material, own.get(part.name)) for part in parts}
+                asked = [part for part in parts if part.is_for(material)]
+                values = {part.name: part.read(material, own.get(part.name)) for part in asked}
                 more = {name: value for name, value in values.items() if value is not None}
                 understood[material.turn.id] = replace(understanding, more=more)
     return understood

@@ -1,7 +1,7 @@
 """What a model is shown of turns and summaries: bounded, and marked as data."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 import msgspec
@@ -12,6 +12,7 @@ from ragforge.domain.summaries import Summary
 from ragforge.domain.turns import CallStatus, ToolCall, TurnStatus
 from ragforge.memory.corrections import Correction
 from ragforge.memory.material import Material
+from ragforge.memory.part import AnyPart, shown_inputs
 from ragforge.memory.sentences import one_line
 from ragforge.store.json_text import storable
 
@@ -24,16 +25,19 @@ CALLS_MAX = 30
 KNOWN_MAX = 60
 KNOWN_CHARS_MAX = 300
 
-_TAGS = "turn|person|assistant|tool|known|part|correction"
+_TAGS = "turn|person|assistant|tool|known|part|correction|brought"
 _TAG = re.compile(rf"<(?=\s*/?\s*(?:{_TAGS})\b)", re.IGNORECASE)
 _WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 
 
-def turns_shown(materials: Sequence[Material], near: Sequence[tuple[str, Memory]]) -> str:
-    """The turns under the ids t1, t2 ..., behind the memories that are known."""
+def turns_shown(
+    materials: Sequence[Material], near: Sequence[tuple[str, Memory]], parts: Sequence[AnyPart] = ()
+) -> str:
+    """The turns under the ids t1, t2 ..., with what the parts bring, behind the memories that are known."""
     known = [f"{id} [{memory.type}] {_known(memory)}" for id, memory in near]
     blocks = ["\n".join(["<known>", *known, "</known>"])] if known else []
-    blocks += [_turn(f"t{number}", material) for number, material in enumerate(materials, 1)]
+    each = zip(materials, shown_inputs(materials, parts), strict=True)
+    blocks += [_turn(f"t{number}", *one) for number, one in enumerate(each, 1)]
     return "\n\n".join(blocks)
 
 
@@ -72,7 +76,7 @@ def head_and_tail(text: str, chars_max: int) -> str:
     return f"{text[:head]}\n[... {left_out:,} characters left out ...]\n{text[-(chars_max - head) :]}"
 
 
-def _turn(id: str, material: Material) -> str:
+def _turn(id: str, material: Material, brought: Mapping[str, str]) -> str:
     turn = material.turn
     ended = "" if turn.status is TurnStatus.FINISHED else f' ended="{turn.status}"'
     calls = material.calls[-CALLS_MAX:]
@@ -88,6 +92,7 @@ def _turn(id: str, material: Material) -> str:
         "<assistant>",
         escaped(head_and_tail(material.assistant, ASSISTANT_CHARS_MAX)),
         "</assistant>",
+        *(f'<brought for="{name}">\n{escaped(text)}\n</brought>' for name, text in brought.items()),
         "</turn>",
     ]
     return "\n".join(lines)

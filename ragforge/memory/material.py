@@ -1,7 +1,7 @@
 """What goes into understanding a turn, and what comes out."""
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -35,6 +35,17 @@ def answer_of(turn: Turn) -> str:
     return "" if turn.model == NO_MODEL else turn.assistant
 
 
+class PartInput(Struct, frozen=True):
+    """What a part of the call brings to it, of one turn."""
+
+    head: str = ""
+    """Shown first."""
+    lines: tuple[str, ...] = ()
+    """Shown below it, the oldest first; where there is no room for all, the first ones are left out."""
+    data: object = None
+    """What the part itself needs to read the answer."""
+
+
 class Material(Struct, frozen=True):
     """A turn that ended, with what is needed to understand it."""
 
@@ -52,6 +63,8 @@ class Material(Struct, frozen=True):
     """The id of the user, whose it is what they are and prefer."""
     corrections: tuple[Correction, ...] = ()
     """What the user corrected in the turn, or by it."""
+    inputs: Mapping[str, PartInput] = field(default_factory=dict[str, PartInput])
+    """What parts of the call bring to it, by their names."""
 
     @property
     def user(self) -> str:

@@ -3,23 +3,49 @@
 A part is a file in `derive/` with a `PART`. It shares the call, so it costs what it adds to the answer.
 """
 
-from collections.abc import Awaitable, Callable
-from typing import Any, Generic, TypeAlias, TypeVar
+import logging
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 
 from msgspec import Struct
 
+from ragforge.config.settings import Settings
 from ragforge.domain.discovery import discover
+from ragforge.domain.errors import ModelError
 from ragforge.domain.json import JsonObject, JsonValue
 from ragforge.domain.redact import Redactor
 from ragforge.domain.summaries import Summary
-from ragforge.memory.material import Material
+from ragforge.domain.turns import Person, Turn
+from ragforge.memory.context import text_tokens
+from ragforge.memory.material import Material, PartInput
 from ragforge.providers.base import Provider
 from ragforge.store.base import Store
 
 T = TypeVar("T")
 
+log = logging.getLogger(__name__)
+
 OWN_TOKENS = 2_000
 """What the answer about one turn may take without optional parts."""
+
+
+class PartHome(Protocol):
+    """What a part may ask when it brings something to a call: the project, as a session sees it."""
+
+    @property
+    def project_id(self) -> str: ...
+
+    @property
+    def person(self) -> Person: ...
+
+    @property
+    def store(self) -> Store: ...
+
+    @property
+    def settings(self) -> Settings: ...
+
+    @property
+    def foresees(self) -> bool: ...
 
 
 class AnswerPart(Struct, Generic[T], frozen=True):
@@ -40,6 +66,15 @@ class AnswerPart(Struct, Generic[T], frozen=True):
     keep: Callable[[Store, Redactor, Summary, T], Awaitable[None]]
     """Store it, free of secrets; doing it again changes nothing. It comes before the turn's summary, which
     takes the turn off the list. Raises StoreError."""
+    bring: Callable[[PartHome, Turn], Awaitable[PartInput | None]] | None = None
+    """What it brings to the call about a turn. A part that has this is left out, rules and all, for a turn to
+    which it brings None. Raises StoreError."""
+    input_tokens_max: int = 0
+    """What it may add to the input of one call, with what the instructions say of it."""
+
+    def is_for(self, material: Material) -> bool:
+        """Whether it has a place in what is made of the turn."""
+        return self.bring is None or self.name in material.inputs
 
 
 AnyPart: TypeAlias = AnswerPart[Any]
@@ -51,13 +86,46 @@ def find_parts() -> list[AnyPart]:
     return list(found.values())
 
 
-async def parts_for(provider: Provider, turns: int) -> list[AnyPart]:
-    """Those for which the answer about so many turns has room, the first ones first. Raises ModelError."""
+async def parts_for(provider: Provider, materials: Sequence[Material]) -> list[AnyPart]:
+    """Those for which the answer about these turns is known to have room, the first ones first."""
     chosen: list[AnyPart] = []
-    if parts := [part for part in find_parts() if part.schema is not None]:
-        room = (await provider.limits()).output_tokens_max // turns - OWN_TOKENS
+    parts = [part for part in find_parts() if part.schema is not None and any(map(part.is_for, materials))]
+    if parts:
+        try:
+            limits = await provider.limits()
+        except ModelError as error:  # the call itself says it again, if it matters
+            log.info("How much %s answers is not known: %s", provider.model, error)
+            return []
+        room = limits.output_tokens_max // len(materials) - OWN_TOKENS
         for part in parts:
             if part.tokens_max <= room:
                 chosen.append(part)
                 room -= part.tokens_max
     return chosen
+
+
+async def inputs_of(home: PartHome, turn: Turn) -> dict[str, PartInput]:
+    """What the parts bring to the call about the turn, by their names. Raises StoreError."""
+    brought = {part.name: await part.bring(home, turn) for part in find_parts() if part.bring}
+    return {name: each for name, each in brought.items() if each is not None}
+
+
+def shown_inputs(materials: Sequence[Material], parts: Iterable[AnyPart]) -> list[dict[str, str]]:
+    """What each turn is shown with, by the names of the parts: as much of it as their budgets allow."""
+    shown: list[dict[str, str]] = [{} for _ in materials]
+    for part in parts:
+        brought = [
+            (at, each.inputs[part.name]) for at, each in enumerate(materials) if part.name in each.inputs
+        ]
+        room = part.input_tokens_max - text_tokens(
+            "\n".join([part.asks, *(each.head for _, each in brought)])
+        )
+        for at, each in reversed(brought):
+            kept: list[str] = []
+            for line in reversed(each.lines):
+                room -= text_tokens(line)
+                if room < 0:
+                    break
+                kept.append(line)
+            shown[at][part.name] = "\n".join([each.head, *reversed(kept)])
+    return shown

@@ -39,9 +39,9 @@ async def understand(provider: Provider, materials: Sequence[Material]) -> Under
     """
     if not materials:
         return Understood({}, Usage())
+    parts = await parts_for(provider, materials)
     # In a thread: turns can hold megabytes, which are scanned for sentences.
-    shown = await asyncio.to_thread(lambda: turns_shown(materials, known_of(materials)))
-    parts = await parts_for(provider, len(materials))
+    shown = await asyncio.to_thread(lambda: turns_shown(materials, known_of(materials), parts))
     text, usage = await _ask(provider, _instructions(materials, parts), shown, schema_for(materials, parts))
     model = f"{provider.name}:{provider.model}"
     found = await asyncio.to_thread(read_answer, text, materials, model=model, parts=parts)
@@ -68,7 +68,7 @@ def understand_offline(material: Material) -> Understanding:
 
 def completed(understanding: Understanding, material: Material) -> Understanding:
     """With what rules make of the optional parts that the model was not asked for or that cannot be read."""
-    missing = [part for part in find_parts() if part.name not in understanding.more]
+    missing = [part for part in find_parts() if part.name not in understanding.more and part.is_for(material)]
     values = {part.name: part.without(material) for part in missing}
     more = {name: value for name, value in values.items() if value is not None}
     return replace(understanding, more={**understanding.more, **more}) if more else understanding

@@ -104,6 +104,12 @@ class Workspace(Library, frozen=True):
     """What the user forbade in a project, as it was read last: it holds on while the store is away."""
 
     @property
+    def foresees(self) -> bool:
+        """Whether it is foreseen in this run what the next turn brings."""
+        settings = self.settings
+        return settings.foresight.enabled and settings.memory.enabled and self.recalls and not self.incognito
+
+    @property
     def files(self) -> ProjectFiles:
         """The project's files, for their versions."""
         return ProjectFiles(

@@ -4,19 +4,16 @@ import logging
 
 from msgspec.structs import replace
 
-from ragforge.domain.derivations import Derived, DerivedFilter, Underived, as_kept
+from ragforge.domain.derivations import Underived, as_kept
 from ragforge.domain.errors import StoreError, UsageError
 from ragforge.domain.ids import now
 from ragforge.domain.todos import KIND, todo_lines
-from ragforge.domain.turns import KeptTodos, Todos, Turn
+from ragforge.domain.turns import KeptTodos, Todos
+from ragforge.memory.todos import read_todos
 from ragforge.memory.window import Window
 from ragforge.session.state import Session
-from ragforge.store.base import Store
 
 log = logging.getLogger(__name__)
-
-TURNS_READ = 100
-"""So many turns of the path are read at a time."""
 
 _REMINDER = (
     "The list of the `todo` tool, as you wrote it some turns ago:\n{lines}\n"
@@ -62,32 +59,3 @@ async def _kept(session: Session) -> KeptTodos | None:
         view.todos = await read_todos(session.workspace.store, record.project_id, record.head)
         view.todos_are_read = True
     return view.todos
-
-
-async def read_todos(store: Store, project_id: str, head: str | None) -> KeptTodos | None:
-    """The newest list on the path to a turn. Raises StoreError."""
-    if head is None or not await store.derivations.find(_filter(project_id, limit=1)):
-        return None
-    while head is not None:
-        path = await store.turns.path(head, limit=TURNS_READ)
-        owners = tuple(turn.id for turn in path)
-        found = await store.derivations.find(_filter(project_id, owners=owners, limit=TURNS_READ))
-        if kept := _newest(path, found):
-            return kept
-        head = path[0].parent if path else None
-    return None
-
-
-def _newest(path: list[Turn], found: list[Derived]) -> KeptTodos | None:
-    by_turn = {record.owner: record for record in found}
-    for turn in reversed(path):
-        if record := by_turn.get(turn.id):
-            try:
-                return KeptTodos(turn.id, KIND.read(record))
-            except ValueError:  # another version wrote it otherwise
-                log.warning("The list of the turn %s cannot be read", turn.id)
-    return None
-
-
-def _filter(project_id: str, *, owners: tuple[str, ...] = (), limit: int) -> DerivedFilter:
-    return DerivedFilter(KIND.label, project_id, owners=owners, abandoned=True, limit=limit)

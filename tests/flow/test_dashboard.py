@@ -17,7 +17,7 @@ from ragforge.session.dashboard import read_dashboard
 from ragforge.session.open import close_session, new_session
 from ragforge.session.state import Session
 from ragforge.store.base import keep_project
-from tests.flow.beside import beside, done
+from tests.flow.beside import all_embedded, beside, done, until
 from tests.flow.running import environ, say
 from tests.patience import RECALL, patience
 from tests.standins.gemini import Finish, GeminiStandIn, Text, Tokens
@@ -132,6 +132,7 @@ async def recalled_turns(session: Session, gemini: GeminiStandIn, asked: str, an
     library, turns = session.workspace, list[Turn]()
     await keep_project(library.store, library.project)
     await keep(session, RAMP, MemoryType.FACT, created_at=LONG_AGO, updated_at=LONG_AGO)
+    await until(lambda: all_embedded(session))
     for answer in answers:
         other = await new_session(library)
         gemini.script(Text(answer))

@@ -38,7 +38,7 @@ from ragforge.providers.base import ModelRequest, read_whole
 SCHEMA = {"type": "object", "properties": {"summary": {"type": "string"}}}
 
 
-class Foresight(Struct, frozen=True):
+class Outlook(Struct, frozen=True):
     next_step: str
     open_files: tuple[str, ...] = ()
 
@@ -47,15 +47,15 @@ class Lesson(Struct, frozen=True):
     sessions: int
 
 
-class Foresights(RecordDerivation):
-    title = "What comes next"
-    kind = DerivedKind("Foresight", Foresight, relation="MADE_AFTER", recipe="What comes next?")
+class Outlooks(RecordDerivation):
+    title = "What may come next"
+    kind = DerivedKind("Outlook", Outlook, relation="MADE_AFTER", recipe="What comes next?")
 
     async def make(self, home, source):
         turn = await self.turn(home, source)
         said = await self.desk.ask(home, lambda provider: self._ask(provider, text_of(turn.user)), tries=1)
         next_step, model = (said, "gemini") if said else ("Nothing.", "")
-        return [self.kind.record(source, Foresight(next_step), model=model)]
+        return [self.kind.record(source, Outlook(next_step), model=model)]
 
     async def _ask(self, provider, text):
         words = UserMessage((TextPart(f"{self.kind.recipe} {text}"),))
@@ -173,12 +173,12 @@ async def test_a_kind_that_is_added_is_asked_in_the_one_call_and_keeps_no_secret
 async def test_a_kind_may_ask_the_model_itself_or_be_of_the_project(
     tmp_path: Path, gemini: GeminiStandIn, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for name in ("Foresights", "Lessons"):
+    for name in ("Outlooks", "Lessons"):
         put_file(derive, name.lower(), AHEAD.replace("KIND", name), tmp_path / name, monkeypatch)
     gemini.always_structured(by_the_model("Done."))
     async with beside(tmp_path, environ(tmp_path, gemini)) as session:
         turns = [ended(await say(session, text)) for text in ("Make it so.", "Again.")]
-        made = await kept(session, 2, "Foresight")
+        made = await kept(session, 2, "Outlook")
         assert {record.owner for record in made} == {turn.id for turn in turns}
         assert {(record.model, record.relation) for record in made} == {("gemini", "MADE_AFTER")}
         asked = [call for call in gemini.structured() if "What comes next?" in str(call.body)]

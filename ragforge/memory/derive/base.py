@@ -68,6 +68,8 @@ class Home(Struct, frozen=True):
     settings: Settings
     redactor: Redactor
     recall: Recall
+    foresees: bool
+    """Whether what comes next is foreseen in this run."""
 
 
 class Desk(Protocol):

@@ -41,7 +41,7 @@ from ragforge.memory.derive.vectors import ANSWER_CHARS_MAX, USER_CHARS_MAX
 from ragforge.memory.forgotten import Forgotten, read_forgotten
 from ragforge.memory.material import Material, Understanding, answer_of, redacted
 from ragforge.memory.memories import associate, remember
-from ragforge.memory.part import find_parts
+from ragforge.memory.part import find_parts, inputs_of
 from ragforge.memory.recall.search import search
 from ragforge.memory.recall.validity import may_replace, named_values
 from ragforge.memory.replacement import ended_by, may_end
@@ -450,7 +450,15 @@ async def material_of(home: Home, turn: Turn, *, speaker: str) -> Material:
         near_turns = (*near_turns, parent)
     corrections = await corrections_of(home, shown, calls, forgotten)
     return Material(
-        shown, home.project_id, tuple(calls), near, near_turns, before, speaker, tuple(corrections)
+        shown,
+        home.project_id,
+        tuple(calls),
+        near,
+        near_turns,
+        before,
+        speaker,
+        tuple(corrections),
+        await inputs_of(home, shown),
     )
 
 

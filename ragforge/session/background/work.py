@@ -261,6 +261,7 @@ class _RunDesk:
             workspace.settings,
             workspace.redactor,
             workspace.recall,
+            workspace.foresees,
         )
 
     @property

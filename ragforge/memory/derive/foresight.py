@@ -1,0 +1,326 @@
+"""Foresight: after each turn, where things stand, how far that was foreseen, and what comes next.
+
+It is a part of the call about the turn. A prediction is kept only of the newest turn, and before the next one
+begins: of earlier turns, and where the answer comes late, a record describes and rates, and predicts nothing.
+"""
+
+import asyncio
+from collections.abc import Sequence
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from ragforge.domain.derivations import Derived, Underived, as_kept
+from ragforge.domain.foresight import (
+    FILE_CHARS_MAX,
+    FILES_MAX,
+    FIRST,
+    FIRST_RECORD,
+    KIND,
+    MESSAGE_CHARS_MAX,
+    MESSAGES_MAX,
+    TEXT_CHARS_MAX,
+    Foresight,
+)
+from ragforge.domain.json import JsonObject, JsonValue
+from ragforge.domain.redact import Redactor
+from ragforge.domain.summaries import Summary
+from ragforge.domain.turns import TodoState, Turn
+from ragforge.memory.derive.base import Home, Moment
+from ragforge.memory.derive.records import RecordDerivation, keep_record
+from ragforge.memory.derive.turn_summary import came_to_nothing
+from ragforge.memory.foresight import RATING_MAX, rating_by_meaning, rating_by_words
+from ragforge.memory.foresight_records import TurnForesight, read_foresight, read_record
+from ragforge.memory.forgotten import read_forgotten
+from ragforge.memory.material import Material, PartInput
+from ragforge.memory.part import AnswerPart, PartHome
+from ragforge.memory.sentences import cut_words, one_line
+from ragforge.memory.todos import read_todos
+from ragforge.store.base import Store
+
+_PREDICT = "No later turn has begun: predict the next one."
+_TOO_LATE = "A later turn has begun: leave both predictions, `next_messages` and `files_foreseen` empty."
+_UNRATED = "Nothing was predicted for this turn: both ratings are null."
+
+
+class Ahead(Struct, frozen=True):
+    """What is known of a turn before it is described.
+
+    expected: what was expected of it; None where nothing was. todos: what is open, the newest first.
+    """
+
+    is_newest: bool
+    expected: Foresight | None
+    todos: tuple[str, ...] = ()
+
+
+class Foreseen(Struct, frozen=True):
+    """What is to be kept. by_model: whether a model described and rated."""
+
+    source: Underived
+    session_id: str
+    ahead: Ahead
+    made: Foresight
+    by_model: bool
+
+
+async def bring(home: PartHome, turn: Turn) -> PartInput | None:
+    """What was expected of the turn and before it; None where there is no foresight. Raises StoreError."""
+    settings, store = home.settings.foresight, home.store
+    if not home.foresees or came_to_nothing(turn, await store.calls.of_turns([turn.id])):
+        return None
+    limit = max(settings.predictions_individual, settings.predictions_collective, 1)
+    # Whose turn it is, whoever works at it here.
+    writer = replace(home.person, id=turn.person) if turn.person else home.person
+    before = await read_foresight(store, home.project_id, turn.parent, person=writer, limit=limit)
+    is_newest = await _is_newest(store, turn)
+    expected = FIRST_RECORD if turn.parent is None else before[-1].made if before else None
+    if expected is not None and not expected.predicts:
+        expected = None
+    lines = _lines(before, settings.predictions_individual, settings.predictions_collective)
+    if turn.parent is None:
+        lines = _lines([TurnForesight(turn, FIRST_RECORD)], 1, 1)
+    head = [_PREDICT if is_newest else _TOO_LATE, *([] if expected else [_UNRATED])]
+    todos = await _open_todos(home, turn) if is_newest else ()
+    return PartInput("\n".join(head), tuple(lines), Ahead(is_newest, expected, todos))
+
+
+async def _is_newest(store: Store, turn: Turn) -> bool:
+    """Whether its session has not gone on."""
+    session = await store.sessions.get(turn.session_id)
+    return session is not None and session.head == turn.id
+
+
+def _lines(before: Sequence[TurnForesight], individual: int, collective: int) -> list[str]:
+    """The predictions, the oldest first: so many of each kind, the newest ones."""
+    lines: list[str] = []
+    for back, each in enumerate(reversed(before)):
+        of = "this turn" if back == 0 else "the turn before" if back == 1 else f"{back} turns before"
+        if each.made and each.made.individual_after_prediction and back < individual:
+            lines.append(f"individual, for {of}: {each.made.individual_after_prediction}")
+        if each.made and each.made.collective_after_prediction and back < collective:
+            lines.append(f"collective, for {of}: {each.made.collective_after_prediction}")
+    return lines[::-1]
+
+
+async def _open_todos(home: PartHome, turn: Turn) -> tuple[str, ...]:
+    kept = await read_todos(home.store, home.project_id, turn.id)
+    items = kept.todos.items if kept else ()
+    forgotten = await read_forgotten(home.store, home.project_id)
+    texts = (one_line(item.text) for item in reversed(items) if item.state is not TodoState.DONE)
+    return tuple(text for text in texts if not forgotten.holds(text))
+
+
+def _read(material: Material, value: JsonValue) -> Foreseen | None:
+    """The answer within its limits; None where it describes nothing."""
+    if not isinstance(value, dict):
+        return None
+    ahead = _ahead(material)
+    made = Foresight(
+        individual_before_description=_text(value, "individual_before_description"),
+        collective_before_description=_text(value, "collective_before_description"),
+        model_worked=material.turn.model,
+    )
+    if not (made.individual_before_description or made.collective_before_description):
+        return None
+    if ahead.expected is not None and ahead.expected != FIRST_RECORD:
+        individual = bool(made.individual_before_description and ahead.expected.individual_after_prediction)
+        collective = bool(made.collective_before_description and ahead.expected.collective_after_prediction)
+        made = replace(
+            made,
+            predictability_individual=rating(value.get("predictability_individual")) if individual else None,
+            predictability_collective=rating(value.get("predictability_collective")) if collective else None,
+        )
+    if ahead.is_newest:
+        made = replace(
+            made,
+            collective_after_prediction=_text(value, "collective_after_prediction"),
+            individual_after_prediction=_text(value, "individual_after_prediction"),
+            next_messages=_texts(value.get("next_messages"), MESSAGE_CHARS_MAX, MESSAGES_MAX),
+            files_foreseen=_texts(value.get("files_foreseen"), FILE_CHARS_MAX, FILES_MAX),
+        )
+    return _foreseen(material, made, by_model=True)
+
+
+def _by_rules(material: Material) -> Foreseen | None:
+    """Without a model: what is open is the prediction. The summary is the description; see `_record`."""
+    ahead = _ahead(material)
+    messages = tuple(cut_words(todo, MESSAGE_CHARS_MAX) for todo in ahead.todos[:MESSAGES_MAX])
+    made = Foresight(
+        individual_after_prediction=cut_words("; ".join(ahead.todos), TEXT_CHARS_MAX),
+        next_messages=messages,
+        model_worked=material.turn.model,
+    )
+    return _foreseen(material, made, by_model=False)
+
+
+def _ahead(material: Material) -> Ahead:
+    ahead = material.inputs[PART.name].data
+    assert isinstance(ahead, Ahead)
+    return ahead
+
+
+def _foreseen(material: Material, made: Foresight, *, by_model: bool) -> Foreseen | None:
+    turn = material.turn
+    if turn.ended_at is None:
+        return None
+    source = Underived(turn.id, material.project_id, turn.ended_at)
+    return Foreseen(source, turn.session_id, _ahead(material), made, by_model)
+
+
+def rating(value: JsonValue) -> int | None:
+    """A number from 0 to 10 as a whole one, halves up; None for anything else."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= RATING_MAX:
+        return None
+    return int(value + 0.5)
+
+
+def _text(value: JsonObject, name: str) -> str:
+    text = value.get(name)
+    return cut_words(one_line(text), TEXT_CHARS_MAX) if isinstance(text, str) else ""
+
+
+def _texts(value: JsonValue, chars_max: int, count_max: int) -> tuple[str, ...]:
+    """The texts, each on one line and once; a path is left out where it is too long, a message cut."""
+    texts = [one_line(each) for each in value if isinstance(each, str)] if isinstance(value, list) else []
+    return tuple(dict.fromkeys(cut_words(text, chars_max) for text in texts if text))[:count_max]
+
+
+async def _keep(store: Store, redactor: Redactor, summary: Summary, value: Foreseen) -> None:
+    """Keep the record, and record 0 with the first turn. Raises StoreError."""
+    turn = await store.turns.get(value.source.owner)
+    if turn is None:
+        return
+    if turn.parent is None and (session := await store.sessions.get(turn.session_id)):
+        source = Underived(session.id, value.source.project_id, session.started_at)
+        await keep_record(store, redactor, FIRST.record(source, FIRST_RECORD))
+    await keep_record(store, redactor, await _record(store, redactor, turn, summary, value))
+
+
+async def _record(store: Store, redactor: Redactor, turn: Turn, summary: Summary, value: Foreseen) -> Derived:
+    """The record as it is kept. Raises StoreError."""
+    model = summary.model if value.by_model else ""
+    made = replace(value.made, model_predicted=model if value.made.predicts else "")
+    if not value.by_model:
+        words = cut_words(one_line(summary.text), TEXT_CHARS_MAX)
+        made = replace(made, individual_before_description=words, collective_before_description=words)
+    if not (made.predicts and await _is_newest(store, turn)):
+        made = _with_prediction_of(made, await _stored(store, value.source))
+    clean = _redacted(made, value.source, redactor)
+    rated = await _rated(clean, value.ahead.expected, by_model=value.by_model)
+    return KIND.record(value.source, rated, model=model)
+
+
+async def _stored(store: Store, source: Underived) -> Foresight | None:
+    found = await store.derivations.get([KIND.record(source, Foresight()).id])
+    return read_record(found[0]) if found else None
+
+
+def _with_prediction_of(made: Foresight, earlier: Foresight | None) -> Foresight:
+    """The record with what an earlier try predicted in time."""
+    earlier = earlier or Foresight()
+    return replace(
+        made,
+        collective_after_prediction=earlier.collective_after_prediction,
+        individual_after_prediction=earlier.individual_after_prediction,
+        next_messages=earlier.next_messages,
+        files_foreseen=earlier.files_foreseen,
+        model_predicted=earlier.model_predicted,
+    )
+
+
+def _redacted(made: Foresight, source: Underived, redactor: Redactor) -> Foresight:
+    """The record without secrets, so that figures are of what is kept."""
+    record = as_kept(KIND.record(source, made))
+    return KIND.read(replace(record, data=redactor.fields(record.data)))
+
+
+async def _rated(made: Foresight, expected: Foresight | None, *, by_model: bool) -> Foresight:
+    """The record with what compares it to what was expected; rules rate by meaning."""
+    if expected is None or expected == FIRST_RECORD:
+        return made
+    pairs = (
+        (made.individual_before_description, expected.individual_after_prediction),
+        (made.collective_before_description, expected.collective_after_prediction),
+    )
+    words = [rating_by_words(*pair) if all(pair) else None for pair in pairs]
+    meaning = [await asyncio.to_thread(rating_by_meaning, *pair) if all(pair) else None for pair in pairs]
+    made = replace(
+        made,
+        words_individual=words[0],
+        words_collective=words[1],
+        meaning_individual=meaning[0],
+        meaning_collective=meaning[1],
+    )
+    if by_model:
+        return made
+    return replace(made, predictability_individual=meaning[0], predictability_collective=meaning[1])
+
+
+class Foresights(RecordDerivation):
+    """Describes earlier turns, of which there is a summary and no record yet."""
+
+    title = "The foresight of earlier turns"
+    order = 11
+    kind = KIND
+    wakes_on = frozenset({Moment.OPENED, Moment.UNDERSTOOD})
+
+    async def lacking(self, home: Home, limit: int) -> list[Underived]:
+        """List none where there is no foresight."""
+        return await super().lacking(home, limit) if home.foresees else []
+
+    async def make(self, home: Home, source: Underived) -> list[Derived]:
+        """By rules, of the summary; none while there is none. Raises StoreError."""
+        turn, store = await self.turn(home, source), home.store
+        covering = (await store.summaries.covering([source.owner])).get(source.owner, ())
+        summary = next((each for each in covering if each.level == 1), None)
+        if turn is None or summary is None or (brought := await bring(home, turn)) is None:
+            return []
+        stored = await store.derivations.get([KIND.record(source, Foresight()).id])
+        if stored and (made := read_record(stored[0])):
+            # Made in another way, by an earlier release: what was predicted then cannot be predicted again.
+            return [KIND.record(source, made, model=stored[0].model)]
+        material = Material(turn, home.project_id, inputs={PART.name: brought})
+        value = _by_rules(material)
+        return [await _record(store, home.redactor, turn, summary, value)] if value else []
+
+
+DERIVATION = Foresights
+
+_TEXT: JsonObject = {"type": "string"}
+_TEXTS: JsonObject = {"type": "array", "items": _TEXT}
+_RATING: JsonObject = {"type": ["integer", "null"]}
+FIELDS: JsonObject = {
+    "individual_before_description": _TEXT,
+    "collective_before_description": _TEXT,
+    "predictability_individual": _RATING,
+    "predictability_collective": _RATING,
+    "collective_after_prediction": _TEXT,
+    "individual_after_prediction": _TEXT,
+    "next_messages": _TEXTS,
+    "files_foreseen": _TEXTS,
+}
+
+PART: AnswerPart[Foreseen] = AnswerPart(
+    "foresight",
+    {
+        "type": "object",
+        "properties": FIELDS,
+        "required": list(FIELDS),
+        "additionalProperties": False,
+    },
+    "where things stand, in this order. `individual_before_description`: the state of this conversation's "
+    "task as the turn left it; `collective_before_description`: that of the project. "
+    "`predictability_individual` and `predictability_collective`: 0 to 10, how well the predictions `for "
+    "this turn` in `<brought>` fit these descriptions: 0 no resemblance, 10 exact, null where there is none. "
+    "`collective_after_prediction`, then `individual_after_prediction`: what the next turn will come to. "
+    "`next_messages`: up to 3 that the person may send next, in their words, 80 characters each. "
+    "`files_foreseen`: up to 10 paths that the next turn will change. Descriptions and predictions: at most "
+    "240 characters each, with names and numbers.",
+    tokens_max=800,
+    read=_read,
+    without=_by_rules,
+    keep=_keep,
+    bring=bring,
+    input_tokens_max=800,
+)

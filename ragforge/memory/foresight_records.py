@@ -1,0 +1,121 @@
+"""Reading the foresight records of a path, as far as somebody may see them.
+
+`read_foresight` is what a screen, the block and the next call read: the turns of a path, the oldest first,
+each with the record that was made after it. So `rows[k].made` describes the state that turn k left, rates
+what `rows[k - 1].made` expected of turn k, has the figures of turn k, and expects something of turn k + 1;
+`rows[-1].made` expects something of the turn that comes next. `made` is None where there is no record (yet).
+Record 0, before the first turn of a session, expects nothing (`FIRST_RECORD`) and is not read.
+"""
+
+import logging
+from collections.abc import Callable, Sequence
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from ragforge.domain.derivations import Derived, DerivedFilter
+from ragforge.domain.foresight import KIND, Foresight
+from ragforge.domain.turns import Person, Turn
+from ragforge.memory.forgotten import Forgotten, read_forgotten
+from ragforge.store.base import Store
+
+log = logging.getLogger(__name__)
+
+
+class TurnForesight(Struct, frozen=True):
+    """A turn, and the record that was made after it. model: what described and rated; empty for rules."""
+
+    turn: Turn
+    made: Foresight | None = None
+    model: str = ""
+
+
+async def read_foresight(
+    store: Store, project_id: str, head: str | None, *, person: Person, limit: int | None = None
+) -> list[TurnForesight]:
+    """The newest `limit` turns of the path to the head with their records, the oldest first.
+
+    person: who reads it. Of turns that others wrote they see what is about the project. What was forgotten is
+    cut out. Raises StoreError.
+    """
+    path = await store.turns.path(head, limit=limit)
+    if not path:
+        return []
+    owners = tuple(turn.id for turn in path)
+    wanted = DerivedFilter(KIND.label, project_id, owners=owners, abandoned=True, limit=len(owners))
+    found = {record.owner: record for record in await store.derivations.find(wanted)}
+    forgotten = await read_forgotten(store, project_id)
+    return [_of_turn(turn, found.get(turn.id), forgotten, person) for turn in path]
+
+
+def is_theirs(turn: Turn, person: Person) -> bool:
+    """Whether the turn, and what was foreseen with it, is this user's."""
+    return person.alone or turn.person == person.id
+
+
+def read_record(record: Derived) -> Foresight | None:
+    """What the record holds; None where another version wrote it otherwise."""
+    try:
+        return KIND.read(record)
+    except ValueError:
+        log.warning("The foresight record %s cannot be read", record.id)
+        return None
+
+
+def _of_turn(turn: Turn, record: Derived | None, forgotten: Forgotten, person: Person) -> TurnForesight:
+    made = read_record(record) if record else None
+    if record is None or made is None:
+        return TurnForesight(turn)
+    made = made if is_theirs(turn, person) else _of_project(made)
+    return TurnForesight(turn, _without(made, turn, forgotten), record.model)
+
+
+def _of_project(made: Foresight) -> Foresight:
+    """What everybody of the project may see."""
+    return Foresight(
+        collective_before_description=made.collective_before_description,
+        predictability_collective=made.predictability_collective,
+        words_collective=made.words_collective,
+        meaning_collective=made.meaning_collective,
+        collective_after_prediction=made.collective_after_prediction,
+        model_predicted=made.model_predicted,
+        model_worked=made.model_worked,
+        units_collective=made.units_collective,
+        alpha=made.alpha,
+        cw_collective=made.cw_collective,
+        cd_collective=made.cd_collective,
+        u_collective=made.u_collective,
+        depth_collective=made.depth_collective,
+    )
+
+
+def _without(made: Foresight, turn: Turn, forgotten: Forgotten) -> Foresight:
+    """The record without what is forgotten; one of a turn in which that was said says nothing any more.
+
+    A model may have said it in words that nothing finds.
+    """
+    if not forgotten:
+        return made
+    is_source = turn.id in forgotten.sources
+
+    def clean(text: str) -> str:
+        return "" if is_source else forgotten.cut(text, session=turn.session_id)
+
+    return with_texts(made, clean)
+
+
+def with_texts(made: Foresight, change: Callable[[str], str]) -> Foresight:
+    """The record with its texts changed; messages and paths that change are left out."""
+
+    def same(texts: Sequence[str]) -> tuple[str, ...]:
+        return tuple(text for text in texts if change(text) == text)
+
+    return replace(
+        made,
+        individual_before_description=change(made.individual_before_description),
+        collective_before_description=change(made.collective_before_description),
+        individual_after_prediction=change(made.individual_after_prediction),
+        collective_after_prediction=change(made.collective_after_prediction),
+        next_messages=same(made.next_messages),
+        files_foreseen=same(made.files_foreseen),
+    )
