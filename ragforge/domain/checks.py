@@ -46,6 +46,7 @@ _DID_NOT_RUN = re.compile(
     r"No module named|command not found|no tests ran|not found: |Missing script|\[Exit code 12[67] "
     r"|unrecognized arguments"
 )
+_WAS_ENDED = re.compile(r"\[(?:Ended after its time limit|Killed by )")
 
 
 class CheckRun(Struct, frozen=True):
@@ -65,7 +66,7 @@ def checks_of(command: str, status: CallStatus, result: str) -> list[CheckRun]:
         return []
     commands = list(_simple_commands(command))
     names = [_check_name(words) for words, _ in commands]
-    if not any(names) or _DID_NOT_RUN.search(result):
+    if not any(names) or _DID_NOT_RUN.search(result) or _WAS_ENDED.search(result):
         return []
     last = len(names) - 1
     runs: list[CheckRun] = []

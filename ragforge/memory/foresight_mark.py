@@ -4,13 +4,14 @@ No rating and no claim of a model sets it. A mark that is wrong is worse than no
 doubt there is none. How often it is right is measured by `python -m tests.foresight`.
 """
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
 from pathlib import PurePosixPath
 
 from msgspec import Struct
 
-from ragforge.domain.checks import checks_of
+from ragforge.domain.checks import CheckRun, checks_of
 from ragforge.domain.file_kinds import PROSE
 from ragforge.domain.go_ahead import goes_ahead
 from ragforge.domain.language.base import common_words
@@ -20,6 +21,7 @@ from ragforge.memory.likeness import content_words, stands_among
 
 STEM_CHARS_MIN = 4
 """A shorter name of a file stands in a message by chance."""
+_TEST_NAME = re.compile(r"^(?:tests?|specs?|__tests__)$|^test_|[._-](?:test|spec)s?\b|tests?\.\w+$")
 EDITS = frozenset({"edit", "write"})
 
 
@@ -70,32 +72,46 @@ def failing_after(calls: Iterable[ToolCall], before: frozenset[str] = frozenset(
 
 
 def _last_runs(calls: Iterable[ToolCall]) -> dict[str, bool | None]:
-    return {
-        run.name: run.failed
+    return {run.name: run.failed for run in _runs(calls)}
+
+
+def _runs(calls: Iterable[ToolCall]) -> list[CheckRun]:
+    return [
+        run
         for call in calls
         if call.name == "shell"
         for run in checks_of(str(call.args.get("command", "")), call.status, call.result)
-    }
+    ]
 
 
 def _failed_check(facts: TurnFacts) -> Mark | None:
-    failed = sorted(failing_after(facts.calls) - facts.failing_before)
-    return Mark(MarkReason.CHECK, f"the last run of {' and of '.join(failed)} failed") if failed else None
+    """None where something changed after it, and where only tests were written: those fail on purpose."""
+    since = facts.calls[_after_edits(facts.calls) :]
+    failed = sorted(failing_after(since) - facts.failing_before)
+    if not failed or (facts.files_changed and all(map(is_of_tests, facts.files_changed))):
+        return None
+    return Mark(MarkReason.CHECK, f"the last run of {' and of '.join(failed)} failed")
 
 
 def _tests_before_change(facts: TurnFacts) -> Mark | None:
-    tested, changed = "", ""
-    for call in facts.calls:
-        if call.name == "shell":
-            runs = checks_of(str(call.args.get("command", "")), call.status, call.result)
-            if tests := [run.name for run in runs if run.is_test]:
-                tested, changed = tests[-1], ""
-        elif call.name in EDITS and call.status is CallStatus.OK:
-            path = str(call.args.get("path", ""))
-            changed = changed if is_prose(path) else path
-    if not (tested and changed):
+    last = _after_edits(facts.calls)
+    tests = [run.name for run in _runs(facts.calls[:last]) if run.is_test]
+    if not tests or any(run.is_test for run in _runs(facts.calls[last:])):
         return None
-    return Mark(MarkReason.TESTS_OLD, f"{PurePosixPath(changed).name} changed after the last run of {tested}")
+    changed = PurePosixPath(_edited(facts.calls[last - 1])).name
+    return Mark(MarkReason.TESTS_OLD, f"{changed} changed after the last run of {tests[-1]}")
+
+
+def _after_edits(calls: Sequence[ToolCall]) -> int:
+    """The place behind the last call that changed a file which is no prose; 0 where none did."""
+    places = [place for place, call in enumerate(calls, 1) if (path := _edited(call)) and not is_prose(path)]
+    return places[-1] if places else 0
+
+
+def _edited(call: ToolCall) -> str:
+    """The path that the call changed; empty where it changed none."""
+    edits = call.name in EDITS and call.status is CallStatus.OK
+    return str(call.args.get("path", "")) if edits else ""
 
 
 def _other_files(facts: TurnFacts) -> Mark | None:
@@ -105,8 +121,20 @@ def _other_files(facts: TurnFacts) -> Mark | None:
         return None
     if any(_names(facts.said, path) for path in changed) or not _goes_on(facts):
         return None
+    if len(foreseen) == 1 and any(_beside(foreseen[0], path) for path in changed):
+        return None
     neither = ("it did not change", "neither changed", "none of them changed")[min(len(foreseen), 3) - 1]
     return Mark(MarkReason.FILES, f"{counted(len(foreseen), 'file')} foreseen, {neither}")
+
+
+def _beside(foreseen: str, changed: str) -> bool:
+    """Whether both are in one folder: the same work, put next door."""
+    return PurePosixPath(foreseen.removeprefix("./")).parent == PurePosixPath(changed).parent
+
+
+def is_of_tests(path: str) -> bool:
+    """Whether the file holds tests."""
+    return any(_TEST_NAME.search(part.lower()) for part in PurePosixPath(path).parts)
 
 
 def is_prose(path: str) -> bool:

@@ -8,6 +8,7 @@ from ragforge.domain.checks import checks_of
 from ragforge.domain.json import JsonObject
 from ragforge.domain.turns import CallStatus, ToolCall
 from ragforge.memory.foresight_mark import MarkReason, TurnFacts, failing_after, marks_of
+from tests.foresight.measure import TURNS, measure, read_turns
 
 OK, FAILED = CallStatus.OK, CallStatus.FAILED
 
@@ -33,6 +34,7 @@ def call(name: str, told: str, status: CallStatus = OK, result: str = "") -> Too
         ("echo pytest; grep pytest setup.cfg", FAILED, "", []),
         ("python -m pytest", FAILED, "No module named pytest", []),
         ("pytest", CallStatus.DENIED, "", []),
+        ("pytest", FAILED, "[Ended after its time limit of 120 s, with everything it had started.]", []),
     ],
 )
 def test_checks_of_a_command(command: str, status: CallStatus, result: str, found: list[tuple[str, bool]]):
@@ -51,11 +53,20 @@ def test_a_failed_check_marks_until_it_is_known_or_passes():
     assert failing_after([passed], failing_after([failed])) == frozenset()
 
 
+def test_the_rule_on_a_hundred_turns_that_were_marked_by_hand():
+    report = measure(read_turns(TURNS))
+    assert report.turns == 100
+    assert report.marked <= 10
+    assert report.precision >= 0.9
+    assert report.recall >= 0.9
+
+
 def test_tests_older_than_the_last_change_mark():
     tests, edit, notes = call("shell", "go test ./..."), call("edit", "a.go"), call("write", "README.md")
     assert reasons(calls=[tests, edit]) == [MarkReason.TESTS_OLD]
     assert reasons(calls=[edit, tests, notes]) == []
     assert reasons(calls=[edit]) == []
+    assert reasons(calls=[call("shell", "go vet", FAILED), edit]) == []
     assert reasons(calls=[tests, call("edit", "a.go", FAILED)]) == []
 
 
