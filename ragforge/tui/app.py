@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import os
 import signal
 from functools import partial
 from typing import Any, ClassVar, cast
@@ -47,8 +48,13 @@ class RagforgeApp(ThemedApp[Leaving], KeyWatch[Leaving]):
         first: FirstPrompt | None = None,
     ) -> None:
         """first: the prompt that has the terminal until this app starts."""
-        # Textual only calls it.
-        super().__init__(driver_class=cast("type[TerminalDriver]", partial(TerminalDriver, first=first)))
+        super().__init__(
+            driver_class=cast(
+                "type[TerminalDriver]", partial(TerminalDriver, first=first)
+            ),  # it is only called
+            # Else Textual makes greys of all colours, and paints what is behind them.
+            ansi_color=True if "NO_COLOR" in os.environ else None,
+        )
         self.begin_with_theme(theme_setting, terminal_is_dark=terminal_is_dark)
         self._chat = ChatScreen(open_session)
         self.held = []  # until the prompt has the focus: what is typed while the program loads is not lost

@@ -1,5 +1,6 @@
 """Two calm themes of high contrast, and the choice between them."""
 
+from dataclasses import replace
 from typing import TypeVar
 
 from textual.app import App
@@ -57,6 +58,11 @@ LIGHT = Theme(
     },
 )
 
+FEW_COLOURS = "-few-colours"
+"""The class of an app whose terminal has 16 colours."""
+_LIGHT_OF_FEW = replace(LIGHT, warning="#aa00aa", accent="#aa00aa")
+"""The dark yellow of 16 colours cannot be read on white."""
+
 
 class ThemedApp(App[Result]):
     """An app in one of both themes from its first frame on, which reads its styles once for that."""
@@ -72,8 +78,10 @@ class ThemedApp(App[Result]):
         the terminal does not tell (`background.py` asks it).
         """
         self._terminal_is_dark = terminal_is_dark
+        has_few = self.console.color_system == "standard"
+        self.set_class(has_few, FEW_COLOURS)
         self.register_theme(DARK)
-        self.register_theme(LIGHT)
+        self.register_theme(_LIGHT_OF_FEW if has_few else LIGHT)
         self.set_reactive(App.theme, theme_name(setting, terminal_is_dark=terminal_is_dark))
         self._variables = self.get_css_variables()
         self.stylesheet.set_variables(self._variables)

@@ -163,6 +163,7 @@ def test_the_first_prompt_is_drawn_as_the_interface_draws_it(desk: Desk):
         {"COLORFGBG": "0;15"},
         {"TERM": "xterm"},
         {"TERM": "xterm", "COLORFGBG": "0;15"},
+        {"NO_COLOR": "1"},
     ):
         desk.env |= variables
         screen, go = held(desk)
@@ -173,10 +174,31 @@ def test_the_first_prompt_is_drawn_as_the_interface_draws_it(desk: Desk):
         go.touch()
         screen.wait_for("gemini-3.8-flash")
         screen.wait_until(lambda: box(screen.output) == first, what="it is drawn the same")  # noqa: B023
+        if "NO_COLOR" in variables:
+            told_without_colours(screen)
         screen.close()
         go.unlink()
         for name in variables:
             del desk.env[name]
+
+
+def told_without_colours(screen: Screen) -> None:
+    """No colour is sent, and what is chosen or takes keys is told by an attribute."""
+    screen.press(CTRL_C + b"/model" + ENTER)
+    screen.wait_for("Paste another Gemini key")
+    screen.wait_until(lambda: _underlined(screen.output), what="the chosen line is underlined")
+    assert re.search(rb"\x1b\[7[0-9;]*m", screen.output), "the cursor is drawn in reverse"
+    colours = {
+        each
+        for found in re.findall(rb"\x1b\[([0-9;]+)m", screen.output)
+        for each in map(int, found.split(b";"))
+        if each in {*range(30, 39), *range(40, 49), *range(90, 108)}
+    }
+    assert colours == set()
+
+
+def _underlined(output: bytes) -> bool:
+    return re.search(rb"\x1b\[1;4[0-9;]*m *Gemini", output) is not None
 
 
 def box(output: bytes) -> list[list[tuple[str, str, str]]]:
