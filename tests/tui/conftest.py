@@ -21,6 +21,13 @@ look_sooner()
 
 
 @pytest.fixture(autouse=True)
+def _all_colours(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pictures are the same wherever they are taken."""
+    monkeypatch.setenv("COLORTERM", "truecolor")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+
+
+@pytest.fixture(autouse=True)
 def _what_is_recalled_has_time() -> Iterator[None]:
     """A busy machine may take longer than a user is kept waiting, and answers without what is late."""
     with patience(RECALL):
