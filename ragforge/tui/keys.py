@@ -33,6 +33,7 @@ class Where(StrEnum):
     APPROVAL = "approval"
     HINTS = "hints"
     DASHBOARD = "dashboard"
+    FORESIGHT = "foresight"
 
 
 class Key(Struct, frozen=True):
@@ -50,7 +51,7 @@ class Key(Struct, frozen=True):
     told: bool = True
 
 
-_P, _C, _L, _S, _M, _V, _R, _A, _H, _D = (
+_P, _C, _L, _S, _M, _V, _R, _A, _H, _D, _F = (
     Where.PROMPT,
     Where.CHAT,
     Where.LIST,
@@ -61,6 +62,7 @@ _P, _C, _L, _S, _M, _V, _R, _A, _H, _D = (
     Where.APPROVAL,
     Where.HINTS,
     Where.DASHBOARD,
+    Where.FORESIGHT,
 )
 
 TABLE: tuple[Key, ...] = (
@@ -168,6 +170,12 @@ TABLE: tuple[Key, ...] = (
     Key("edit_wish", ("e", "ctrl+e"), "edit what you want", _D),
     Key("forget_wish", ("x", "ctrl+x", "delete"), "forget what you want (asks first)", _D),
     Key("allow_wish", ("r",), "make a rule of consent of what you want", _D),
+    Key("depth_less", ("left",), "your curve over a turn fewer", _F),
+    Key("depth_more", ("right",), "your curve over a turn more", _F),
+    Key("project_depth_less", ("shift+left",), "the project's curve over a turn fewer", _F),
+    Key("project_depth_more", ("shift+right",), "the project's curve over a turn more", _F),
+    Key("show_expected", ("e",), "what was expected of the turn, and what happened", _F),
+    Key("show_foreseers", ("tab",), "who foresees the project, or the turns again", _F),
     Key("answer_1", ("1", "y"), "yes, once", _A),
     Key("answer_2", ("2",), "the second answer", _A),
     Key("answer_3", ("3", "n"), "no", _A),
@@ -186,6 +194,7 @@ _TOGETHER = (
     frozenset({_L, _V}),
     frozenset({_L, _H}),
     frozenset({_L, _D}),
+    frozenset({_L, _F}),
     frozenset({_R}),
     frozenset({_A}),
 )

@@ -26,6 +26,7 @@ READS = {
     "branch": ("branch",),
     "dashboard": ("dashboard", "--json"),
     "diff": ("diff", "{version}"),
+    "foresight": ("foresight", "--json"),
     "history show": ("history", "show", "{version}", "src/parser.py"),
     "log": ("log", "--json"),
     "memory list": ("memory", "list", "--json"),

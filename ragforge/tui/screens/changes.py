@@ -138,7 +138,7 @@ class ChangesScreen(ListDialog[str | None]):
         """Show what the chosen one changed, when that has been read."""
         try:
             told = await self._told()
-            lines = await asyncio.to_thread(_lines_of, told.files) if told else []
+            lines = await asyncio.to_thread(changed_lines, told.files) if told else []
         except RagforgeError as error:
             self._tell(str(error))
             return
@@ -184,7 +184,7 @@ class ChangesScreen(ListDialog[str | None]):
             self.dismiss(command)
 
 
-def _lines_of(files: Sequence[Difference]) -> list[TextLine]:
+def changed_lines(files: Sequence[Difference]) -> list[TextLine]:
     """The lines to draw; what is left out of many is told."""
     if not files:
         return []

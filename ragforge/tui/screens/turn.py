@@ -1,4 +1,4 @@
-"""One turn to read, above the chat, whatever waits there."""
+"""One turn to read, above the chat, whatever waits there; and what all screens have that are only read."""
 
 from __future__ import annotations
 
@@ -20,28 +20,16 @@ CHARS_SHOWN = 20_000
 KEYS = ("take", "leave", "list_up", "list_down", "list_page_up", "list_page_down")
 
 
-class TurnScreen(Dialog[None]):
-    """What was said in a turn, and answered."""
+class ReadScreen(Dialog[None]):
+    """Something to read: keys scroll it, Enter and Esc close it."""
 
     BINDINGS: ClassVar[list[BindingType]] = [key for key in declared(Where.LIST) if key.action in KEYS]
-
-    def __init__(self, turn: TurnText) -> None:
-        super().__init__()
-        self._turn = turn
-
-    def compose(self) -> ComposeResult:
-        """Where it was said, the words, and how to go on from there."""
-        turn = self._turn
-        with Vertical(classes="dialog wide tall"):
-            yield PlainText(turn.place, classes="dialog-title")
-            with VerticalScroll(id="turn-text", can_focus=False):
-                yield PlainText(turn.user[:CHARS_SHOWN], classes="turn-user")
-                yield PlainText(turn.answer[:CHARS_SHOWN])
-            yield PlainText(f"Esc closes · {turn.command} opens it", classes="dialog-hint")
+    SCROLLED: ClassVar[str] = "#turn-text"
+    """What keys scroll."""
 
     @property
     def _text(self) -> VerticalScroll:
-        return self.query_one("#turn-text", VerticalScroll)
+        return self.query_one(self.SCROLLED, VerticalScroll)
 
     def action_take(self) -> None:
         self.dismiss(None)
@@ -60,3 +48,21 @@ class TurnScreen(Dialog[None]):
 
     def action_list_page_down(self) -> None:
         self._text.scroll_page_down(animate=False)
+
+
+class TurnScreen(ReadScreen):
+    """What was said in a turn, and answered."""
+
+    def __init__(self, turn: TurnText) -> None:
+        super().__init__()
+        self._turn = turn
+
+    def compose(self) -> ComposeResult:
+        """Where it was said, the words, and how to go on from there."""
+        turn = self._turn
+        with Vertical(classes="dialog wide tall"):
+            yield PlainText(turn.place, classes="dialog-title")
+            with VerticalScroll(id="turn-text", can_focus=False):
+                yield PlainText(turn.user[:CHARS_SHOWN], classes="turn-user")
+                yield PlainText(turn.answer[:CHARS_SHOWN])
+            yield PlainText(f"Esc closes · {turn.command} opens it", classes="dialog-hint")

@@ -1,0 +1,182 @@
+"""`/foresight`, the mark on a turn, and what was expected of it beside what happened."""
+
+import asyncio
+import hashlib
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from textual.pilot import Pilot
+
+from ragforge.domain.derivations import Underived
+from ragforge.domain.foresight import KIND, Foresight
+from ragforge.domain.turns import CallStatus, ConversationSession, Turn
+from ragforge.domain.versions import Version
+from ragforge.session.open import close_workspace, open_workspace
+from ragforge.session.state import Workspace
+from ragforge.store.base import keep_project
+from ragforge.tui.app import RagforgeApp
+from ragforge.tui.screens.expectation import ExpectedScreen
+from ragforge.tui.screens.foresight import ForesightScreen
+from ragforge.tui.screens.turn_changes import TurnChangesScreen
+from ragforge.tui.widgets.foresight_lists import ForeseerList, RankedTurns
+from ragforge.tui.widgets.plain import PlainText
+from ragforge.tui.widgets.text_rows import TextRows
+from tests.contract.builders import a_call, a_request, a_session, a_step
+from tests.contract.builders_versions import a_change, a_node, worked
+from tests.flow.running import environ
+from tests.standins.gemini import GeminiStandIn
+from tests.tui.chat_app import Chat, Lab
+from tests.tui.test_screens import app_in, opened
+from tests.tui.waiting import until
+
+Compare = Callable[..., bool]
+SIZES = [(40, 24), (80, 24), (120, 40)]
+UNITS = (12, 40, 3, 0, 55, 8, 20, 150, 30, 5, 0, 18, 70, 9)
+"""Lines that each turn changed."""
+OTHER_FILES, FAILED = 8, 12
+"""Turns, from 0, that went otherwise than foreseen."""
+
+
+def record(turn: int) -> Foresight:
+    """The one that was made after the turn."""
+    ahead = turn + 1
+    return Foresight(
+        individual_before_description=f"Step {turn} of the parser is done, and its tests pass.",
+        collective_before_description="The parser grows.",
+        predictability_individual=(turn * 3) % 11 if turn else None,
+        predictability_collective=(turn * 5) % 11 if turn else None,
+        words_individual=turn % 5 if turn else None,
+        meaning_individual=turn % 7 if turn else None,
+        individual_after_prediction=f"Step {ahead} of the parser is done.",
+        collective_after_prediction="The parser grows further.",
+        next_messages=(f"Do step {ahead + 1}",),
+        files_foreseen=("src/grammar.py", "src/lexer.py") if ahead == OTHER_FILES else ("src/parser.py",),
+        model_predicted="gemini:a",
+        model_worked="gemini:a",
+        units_individual=UNITS[turn],
+        units_collective=UNITS[turn] + 10,
+        alpha=30,
+        depth_individual=5,
+        depth_collective=3,
+    )
+
+
+async def turn_in(
+    workspace: Workspace, session: ConversationSession, number: int, before: Sequence[tuple[Turn, Version]]
+) -> tuple[Turn, Version]:
+    """A turn with its version, its record and, in one, tests that fail."""
+    store = workspace.store
+    contents = [f"step = {at}\n" * (at + 1) for at in (number - 1, number)]
+    nodes = [a_node(text) for text in contents]
+    for text, node in zip(contents, nodes, strict=True):
+        assert node.digest == hashlib.sha256(text.encode()).hexdigest()
+        await workspace.blobs.put(text.encode())
+    last = before[-1] if before else None
+    turn, version = await worked(
+        store,
+        session,
+        *([last[1]] if last else []),
+        text=f"Do step {number + 1} of the parser",
+        below=last[0] if last else None,
+        changes=(a_change(before=nodes[0] if number else None, after=nodes[1]),),
+    )
+    if number == FAILED:
+        step = a_step(turn, 0, "", a_request("shell", command="pytest -q"))
+        await store.turns.save_step(step)
+        await store.calls.add(a_call(step, status=CallStatus.FAILED, result="2 failed"), step)
+    source = Underived(turn.id, session.project_id, turn.started_at)
+    await store.derivations.save(KIND.record(source, record(number), model="gemini:a"))
+    return turn, version
+
+
+async def fill(folder: Path, env: dict[str, str], count: int = len(UNITS)) -> None:
+    """A session of so many turns with records."""
+    workspace = await open_workspace(cwd=folder, flags={}, environ=env)
+    await keep_project(workspace.store, workspace.project)
+    session = a_session(workspace.project.id, cwd=str(folder), title="The parser")
+    await workspace.store.sessions.add(session)
+    turns: list[tuple[Turn, Version]] = []
+    for number in range(count):
+        turns.append(await turn_in(workspace, session, number, turns))
+    await workspace.store.sessions.set_head(session.id, turns[-1][0].id)
+    await close_workspace(workspace)
+
+
+@pytest.fixture
+async def filled(lab: Lab, gemini: GeminiStandIn) -> Lab:
+    lab.project.mkdir(parents=True, exist_ok=True)
+    await fill(lab.project, environ(lab.tmp_path, gemini))
+    return lab
+
+
+def title(chat: Chat) -> str:
+    return chat.top.query(PlainText).first().text
+
+
+async def open_screen(chat: Chat, line: str = "/foresight") -> RankedTurns:
+    await chat.say(line)
+    await chat.until(lambda: isinstance(chat.top, ForesightScreen), "the screen opens")
+    ranked = chat.top.query_one(RankedTurns)
+    await chat.until(lambda: ranked.rows, "turns are listed")
+    return ranked
+
+
+async def test_turns_are_ranked_and_opened_and_depths_are_set(filled: Lab) -> None:
+    async with filled.chat((120, 40), continue_newest=True) as chat:
+        ranked = await open_screen(chat, "/foresight 10")
+        order = [row.turn.index for row in ranked.rows]
+        assert order[:3] == [7, 12, 4]
+        assert set(order) == set(range(4, 14))
+        assert "over 5 of yours, 3 of the project" in title(chat)
+        await chat.pilot.press("left", "shift+right", "shift+right")
+        assert "over 4 of yours, 5 of the project" in title(chat)
+        await chat.pilot.press(*["left"] * 9)
+        assert "over 1 of yours" in title(chat)
+        await chat.enter()
+        await chat.until(lambda: isinstance(chat.top, TurnChangesScreen), "the diff")
+        rows = chat.top.query_one(TextRows)
+        await chat.until(lambda: rows.size.height > 8, "its lines")
+        await chat.pilot.press("escape", "down", "e")
+        await chat.until(lambda: isinstance(chat.top, ExpectedScreen), "the columns")
+        words = " ".join(each.text for each in chat.top.query(PlainText))
+        assert "The last run of pytest failed." in words
+        assert "Files: src/parser.py" in words
+        await chat.pilot.press("escape", "tab")
+        foreseers = chat.top.query_one(ForeseerList)
+        await chat.until(lambda: foreseers.rows, "who foresees")
+        [row] = foreseers.rows
+        assert (row.model, row.rated, row.files) == ("gemini:a", 13, 14)
+        assert round(row.share * 14) == 12
+
+
+async def test_foresight_switched_off_says_so(filled: Lab) -> None:
+    filled.set_environ(RAGFORGE_FORESIGHT_ENABLED="false")
+    async with filled.chat((80, 24)) as chat:
+        await chat.say("/foresight")
+        await chat.sees("Foresight is switched off")
+
+
+@pytest.fixture
+def parser(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    folder = tmp_path / "home" / "code" / "parser"
+    folder.mkdir(parents=True)
+    env = environ(tmp_path, RAGFORGE_MODEL="local")
+    for name, value in env.items():
+        monkeypatch.setenv(name, value)
+    asyncio.run(fill(folder, env))
+    return folder
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_the_screen_of_foresight(parser: Path, snap_compare: Compare, size: tuple[int, int]) -> None:
+    async def before(pilot: Pilot[Any]) -> None:
+        chat = await opened(pilot)
+        assert isinstance(pilot.app, RagforgeApp)
+        screen = ForesightScreen(chat.ready(), 50)
+        await pilot.app.push_screen(screen)
+        await until(pilot, lambda: screen.query_one(RankedTurns).rows, what="turns are listed")
+        await pilot.press("down", "down")
+
+    assert snap_compare(app_in(parser, continue_newest=True), terminal_size=size, run_before=before)
