@@ -117,6 +117,8 @@ async def test_a_stopped_server_holds_up_nobody_and_gets_all_when_it_goes_on(
             assert len(await store.calls.of_turns([first.id, turn.id])) == 3
             hits = await store.search.words(Query(f"answer of {first.id}", project_id=session.project_id))
             assert first.id in {hit.turn_id for hit in hits}
+            with pytest.raises(StoreUnavailable):
+                await store.vectors.in_use()
             took_s.append(time.monotonic() - began)
         assert min(took_s) < AT_ONCE_S_MAX
 
@@ -128,6 +130,15 @@ async def test_a_stopped_server_holds_up_nobody_and_gets_all_when_it_goes_on(
         await arrived(store)
         assert store.link.away == ""
         assert claim.lost == ""
+
+        neo4j.stop(server)
+        await new_session(store)
+        await until(lambda: bool(store.link.away), AWAY_S_MAX)
+        assert store.link.waiting > 0
+        began = time.monotonic()
+        await store.close()
+        assert time.monotonic() - began < AT_ONCE_S_MAX
+        neo4j.go_on(server)
     await assert_exactly_once(server, speaker.acknowledged, head=last.id)
 
 

@@ -145,11 +145,15 @@ class Neo4jStore:
         ]
 
     async def close(self) -> None:
-        """Carry what waits, for at most 5 s, and release everything. Claims end with it."""
+        """Carry what waits, for at most 5 s, and release everything. Claims end with it.
+
+        For a server that is away nobody waits again: what waits goes there at the next start.
+        """
         if self._closed:
             return
         self._closed = True
-        await self._carrier.drain(timeouts.NEO4J_DRAIN_S_MAX)
+        if not self._carrier.away:
+            await self._carrier.drain(timeouts.NEO4J_DRAIN_S_MAX)
         await self._nodes.settle_abandoned()
         await self._claims.release_all()
         await self._carrier.close()

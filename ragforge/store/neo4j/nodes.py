@@ -85,15 +85,19 @@ class Nodes:
 
         Raises StoreUnavailable, at once where the server is known to be away.
         """
-        if self.carrier.away:
-            self.carrier.lost(self.carrier.link.away)
-            raise StoreUnavailable(self.carrier.link.away)
+        self.check()
         try:
             limit_s = timeouts.NEO4J_ANSWER_S_MAX if deadline_s is None else deadline_s
             return await self.graph.read(query, deadline_s=limit_s, **parameters)
         except StoreUnavailable as error:
             self.carrier.lost(str(error))
             raise
+
+    def check(self) -> None:
+        """Raise StoreUnavailable where the server is known to be away, in place of waiting for it again."""
+        if self.carrier.away:
+            self.carrier.lost(self.carrier.link.away)
+            raise StoreUnavailable(self.carrier.link.away)
 
     async def insist(self, query: str, /, **parameters: Any) -> list[dict[str, Any]]:
         """The graph's answer, which nothing here can stand for: a server that was away is tried again."""

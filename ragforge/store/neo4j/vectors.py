@@ -32,6 +32,7 @@ class Neo4jVectors:
 
     async def in_use(self) -> str:
         """The name of the embedder that `use` named last; empty before any."""
+        self._nodes.check()
         info = await database_info(self._nodes.graph)
         return info.embedder if info else ""
 
