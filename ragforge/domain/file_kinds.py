@@ -1,6 +1,8 @@
-"""Which files a word means: the endings of each language of programs, and of files that are no program."""
+"""Which files a word means, by the endings of each language; and which files a program writes."""
 
+import re
 from collections.abc import Mapping
+from pathlib import PurePosixPath
 
 _KINDS: Mapping[str, str] = {
     "python py": "py pyi",
@@ -65,3 +67,31 @@ PROGRAMS: frozenset[str] = frozenset(_PROGRAMS.split())
 _OTHER = "lock csv tsv xlsx xls db sqlite ini cfg conf png svg ipynb proto graphql mod sum tmpl"
 ENDINGS: frozenset[str] = PROSE.union(*KINDS.values(), _OTHER.split())
 """By which a word with a full stop in it is the name of a file."""
+
+_LOCK_FILES = """
+package-lock.json npm-shrinkwrap.json pnpm-lock.yaml bun.lockb go.sum gradle.lockfile packages.lock.json
+Package.resolved deno.lock
+"""
+LOCK_FILES: frozenset[str] = frozenset(_LOCK_FILES.split())
+"""Files that name exact versions of dependencies, besides those that end in `.lock`."""
+_GENERATED_PATH = re.compile(
+    r"\.(?:min\.(?:js|css)|bundle\.js|map|snap|ipynb)$|(?:_pb2(?:_grpc)?\.pyi?|\.pb\.(?:go|cc|h)|\.g\.dart)$"
+    r"|(?:^|/)(?:dist|__generated__|__snapshots__)/"
+)
+_GENERATED_TEXT = re.compile(
+    r"@generated\b|\bdo not (?:edit|modify)\b.{0,80}\bgenerated\b"
+    r"|\bgenerated\b.{0,80}\bdo not (?:edit|modify)\b|\bauto-?generated (?:by|file|from|code)\b",
+    re.IGNORECASE,
+)
+HEAD_CHARS = 1_000
+
+
+def is_generated(path: str, text: str) -> bool:
+    """Whether a program writes the file: a lock file, or one whose name or first lines say so."""
+    name = PurePosixPath(path).name
+    return (
+        name in LOCK_FILES
+        or name.endswith(".lock")
+        or _GENERATED_PATH.search(path) is not None
+        or _GENERATED_TEXT.search(text[:HEAD_CHARS]) is not None
+    )

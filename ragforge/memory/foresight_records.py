@@ -71,21 +71,16 @@ def _of_turn(turn: Turn, record: Derived | None, forgotten: Forgotten, person: P
 
 
 def _of_project(made: Foresight) -> Foresight:
-    """What everybody of the project may see."""
-    return Foresight(
-        collective_before_description=made.collective_before_description,
-        predictability_collective=made.predictability_collective,
-        words_collective=made.words_collective,
-        meaning_collective=made.meaning_collective,
-        collective_after_prediction=made.collective_after_prediction,
-        model_predicted=made.model_predicted,
-        model_worked=made.model_worked,
-        units_collective=made.units_collective,
-        alpha=made.alpha,
-        cw_collective=made.cw_collective,
-        cd_collective=made.cd_collective,
-        u_collective=made.u_collective,
-        depth_collective=made.depth_collective,
+    """What everybody of the project may see: of the task no more than its figures."""
+    return replace(
+        made,
+        individual_before_description="",
+        individual_after_prediction="",
+        predictability_individual=None,
+        words_individual=None,
+        meaning_individual=None,
+        next_messages=(),
+        files_foreseen=(),
     )
 
 

@@ -12,6 +12,7 @@ from msgspec import Struct
 from ragforge.config.settings import Settings
 from ragforge.domain.discovery import discover
 from ragforge.domain.errors import ModelError
+from ragforge.domain.foresight import TurnUnits
 from ragforge.domain.json import JsonObject, JsonValue
 from ragforge.domain.redact import Redactor
 from ragforge.domain.summaries import Summary
@@ -46,6 +47,9 @@ class PartHome(Protocol):
 
     @property
     def foresees(self) -> bool: ...
+
+    @property
+    def measure(self) -> Callable[[Turn], Awaitable[TurnUnits | None]]: ...
 
 
 class AnswerPart(Struct, Generic[T], frozen=True):

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from msgspec import Struct
 
+from ragforge.domain.file_kinds import is_generated
 from ragforge.domain.printable import escaped
 from ragforge.domain.versions import WORDS_CHARS_MAX, Change, Node, NodeKind
 from ragforge.files.diffs import unified
@@ -25,6 +26,8 @@ class Difference(Struct, frozen=True):
     """What became of one path.
 
     diff: unified, "" where no lines are shown. note: all that the diff does not say, in a few words.
+    units: how much changed, in lines. A file that nobody writes or reads line by line is 1, one that was only
+    renamed 0; None where the content is not here.
     """
 
     change: Change
@@ -32,6 +35,7 @@ class Difference(Struct, frozen=True):
     note: str = ""
     lines_added: int = 0
     lines_removed: int = 0
+    units: int | None = 0
 
 
 async def differences(changes: Sequence[Change], blobs: Blobs) -> list[Difference]:
@@ -45,17 +49,17 @@ async def differences(changes: Sequence[Change], blobs: Blobs) -> list[Differenc
     renamed = {pair.change.renamed_from: pair.change.path for pair in pairs if pair.change.renamed_from}
     found: list[Difference] = []
     for number, pair in enumerate(pairs):
-        why = ""
+        why, units = "", int(not pair.is_same_content)
         if pair.after is None and pair.change.path in renamed:
-            why = f"renamed to {renamed[pair.change.path]}"
+            why, units = f"renamed to {renamed[pair.change.path]}", 0
         elif number >= FILES_MAX:
             why = "not compared: too many files changed"
         elif pair.too_large:
             why = f"too large to compare ({pair.sizes})"
         elif lacking.intersection(pair.digests):
-            why = "the content is not on this machine"
+            why, units = "the content is not on this machine", None
         if why:
-            found.append(Difference(pair.change, note=_joined(why, *pair.notes())))
+            found.append(Difference(pair.change, note=_joined(why, *pair.notes()), units=units))
         else:
             before, after = await _content(pair.before, blobs), await _content(pair.after, blobs)
             found.append(await asyncio.to_thread(_compared, pair, before, after))
@@ -115,6 +119,10 @@ class _Pair(Struct, frozen=True):
         return [node.digest for node in self.nodes if node.digest]
 
     @property
+    def is_same_content(self) -> bool:
+        return bool(self.before and self.after and self.before.digest == self.after.digest)
+
+    @property
     def too_large(self) -> bool:
         return any(node.size > TEXT_BYTES_MAX for node in self.nodes)
 
@@ -166,7 +174,9 @@ def _compared(pair: _Pair, before: bytes | None, after: bytes | None) -> Differe
         return Difference(pair.change, note=_joined(*notes))
     old, new = decode(before or b""), decode(after or b"")
     if old is None or new is None:
-        return Difference(pair.change, note=_joined(f"binary ({pair.sizes})", *notes))
+        return Difference(
+            pair.change, note=_joined(f"binary ({pair.sizes})", *notes), units=int(not pair.is_same_content)
+        )
     name = escaped(pair.change.path)
     diff = unified(None if before is None else old.text, new.text, name)
     if pair.change.renamed_from:
@@ -181,12 +191,15 @@ def _compared(pair: _Pair, before: bytes | None, after: bytes | None) -> Differe
             notes.append("empty file")
         elif before != after:
             notes.append("only line endings or the encoding differ")
+    added, removed = (sum(line.startswith(sign) for line in lines) for sign in "+-")
+    generated = bool(added or removed) and is_generated(pair.change.path, (new if after else old).text)
     return Difference(
         pair.change,
         diff,
         _joined(*notes),
-        lines_added=sum(line.startswith("+") for line in lines),
-        lines_removed=sum(line.startswith("-") for line in lines),
+        lines_added=added,
+        lines_removed=removed,
+        units=1 if generated else added + removed,
     )
 
 

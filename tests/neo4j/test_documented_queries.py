@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from ragforge.domain.derivations import Underived
+from ragforge.domain.foresight import KIND, Foresight
 from ragforge.store.open import open_store
 from tests.contract.builders import (
     DIMENSIONS,
@@ -35,6 +37,7 @@ pytestmark = pytest.mark.each_server
 PAGE = Path(__file__).parents[2] / "docs" / "stores.md"
 QUERIES = re.findall(r"([^\n]+)\n\n```cypher\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
 DRAINS_MAX = 10
+FORESIGHT = Foresight("Rows.", units_individual=3, alpha=10, depth_individual=5, depth_collective=3)
 
 
 # One kind is enough: the two differ in nothing that is asked here.
@@ -70,6 +73,7 @@ async def written(
                 last, project_id=session.project_id, kind="OpenQuestions", data={"questions": ["Which rows?"]}
             )
         )
+        await store.derivations.save(KIND.record(Underived(last.id, session.project_id, NOON), FORESIGHT))
         vectors = [
             an_embedding(each, 1.0, number / 8, model="static:2") for number, each in enumerate((first, last))
         ]
@@ -121,6 +125,9 @@ def test_each_documented_query_finds_what_it_says(written: tuple[Neo4jServer, di
         ("try-it", "Change the parser", ["Change the parser"]),
     ]
     assert by_column["still_open"] == [{"asked": "And the database?", "still_open": ["Which rows?"]}]
+    assert by_column["uIndividual"] == [
+        {"turn": 1, "cwIndividual": 30, "cwCollective": 0, "uIndividual": -10, "uCollective": 0}
+    ]
     assert [row["held"] for row in by_column["held"]] == ["We use rows."]
     path = next(rows for words, rows in found.items() if "as a path" in words or "draws it" in words)
     assert [row["asked"] for row in path] == ["Change the parser", "And the database?"]

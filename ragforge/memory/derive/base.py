@@ -14,6 +14,7 @@ from msgspec import Struct
 
 from ragforge.config.settings import Settings
 from ragforge.domain.discovery import discover
+from ragforge.domain.foresight import TurnUnits
 from ragforge.domain.redact import Redactor
 from ragforge.domain.schedule import KeptOfTurn, Timing
 from ragforge.domain.turns import Person, Turn
@@ -70,6 +71,8 @@ class Home(Struct, frozen=True):
     recall: Recall
     foresees: bool
     """Whether what comes next is foreseen in this run."""
+    measure: Callable[[Turn], Awaitable[TurnUnits | None]]
+    """How much a turn changed; None where that cannot be told. Raises StoreError."""
 
 
 class Desk(Protocol):

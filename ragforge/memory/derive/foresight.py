@@ -5,12 +5,14 @@ begins: of earlier turns, and where the answer comes late, a record describes an
 """
 
 import asyncio
+import logging
 from collections.abc import Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from ragforge.domain.derivations import Derived, Underived, as_kept
+from ragforge.domain.errors import StoreError
 from ragforge.domain.foresight import (
     FILE_CHARS_MAX,
     FILES_MAX,
@@ -21,6 +23,7 @@ from ragforge.domain.foresight import (
     MESSAGES_MAX,
     TEXT_CHARS_MAX,
     Foresight,
+    TurnUnits,
 )
 from ragforge.domain.json import JsonObject, JsonValue
 from ragforge.domain.redact import Redactor
@@ -29,7 +32,13 @@ from ragforge.domain.turns import TodoState, Turn
 from ragforge.memory.derive.base import Home, Moment
 from ragforge.memory.derive.records import RecordDerivation, keep_record
 from ragforge.memory.derive.turn_summary import came_to_nothing
-from ragforge.memory.foresight import RATING_MAX, rating_by_meaning, rating_by_words
+from ragforge.memory.foresight import (
+    RATING_MAX,
+    description_complexity,
+    rating_by_meaning,
+    rating_by_words,
+    world_complexity,
+)
 from ragforge.memory.foresight_records import TurnForesight, read_foresight, read_record
 from ragforge.memory.forgotten import read_forgotten
 from ragforge.memory.material import Material, PartInput
@@ -37,6 +46,8 @@ from ragforge.memory.part import AnswerPart, PartHome
 from ragforge.memory.sentences import cut_words, one_line
 from ragforge.memory.todos import read_todos
 from ragforge.store.base import Store
+
+log = logging.getLogger(__name__)
 
 _PREDICT = "No later turn has begun: predict the next one."
 _TOO_LATE = "A later turn has begun: leave both predictions, `next_messages` and `files_foreseen` empty."
@@ -52,6 +63,8 @@ class Ahead(Struct, frozen=True):
     is_newest: bool
     expected: Foresight | None
     todos: tuple[str, ...] = ()
+    figures: Foresight = Foresight()
+    """The figures of the turn, and nothing else."""
 
 
 class Foreseen(Struct, frozen=True):
@@ -69,7 +82,12 @@ async def bring(home: PartHome, turn: Turn) -> PartInput | None:
     settings, store = home.settings.foresight, home.store
     if not home.foresees or came_to_nothing(turn, await store.calls.of_turns([turn.id])):
         return None
-    limit = max(settings.predictions_individual, settings.predictions_collective, 1)
+    limit = max(
+        settings.predictions_individual,
+        settings.predictions_collective,
+        settings.depth_individual,
+        settings.depth_collective,
+    )
     # Whose turn it is, whoever works at it here.
     writer = replace(home.person, id=turn.person) if turn.person else home.person
     before = await read_foresight(store, home.project_id, turn.parent, person=writer, limit=limit)
@@ -82,7 +100,48 @@ async def bring(home: PartHome, turn: Turn) -> PartInput | None:
         lines = _lines([TurnForesight(turn, FIRST_RECORD)], 1, 1)
     head = [_PREDICT if is_newest else _TOO_LATE, *([] if expected else [_UNRATED])]
     todos = await _open_todos(home, turn) if is_newest else ()
-    return PartInput("\n".join(head), tuple(lines), Ahead(is_newest, expected, todos))
+    figures = await _figures(home, [*(each.turn for each in before), turn], [each.made for each in before])
+    return PartInput("\n".join(head), tuple(lines), Ahead(is_newest, expected, todos, figures))
+
+
+async def _figures(home: PartHome, turns: Sequence[Turn], made: Sequence[Foresight | None]) -> Foresight:
+    """The figures of the last of these turns. made: after each of the others. Raises StoreError."""
+    settings = home.settings.foresight
+    own = await _measured(home, turns[-1])
+    found = Foresight(depth_individual=settings.depth_individual, depth_collective=settings.depth_collective)
+    if own is None:
+        return found
+    found = replace(found, units_individual=own.individual, units_collective=own.collective, alpha=own.alpha)
+    if own.alpha is None:
+        return found
+    earlier = max(settings.depth_individual, settings.depth_collective) - 1
+    pairs = [(0, 0)] * len(made)
+    for at in range(max(0, len(made) - earlier), len(made)):
+        pairs[at] = await _units_of(home, turns[at], made[at])
+    individual = [*(pair[0] for pair in pairs), own.individual]
+    collective = [*(pair[1] for pair in pairs), own.collective]
+    at, alpha = len(made), own.alpha
+    return replace(
+        found,
+        cw_individual=world_complexity(individual, at, depth=settings.depth_individual, alpha=alpha),
+        cw_collective=world_complexity(collective, at, depth=settings.depth_collective, alpha=alpha),
+    )
+
+
+async def _units_of(home: PartHome, turn: Turn, made: Foresight | None) -> tuple[int, int]:
+    """The units of a turn before; none where they cannot be told. Its record may not be made yet."""
+    if made is not None:
+        return made.units_individual or 0, made.units_collective or 0
+    units = await _measured(home, turn)
+    return (units.individual, units.collective) if units else (0, 0)
+
+
+async def _measured(home: PartHome, turn: Turn) -> TurnUnits | None:
+    try:
+        return await home.measure(turn)
+    except StoreError as error:  # nothing that is made of the turn waits for a figure
+        log.warning("How much turn %s changed cannot be told: %s", turn.id, error)
+        return None
 
 
 async def _is_newest(store: Store, turn: Turn) -> bool:
@@ -204,11 +263,46 @@ async def _record(store: Store, redactor: Redactor, turn: Turn, summary: Summary
     if not value.by_model:
         words = cut_words(one_line(summary.text), TEXT_CHARS_MAX)
         made = replace(made, individual_before_description=words, collective_before_description=words)
+    earlier = await _stored(store, value.source)
     if not (made.predicts and await _is_newest(store, turn)):
-        made = _with_prediction_of(made, await _stored(store, value.source))
+        made = _with_prediction_of(made, earlier)
     clean = _redacted(made, value.source, redactor)
     rated = await _rated(clean, value.ahead.expected, by_model=value.by_model)
-    return KIND.record(value.source, rated, model=model)
+    return KIND.record(value.source, with_figures(rated, _newer(value.ahead.figures, earlier)), model=model)
+
+
+def _newer(figures: Foresight, earlier: Foresight | None) -> Foresight:
+    """The figures; those of an earlier try where the contents are not here any more."""
+    return earlier if figures.units_individual is None and earlier else figures
+
+
+def with_figures(made: Foresight, of: Foresight) -> Foresight:
+    """The record with the figures of another one of the same turn, and those of its own descriptions."""
+    cd_individual = _description_complexity(made.individual_before_description)
+    cd_collective = _description_complexity(made.collective_before_description)
+    return replace(
+        made,
+        units_individual=of.units_individual,
+        units_collective=of.units_collective,
+        alpha=of.alpha,
+        depth_individual=of.depth_individual,
+        depth_collective=of.depth_collective,
+        cw_individual=of.cw_individual,
+        cw_collective=of.cw_collective,
+        cd_individual=cd_individual,
+        cd_collective=cd_collective,
+        u_individual=_difference(of.cw_individual, cd_individual),
+        u_collective=_difference(of.cw_collective, cd_collective),
+    )
+
+
+def _description_complexity(description: str) -> int | None:
+    return description_complexity(description) if description else None
+
+
+def _difference(cw: int | None, cd: int | None) -> int | None:
+    """U: how much more it took to bring about than to tell."""
+    return cw - cd if cw is not None and cd is not None else None
 
 
 async def _stored(store: Store, source: Underived) -> Foresight | None:
@@ -279,7 +373,8 @@ class Foresights(RecordDerivation):
         stored = await store.derivations.get([KIND.record(source, Foresight()).id])
         if stored and (made := read_record(stored[0])):
             # Made in another way, by an earlier release: what was predicted then cannot be predicted again.
-            return [KIND.record(source, made, model=stored[0].model)]
+            figures = _newer(brought.data.figures, made) if isinstance(brought.data, Ahead) else made
+            return [KIND.record(source, with_figures(made, figures), model=stored[0].model)]
         material = Material(turn, home.project_id, inputs={PART.name: brought})
         value = _by_rules(material)
         return [await _record(store, home.redactor, turn, summary, value)] if value else []

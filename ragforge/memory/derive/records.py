@@ -95,7 +95,11 @@ class RecordDerivation(Derivation):
     async def _due(self, home: Home) -> list[Underived]:
         told = self._told.get(home.project_id, {})
         if self.kind.owner is DerivedOwner.TURN and home.project_id in self._looked:
-            return [source for source in told.values() if await self._lacks(home, source)]
+            due = [source for source in told.values() if await self._lacks(home, source)]
+            # One that has its record is not looked at again at each turn that follows.
+            kept = {source.owner for source in (*due, *self._passed)}
+            self._told[home.project_id] = {owner: each for owner, each in told.items() if owner in kept}
+            return due
         found = await self.lacking(home, len(self._passed) + AT_ONCE)
         # What is listed again right after it was kept would be made for ever.
         self._passed |= self._last.intersection(found)

@@ -37,6 +37,7 @@ from ragforge.session.background.model import (
 )
 from ragforge.session.metrics import MetricsPublication
 from ragforge.session.state import Session, Workspace
+from ragforge.versions.units import UnitMeter
 
 T = TypeVar("T")
 
@@ -238,6 +239,7 @@ class _RunDesk:
         self._thinker = thinker
         self.derivations: list[Derivation] = [kind(self) for kind in find_derivations()]
         self.lanes: dict[Queue, Lane] = {}
+        self._units = UnitMeter()
 
     def opened(self, session: Session) -> None:
         """This session is in front now."""
@@ -262,6 +264,7 @@ class _RunDesk:
             workspace.redactor,
             workspace.recall,
             workspace.foresees,
+            partial(self._units.measure, workspace.worktree(session_id)),
         )
 
     @property

@@ -1,0 +1,95 @@
+"""The figures of foresight: how much changed in each turn, whoever looks, and whenever."""
+
+import re
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ragforge.commands.base import run_command
+from ragforge.domain.approvals import Mode
+from ragforge.domain.foresight import Foresight
+from ragforge.memory.foresight_records import read_foresight
+from ragforge.session.state import Session
+from tests.flow.beside import beside, done
+from tests.flow.moving import root_of, shell, turn, write
+from tests.flow.running import environ
+from tests.flow.test_foresight import ANSWER, foreseeing, records
+from tests.servers import neo4j
+from tests.servers.neo4j import Neo4jServer
+from tests.servers.shared import Servers
+from tests.standins.gemini import GeminiStandIn
+
+PAGE = (Path(__file__).parents[2] / "docs" / "stores.md").read_text(encoding="utf-8")
+[QUERY] = re.findall(r"How unexpected each turn[^\n]*\n\n```cypher\n(.*?)```", PAGE, re.DOTALL)
+
+
+@pytest.fixture(params=["sqlite", "neo4j-5"])
+def store(
+    request: pytest.FixtureRequest, tmp_path: Path, neo4j_servers: Servers
+) -> Iterator[tuple[str, Neo4jServer | None]]:
+    """The address of a store, and the server where it is one."""
+    with ExitStack() as stack:
+        if request.param == "sqlite":
+            yield f"sqlite://{tmp_path}/store.db", None
+        else:
+            server = stack.enter_context(neo4j_servers.among_others(request.param))
+            yield server.url, server
+
+
+def figures(made: Foresight) -> tuple[int | None, ...]:
+    return made.cw_individual, made.cw_collective, made.u_individual, made.u_collective
+
+
+async def work(session: Session, gemini: GeminiStandIn) -> list[Foresight]:
+    """Five turns with all kinds of changes, with something of the user's between them."""
+    session.live.consent.mode = Mode.ALL
+    root = root_of(session)
+    await turn(session, gemini, "Begin.", write("a.py", "one\ntwo\nthree\n"))
+    await done(session)
+    (root / "notes.txt").write_text("mine\nalone\n")
+    await turn(session, gemini, "Change it.", write("a.py", "one\n2\nthree\n"))
+    await done(session)
+    (root / "package-lock.json").write_text("")
+    made = "seq 500 > package-lock.json; printf 'a\\0b' > x.bin; mv a.py b.py"
+    await turn(session, gemini, "Install it.", shell(made))
+    await done(session)
+    await turn(session, gemini, "Explain it.")
+    await done(session)
+    await turn(session, gemini, "More.", shell("echo four >> b.py"))
+    await done(session)
+    return await records(session, 5)
+
+
+async def test_figures_are_the_same_turn_by_turn_after_undo_and_redo_after_a_restart_and_in_the_graph(
+    tmp_path: Path, gemini: GeminiStandIn, store: tuple[str, Neo4jServer | None]
+) -> None:
+    url, server = store
+    words = {**ANSWER, "individual_before_description": "Ça marche 🙂."}
+    gemini.always_structured(foreseeing(lambda _: words))
+    env = environ(tmp_path, gemini, RAGFORGE_STORE=url)
+    async with beside(tmp_path, env) as session:
+        made = await work(session, gemini)
+        for line in ("undo", "undo", "redo", "redo"):
+            await run_command(session, line, "")
+        assert await records(session, 5) == made
+        await session.workspace.store.drain(timeout_s=60)
+        id, head, project = session.id, session.live.record.head, session.workspace.project.id
+    assert [each.units_individual for each in made] == [3, 2, 2, 0, 1]
+    assert [each.units_collective for each in made] == [3, 4, 2, 0, 1]
+    for at, each in enumerate(made):
+        assert each.alpha is not None
+        assert each.cw_individual == each.alpha * sum((3, 2, 2, 0, 1)[max(0, at - 4) : at + 1])
+        assert each.cw_collective == each.alpha * sum((3, 4, 2, 0, 1)[max(0, at - 2) : at + 1])
+        assert (each.cd_individual, each.cd_collective) == (8 * 12, 8 * 30)
+        assert each.u_individual == (each.cw_individual or 0) - 8 * 12
+    async with beside(tmp_path, env) as again:
+        workspace = again.workspace
+        rows = await read_foresight(workspace.store, project, head, person=workspace.person)
+        assert [row.made for row in rows] == made
+    if server is not None:
+        found: list[dict[str, Any]] = neo4j.query(server, QUERY, session=id)
+        by_query = [(r["cwIndividual"], r["cwCollective"], r["uIndividual"], r["uCollective"]) for r in found]
+        assert by_query == [figures(each) for each in made]
