@@ -84,6 +84,11 @@ class Change(Struct, frozen=True):
     shared: bool = False
 
     @property
+    def is_own(self) -> bool:
+        """Whether it is certain to be the session's whose version holds it."""
+        return self.provenance is Provenance.TOOL or (self.provenance is Provenance.SHELL and not self.shared)
+
+    @property
     def kind(self) -> ChangeKind:
         """Added, changed, removed or renamed."""
         if self.renamed_from:

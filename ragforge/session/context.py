@@ -85,6 +85,7 @@ async def build_block(
             turns=frozenset(window.turn_ids),
             shown=frozenset(_shown_memories(window.messages)),
             folder=workspace.place.root,
+            before=window.turn_ids[-2] if workspace.foresees and len(window.turn_ids) > 1 else "",
         ),
         workspace.settings.context.block_tokens_max,
         InjectLimits(

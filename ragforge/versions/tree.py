@@ -62,13 +62,6 @@ def state_of(line: Sequence[Version]) -> dict[str, Node | None]:
     return state
 
 
-def is_own(change: Change) -> bool:
-    """Whether it is certain to be the session's whose version holds it."""
-    return change.provenance is Provenance.TOOL or (
-        change.provenance is Provenance.SHELL and not change.shared
-    )
-
-
 def summed(changes: Iterable[Change]) -> list[Change]:
     """What the changes of a version come to, one a path, in the order in which the paths were first changed.
 
@@ -120,7 +113,7 @@ def merged(notes: Iterable[Change]) -> list[Change]:
         if (
             last is not None
             and last.after == note.before
-            and is_own(last) == is_own(note)
+            and last.is_own == note.is_own
             and not _holds_more(last.after, last.before, note.after)
         ):
             # Of a tool and a command at one file the command says how certain it is.
@@ -147,7 +140,7 @@ def own_changes(versions: Iterable[Version], session_id: str = "") -> list[Chang
         for version in versions
         if session_id in ("", version.session_id)
         for change in version.changes
-        if is_own(change)
+        if change.is_own
     ]
 
 

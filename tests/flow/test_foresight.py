@@ -5,6 +5,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from ragforge.commands.base import run_command
+from ragforge.domain.approvals import Mode
 from ragforge.domain.derivations import DerivedFilter, Underived
 from ragforge.domain.foresight import FIRST, FIRST_RECORD, KIND, NOTHING_YET, Foresight
 from ragforge.memory.foresight_records import read_foresight
@@ -12,6 +14,8 @@ from ragforge.session.background.model import NO_MODEL
 from ragforge.session.state import Session
 from tests.contract.builders import NOON
 from tests.flow.beside import an_answer, beside, done, until
+from tests.flow.moving import turn, write
+from tests.flow.recalling import block_of, chats
 from tests.flow.running import environ, say
 from tests.standins.gemini import Call, Calls, GeminiStandIn, JsonText, Text, Until
 
@@ -35,8 +39,8 @@ def foreseeing(of_call: Callable[[int], dict[str, Any]]) -> Any:
         nonlocal calls
         calls += 1
         answer = an_answer(request.schema, f"Summary {calls}.")
-        for turn in answer["turns"]:
-            turn["foresight"] = of_call(calls)
+        for one in answer["turns"]:
+            one["foresight"] = of_call(calls)
         return JsonText(answer)
 
     return reply
@@ -140,3 +144,30 @@ async def test_without_a_model_the_summary_describes_and_what_is_open_is_expecte
     assert "dates" in first.individual_before_description
     assert second.predictability_individual == second.meaning_individual
     assert second.next_messages == ("write a test", "read times")
+
+
+async def test_the_next_message_of_the_task_is_told_that_other_files_changed(
+    tmp_path: Path, gemini: GeminiStandIn
+) -> None:
+    foreseen = {
+        **ANSWER,
+        "files_foreseen": ["src/dates.py", "tests/test_parser.py"],
+        "next_messages": ["Add a test of the parser."],
+    }
+    gemini.always_structured(foreseeing(lambda _: foreseen))
+    async with beside(tmp_path, environ(tmp_path, gemini)) as session:
+        session.live.consent.mode = Mode.ALL
+        await turn(session, gemini, "Let the parser read dates.", write("src/dates.py", "1\n"))
+        await done(session)
+        await turn(session, gemini, "Add a test of the parser.", write("src/zones.py", "2\n"))
+        await done(session)
+        sent: list[str] = []
+        for message in ("Hello!", "Now go on with the test of the parser."):
+            gemini.script(Text("Well."))
+            await say(session, message)
+            sent.append(block_of(chats(gemini)[-1]))
+            await done(session)
+            await run_command(session, "undo", "")
+    assert "## Foresight" not in sent[0], "it does not go on with the task"
+    assert "## Foresight" in sent[1]
+    assert "Of the turn before: 2 files foreseen, neither changed." in sent[1]

@@ -31,6 +31,7 @@ def test_the_sources_are_found_by_their_modules() -> None:
     sections = [
         "Standing Instructions and Preferences",
         "Where You Left Off",
+        "Foresight",
         "Relevant Past Context (turns)",
         "Relevant Past Context (summaries)",
         "Recent Level 1 Summaries (not yet in level 2)",

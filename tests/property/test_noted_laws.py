@@ -10,7 +10,7 @@ from ragforge.domain.versions import Change, Node, NodeKind, Provenance
 from ragforge.versions.scan.changes import node_at, scan
 from ragforge.versions.scan.manifest import Manifest, part_of, with_notes
 from ragforge.versions.scan.track_rules import TrackRules
-from ragforge.versions.tree import changes_of, is_own, merged, touches
+from ragforge.versions.tree import changes_of, merged, touches
 
 PATHS = ("a", "b", "folder/c", "folder/deeper/d", "odd\udcff")
 NODES = st.one_of(
@@ -89,9 +89,9 @@ def digests_of(changes: list[Change]) -> set[str]:
 
 @given(notes_of())
 def test_what_is_certain_is_never_put_together_with_what_may_be_anothers(notes: list[Change]) -> None:
-    certain = {(note.path, note.before) for note in notes if is_own(note)}
+    certain = {(note.path, note.before) for note in notes if note.is_own}
     for change in merged(notes):
-        if is_own(change):
+        if change.is_own:
             assert (change.path, change.before) in certain
 
 

@@ -31,7 +31,8 @@ class Around(Struct, frozen=True):
     """Where a message is said: whose memories are asked for, and what its request carries already.
 
     person: who says it. turns: those that stand word for word in the request. shown: the beginnings of ids of
-    memories that stand there in a tool's result. folder: the project's.
+    memories that stand there in a tool's result. folder: the project's. before: the turn before it; empty
+    where there is none, or no foresight.
     """
 
     project_id: str
@@ -40,6 +41,7 @@ class Around(Struct, frozen=True):
     turns: Collection[str] = frozenset()
     shown: Collection[str] = frozenset()
     folder: Path | None = None
+    before: str = ""
 
 
 class RecallRequest(Struct, frozen=True):
