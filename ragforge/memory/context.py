@@ -16,6 +16,7 @@ from ragforge.domain.messages import (
     ImagePart,
     Message,
     ModelMessage,
+    Part,
     Parts,
     TextPart,
     ToolMessage,
@@ -179,6 +180,35 @@ def with_references(message: ToolMessage) -> tuple[ToolMessage, int]:
     ]
     changed = sum(new is not old for new, old in zip(results, message.results, strict=True))
     return ToolMessage(tuple(results)), changed
+
+
+def without_images(message: Message) -> Message:
+    """The message with one line in place of each image, which the model can open; the same without any."""
+    match message:
+        case UserMessage(parts) if any(isinstance(part, ImagePart) for part in parts):
+            return UserMessage(tuple(_image_line(part) for part in parts))
+        case ToolMessage(results) if any(result.images for result in results):
+            return ToolMessage(
+                tuple(
+                    replace(
+                        result,
+                        text="\n".join([result.text, *(_image_reference(each) for each in result.images)]),
+                        images=(),
+                    )
+                    for result in results
+                )
+            )
+        case _:
+            return message
+
+
+def _image_line(part: Part) -> Part:
+    return TextPart(_image_reference(part)) if isinstance(part, ImagePart) else part
+
+
+def _image_reference(image: ImagePart) -> str:
+    name = f" {image.name}" if image.name else ""
+    return f"[image{name}, {image.mime}, left out to save room; read_result opens it: reference={image.blob}]"
 
 
 def _reference(result: CallResult) -> str:

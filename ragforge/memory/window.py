@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from ragforge.domain.messages import CallResult, Message, ModelMessage, ToolMessage, UserMessage, text_of
 from ragforge.domain.turns import Step, ToolCall, Turn
-from ragforge.memory.context import message_tokens, with_references
+from ragforge.memory.context import message_tokens, with_references, without_images
 
 TURNS_KEPT_MIN = 3
 """How many turns before the running one are never dropped."""
@@ -53,6 +53,8 @@ class WindowLimits(Struct, frozen=True):
     tokens_low: int = 15_000
     lean_chars: int | None = None
     """Where set, only so many characters of earlier turns go along, beyond the few that always do."""
+    refers_images: bool = True
+    """Whether one-line references stand for images of turns before the last one, once the window changes."""
 
 
 class Dropped(Struct, frozen=True):
@@ -76,15 +78,22 @@ class _Entry(Struct, frozen=True):
     reference_tokens: int = 0
     results: int = 0
     """For which `reference` stands."""
+    imageless: Message | None = None
+    imageless_tokens: int = 0
     is_reference: bool = False
+    is_imageless: bool = False
 
     @property
     def sent(self) -> Message:
-        return self.reference if self.is_reference and self.reference else self.message
+        if self.is_reference and self.reference:
+            return self.reference
+        return self.imageless if self.is_imageless and self.imageless else self.message
 
     @property
     def weight(self) -> int:
-        return self.reference_tokens if self.is_reference else self.tokens
+        if self.is_reference:
+            return self.reference_tokens
+        return self.imageless_tokens if self.is_imageless else self.tokens
 
 
 class _Turn(Struct, frozen=True):
@@ -158,7 +167,10 @@ class Window:
         for turn, following in zip(self._turns, [*self._turns[1:], None], strict=True):
             for at in range(turn.start, following.start if following else len(self._entries)):
                 entry = _entry(forgotten.message(self._entries[at].message, turn=turn.id))
-                self._entries[at] = replace(entry, is_reference=self._entries[at].is_reference)
+                before = self._entries[at]
+                self._entries[at] = replace(
+                    entry, is_reference=before.is_reference, is_imageless=before.is_imageless
+                )
         self.tokens = sum(entry.weight for entry in self._entries)
 
     def drop(self) -> Dropped | None:
@@ -168,6 +180,7 @@ class Window:
         that is by far not enough, results in the last turns too, but for the newest.
         """
         before, low = self.tokens, min(self.limits.tokens_low, self.limits.tokens_high)
+        self._refer_images(until=self._turns[-2].start if len(self._turns) > 1 else 0)
         kept_from = self._turns[-(TURNS_KEPT_MIN + 1)].start if len(self._turns) > TURNS_KEPT_MIN else 0
         results = self._refer(until=kept_from, goal=low)
         turns, gone = self._drop_turns(goal=low)
@@ -209,6 +222,7 @@ class Window:
         """Leave the last turns only, and references for their results, whatever was there before."""
         before, results = self.tokens, 0
         turns, gone = self._drop_turns(goal=-1, kept=TURNS_KEPT_MIN)
+        self._refer_images(until=self.newest_start)
         results = self._refer(until=len(self._entries), goal=-1)
         self._note(Dropped(turns, results + gone, before, self.tokens))
 
@@ -221,6 +235,7 @@ class Window:
                 break
             kept += 1
         self._drop_turns(goal=-1, kept=kept)
+        self._refer_images(until=self.newest_start)
         if len(self._turns) > TURNS_KEPT_MIN:
             self._refer(until=self._turns[-TURNS_KEPT_MIN].start, goal=-1)
 
@@ -233,9 +248,16 @@ class Window:
             entry = self._entries[at]
             if entry.reference and not entry.is_reference:
                 self._entries[at] = replace(entry, is_reference=True)
-                self.tokens += entry.reference_tokens - entry.tokens
+                self.tokens += entry.reference_tokens - entry.weight
                 count += entry.results
         return count
+
+    def _refer_images(self, *, until: int) -> None:
+        """Put one-line references for the images before a place."""
+        for at, entry in enumerate(self._entries[:until] if self.limits.refers_images else ()):
+            if entry.imageless and not entry.is_imageless:
+                self._entries[at] = replace(entry, is_imageless=True)
+                self.tokens += self._entries[at].weight - entry.weight
 
     def _drop_turns(self, *, goal: int, kept: int = TURNS_KEPT_MIN + 1) -> tuple[int, int]:
         """Take out the oldest turns, but for the last; how many, and how many whole results went along."""
@@ -264,9 +286,13 @@ class Window:
 
 
 def _entry(message: Message) -> _Entry:
-    tokens = message_tokens(message)
+    entry = _Entry(message, message_tokens(message))
+    imageless = without_images(message)
+    if imageless is not message:
+        entry = replace(entry, imageless=imageless, imageless_tokens=message_tokens(imageless))
     if isinstance(message, ToolMessage):
         reference, results = with_references(message)
         if results:
-            return _Entry(message, tokens, reference, message_tokens(reference), results)
-    return _Entry(message, tokens)
+            tokens = message_tokens(reference)
+            return replace(entry, reference=reference, reference_tokens=tokens, results=results)
+    return entry

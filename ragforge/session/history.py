@@ -92,7 +92,12 @@ def window_limits(settings: Settings) -> WindowLimits:
     """How much of the conversation goes word for word, as the settings say."""
     context = settings.context
     lean = settings.memory.raw_chars_max if context.profile == "lean" else None
-    return WindowLimits(context.raw_tokens_high, context.raw_tokens_low, lean)
+    return WindowLimits(
+        context.raw_tokens_high,
+        context.raw_tokens_low,
+        lean,
+        refers_images=settings.foresight.enabled,
+    )
 
 
 async def session_window(session: Session, head: str | None) -> Window:

@@ -6,6 +6,7 @@ import msgspec
 
 from ragforge.domain.errors import StoreError
 from ragforge.domain.messages import ImagePart
+from ragforge.files.open import image_type, size
 from ragforge.tools.base import Effect, Preview, Tool, ToolContext, ToolResult
 from ragforge.tools.limits import READ_LINES_MAX, cut_result
 
@@ -30,9 +31,12 @@ async def run(args: ReadResultArgs, ctx: ToolContext) -> ToolResult:
         text, images = earlier.text, earlier.images
     else:
         try:
-            text = (await ctx.get_blob(args.reference)).decode("utf-8", "replace")
+            content = await ctx.get_blob(args.reference)
         except StoreError as error:
             return ToolResult(f"There is no result under this reference: {error}", failed=True)
+        if mime := image_type(content):
+            return ToolResult(f"{mime}, {size(len(content))}", images=(ImagePart(args.reference, mime),))
+        text = content.decode("utf-8", "replace")
     lines = text.split("\n")
     if args.offset > len(lines):
         return ToolResult(f"The result has {len(lines)} lines, there is no line {args.offset}.", failed=True)
@@ -50,7 +54,7 @@ async def preview(args: ReadResultArgs, ctx: ToolContext) -> Preview:
 
 TOOL = Tool(
     name="read_result",
-    description="Open the whole result of an earlier call that was cut or left out, by the reference in it.",
+    description="Open the whole result of an earlier call, or an image, that was left out, by its reference.",
     effect=Effect.READ,
     args_type=ReadResultArgs,
     run=run,
