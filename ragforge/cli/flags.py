@@ -72,6 +72,12 @@ NoMemory = Annotated[
     bool, typer.Option("--no-memory", help="Do not recall anything from earlier conversations.")
 ]
 Incognito = Annotated[bool, typer.Option("--incognito", help="Keep nothing from this run after it ends.")]
+Plain = Annotated[
+    bool,
+    typer.Option(
+        "--plain", help="Converse in lines of text, without a drawn screen; for screen readers, say."
+    ),
+]
 StoreUrl = Annotated[str | None, typer.Option("--store", metavar="URL", help="Where conversations are kept.")]
 Version = Annotated[
     bool, typer.Option("--version", callback=_tell_version, is_eager=True, help="Show the version.")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NoReturn
 from msgspec import Struct
 
 from ragforge.cli.edge import FAILED, drop_output, tell
-from ragforge.cli.options import Options
+from ragforge.cli.options import Options, is_line_mode
 from ragforge.cli.output import answer_text
 from ragforge.config.paths import FOLDER_VARIABLES, project_file, user_file
 from ragforge.config.project import find_project
@@ -32,6 +32,8 @@ STOP_SIGNALS = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
 def run_interface(options: Options) -> int:
     """Run the interface to its exit code. Raises UsageError before the screen is touched."""
     options.check(headless=False)
+    if is_line_mode(options, os.environ):
+        return _run_line_mode(options)
     if not (sys.stdout.isatty() and sys.stderr.isatty()):  # Textual draws on standard error
         raise UsageError("The interface needs a terminal. Without one, give a prompt: ragforge -p ...")
     first = first_prompt.begin(os.environ)
@@ -68,6 +70,16 @@ def run_interface(options: Options) -> int:
     except OSError:
         drop_output()  # the terminal has gone; what was said is kept
     if left.incognito_next:
+        _begin_incognito(options)
+    return code
+
+
+def _run_line_mode(options: Options) -> int:
+    from ragforge.cli.lines.mode import run_line_mode  # most terminals draw screens
+
+    start_log(os.environ)
+    code, incognito_next = run_line_mode(options)
+    if incognito_next:
         _begin_incognito(options)
     return code
 
@@ -110,6 +122,7 @@ def _begin_incognito(options: Options) -> NoReturn:
         for name, is_set in (
             ("--no-memory", options.no_memory),
             ("--yolo", options.yolo),
+            ("--plain", options.plain),
             ("--trust-project", options.trust_project),
         )
         if is_set

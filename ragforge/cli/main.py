@@ -166,6 +166,7 @@ def main(
     trust_project: flags.TrustProject = False,
     no_memory: flags.NoMemory = False,
     incognito: flags.Incognito = False,
+    plain: flags.Plain = False,
     store: flags.StoreUrl = None,
     version: flags.Version = False,
 ) -> None:
@@ -188,16 +189,21 @@ def main(
         model=model,
         no_memory=no_memory,
         incognito=incognito,
+        plain=plain,
         flags={"model": model, "store": store, "turn.price_usd_max": max_price},
     )
     if context.invoked_subcommand or _is_headless(options):
         in_shell()
     if context.invoked_subcommand:
-        if incognito:
-            raise UsageError("--incognito works with a conversation, not with a subcommand.")
-        context.obj = options
+        context.obj = _for_subcommand(options)
         return
     raise typer.Exit(_run(options))
+
+
+def _for_subcommand(options: Options) -> Options:
+    if options.incognito:
+        raise UsageError("--incognito works with a conversation, not with a subcommand.")
+    return options
 
 
 def _prompts(context: typer.Context, prompt: str | None) -> tuple[str | None, str]:

@@ -19,6 +19,10 @@ EXIT_CODES = (
 )
 
 
+NO_SCREEN = ("", "dumb", "unknown")
+"""What TERM is where no screen can be drawn."""
+
+
 class OutputFormat(StrEnum):
     """What a headless run prints."""
 
@@ -31,6 +35,7 @@ class Options(Struct, frozen=True):
     """The flags of `ragforge`. `flags` are those that are settings, by their dotted names.
 
     message: sent when the interface has opened.
+    plain: in lines of text, without a screen that is drawn.
     resume: an id or a part of one; empty for `-r` alone, which shows the list of sessions.
     """
 
@@ -50,6 +55,7 @@ class Options(Struct, frozen=True):
     model: str | None = None
     no_memory: bool = False
     incognito: bool = False
+    plain: bool = False
     flags: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
     def check(self, *, headless: bool) -> None:
@@ -77,6 +83,11 @@ class Options(Struct, frozen=True):
 
             for text in self.allow:
                 parse_rule(text)
+
+
+def is_line_mode(options: Options, environ: Mapping[str, str]) -> bool:
+    """Whether the conversation is held in lines: it was asked for, or the terminal draws no screen."""
+    return options.plain or environ.get("TERM", "").strip().lower() in NO_SCREEN
 
 
 def current_folder() -> Path:

@@ -411,6 +411,17 @@ def choices(request: ApprovalRequest) -> list[Choice]:
             assert_never(request)
 
 
+def question_lines(request: ToolApproval) -> list[str]:
+    """What is asked and why, and the whole of what would be done, as lines of text."""
+    listed = request.rules if _are_long(request.rules) else ()
+    return [
+        _title(request),
+        f"asks because: {cut_line(revealed(request.reason), _REASON_CHARS_MAX)}",
+        *(cut_line(revealed(hit.words), _REASON_CHARS_MAX) for hit in request.hits[:_HITS_MAX]),
+        *(f"{line.gutter}{line.text}" for line in proposal_lines(request.proposal, rules=listed)),
+    ]
+
+
 def _what_and_why(request: ToolApproval) -> ComposeResult:
     """The tool, why it is asked about, and the whole of what would be done."""
     why = cut_line(revealed(request.reason), _REASON_CHARS_MAX)

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 from ragforge.domain.printable import one_line, printable
 from ragforge.domain.turns import CallStatus, ToolCall
+from ragforge.domain.versions import Version, files_touched
 from ragforge.domain.words import counted
 from ragforge.tui.widgets.turn_record import OWN, Called
 
@@ -69,6 +70,17 @@ def outcome_lines(call: ToolCall) -> list[str]:
         return []
     said = [line for line in printable(call.result).split("\n") if line.strip()]
     return without_ending(said)[-FAILED_LINES_SHOWN:]
+
+
+def changed_words(version: Version) -> str:
+    """What the turn did to the files, and how to have it as it was; empty where it did nothing."""
+    if not files_touched(version.changes):
+        return ""
+    files = counted(files_touched(version.changes), "file")
+    added, removed = version.lines_added, version.lines_removed
+    # Of very many files lines are not counted.
+    lines = f", +{added} -{removed}" if added or removed else ""
+    return f"{files} changed{lines} · /undo takes it back"
 
 
 def without_ending(lines: Sequence[str]) -> list[str]:

@@ -6,8 +6,6 @@ from textual.app import ComposeResult
 from textual.widget import Widget
 
 from ragforge.domain.messages import Parts, text_of
-from ragforge.domain.versions import Version, files_touched
-from ragforge.domain.words import counted
 from ragforge.tui.widgets.answer import AnswerView
 from ragforge.tui.widgets.constraint_line import ConstraintView
 from ragforge.tui.widgets.fold import Fold
@@ -16,6 +14,7 @@ from ragforge.tui.widgets.plain import PlainText
 from ragforge.tui.widgets.recall_line import RecalledView
 from ragforge.tui.widgets.thoughts import ThoughtsView
 from ragforge.tui.widgets.tool_line import LoadOutput, ToolCallView
+from ragforge.tui.widgets.tool_words import changed_words
 from ragforge.tui.widgets.turn_record import (
     Against,
     Called,
@@ -117,7 +116,7 @@ class TurnView(Widget):
             case Greeted():
                 return GreetingLine(entry.title, entry.lines)
             case Changed():
-                return NoticeLine(_changed_words(entry.version))
+                return NoticeLine(changed_words(entry.version))
             case Remembered():
                 return RecalledView(entry.block)
             case Against():
@@ -162,12 +161,3 @@ def _said_words(user: Parts) -> str:
     if len(text) > len(shown):
         shown += f"\n… {len(text) - len(shown):,} more characters"
     return shown
-
-
-def _changed_words(version: Version) -> str:
-    """What the turn did to the files, and how to have it as it was."""
-    files = counted(files_touched(version.changes), "file")
-    added, removed = version.lines_added, version.lines_removed
-    # Of very many files lines are not counted.
-    lines = f", +{added} -{removed}" if added or removed else ""
-    return f"{files} changed{lines} · /undo takes it back"

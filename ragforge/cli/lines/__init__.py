@@ -1,0 +1,1 @@
+"""The line mode: the conversation as lines of text, for screen readers and terminals that draw no screen."""

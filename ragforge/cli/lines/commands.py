@@ -1,0 +1,188 @@
+"""Slash commands in the line mode: what their outcomes say is done in text."""
+
+from __future__ import annotations
+
+from contextlib import aclosing, suppress
+from typing import TYPE_CHECKING, Protocol, assert_never
+
+from ragforge.cli.lines.printer import LinePrinter
+from ragforge.cli.lines.questions import Questions
+from ragforge.commands import base
+from ragforge.commands.base import Outcome, find_verbs, verbs_on
+from ragforge.commands.forget import ask_what_to_forget
+from ragforge.domain.arguments import Face, parse
+from ragforge.domain.errors import RagforgeError, UsageError
+from ragforge.domain.ids import short_id
+from ragforge.domain.messages import TextPart
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator
+
+    from ragforge.domain.events import AgentEvent
+    from ragforge.session.conversation import Conversation
+
+LISTED_MAX = 20
+INSTEAD = {
+    "config": "`ragforge config` lists the settings; /config KEY VALUE changes one.",
+    "model": "/model PROVIDER:NAME chooses a model.",
+    "rewind": "/rewind N goes back to before turn N; /log 20 lists them.",
+}
+"""What to do in place of a screen."""
+
+
+class LineFace(Protocol):
+    """What commands need of the line mode."""
+
+    incognito_next: bool
+
+    @property
+    def conversation(self) -> Conversation: ...
+    async def say(self, text: str) -> None: ...
+    async def follow(self, turn: AsyncGenerator[AgentEvent, None]) -> None: ...
+    async def go_to(self, session_id: str, *, fork: bool = False, at: int | None = None) -> bool: ...
+    async def keep_unsent(self, text: str) -> None: ...
+    def leave(self, code: int = 0) -> None: ...
+
+
+class LineCommands:
+    """Runs them and does what they say."""
+
+    def __init__(self, face: LineFace, printer: LinePrinter, questions: Questions) -> None:
+        self._face = face
+        self._printer = printer
+        self._questions = questions
+
+    async def run(self, name: str, args: str) -> None:
+        """Run a command. Raises RagforgeError."""
+        conversation = self._face.conversation
+        outcome = await conversation.run(name, args, verbs_on(Face.INTERFACE))
+        if name == "config" and args.strip():
+            await conversation.reload_settings()
+        await self._carry_out(outcome)
+        with suppress(RagforgeError):
+            await conversation.hints.drop_outdated()
+
+    async def asked_to_forget(self, message: str) -> bool:
+        """Whether the message only asks to forget something that is remembered; then it is asked what."""
+        asked = await ask_what_to_forget(self._face.conversation.session, message)
+        if asked is not None:
+            await self._carry_out(asked)
+        return asked is not None
+
+    async def _run_line(self, line: str) -> None:
+        name, _, args = line.partition(" ")
+        await self.run(name, args)
+
+    async def _carry_out(self, outcome: Outcome) -> None:
+        face = self._face
+        match outcome:
+            case base.Tell(text):
+                self._printer.line(text)
+            case base.Report():
+                self._print(outcome)
+            case base.Open(screen, args):
+                await self._open(screen, args)
+            case base.Confirm() | base.Choose():
+                if line := await self._answered(outcome):
+                    await self._run_line(line)
+            case base.Copy(text):
+                self._printer.line(text)
+            case base.Send() | base.Retry():
+                await self._send(outcome)
+            case base.StartNew() | base.Fork():
+                await self._begin(outcome)
+            case base.HeadMoved(result):
+                for line in outcome.lines:
+                    self._printer.line(line)
+                if result.chat and result.draft.strip():
+                    await face.keep_unsent(result.draft)
+            case base.Follow(lines):
+                async with aclosing(lines) as told:
+                    async for line in told:
+                        if isinstance(line, str):
+                            self._printer.line(line)
+                        else:
+                            await self._carry_out(line)
+            case base.ClearView():
+                self._printer.line("There is no view to clear here.")
+            case base.Quit():
+                face.leave()
+            case base.GoIncognito():
+                face.incognito_next = True
+                face.leave()
+            case _:
+                assert_never(outcome)
+
+    async def _answered(self, asked: base.Confirm | base.Choose) -> str:
+        """The command line that the answer says; empty for none."""
+        match asked:
+            case base.Confirm(question, then, otherwise, command, detail):
+                shown = "\n".join(filter(None, [detail, command and f"$ {command}"]))
+                answer = await self._questions.confirmed(question, shown)
+                return then if answer else otherwise if answer is False else ""
+            case base.Choose(question, detail, options, diff):
+                listed = [(f"{each.name}: {each.meaning}", each.then) for each in options]
+                return await self._questions.choice([*filter(None, [diff, detail, question])], listed) or ""
+
+    def _print(self, report: base.Report) -> None:
+        for line in report.lines:
+            self._printer.line(line if isinstance(line, str) else "".join(span.text for span in line))
+        if report.exact:
+            exact = report.exact
+            self._printer.line(exact.decode("utf-8", "replace") if isinstance(exact, bytes) else exact)
+        for note in report.notes:
+            self._printer.line(note)
+
+    async def _open(self, screen: str, args: str) -> None:
+        """In place of a screen: the text that the command line prints, or how to do without."""
+        conversation = self._face.conversation
+        if screen == "help":
+            self._help(args)
+            return
+        if screen == "sessions" and args:
+            await self._face.go_to(args)
+            return
+        verb = find_verbs()[screen]
+        if screen == "memory":  # which lists, as its screen does
+            verb = next(each for each in verb.verbs if each.name == "list")
+        if verb.shell is None:
+            words = INSTEAD.get(screen, f"/{screen} needs the full screen, or an argument.")
+            now = (
+                f"Now: {conversation.session.live.record.model or 'no model'}. " if screen == "model" else ""
+            )
+            raise UsageError(f"{now}{words}")
+        outcome = await verb.shell(conversation.workspace, parse(verb.args, args, command=screen))
+        if isinstance(outcome, base.Instead):
+            outcome = await outcome.verb.run(conversation.session, outcome.args)
+        await self._carry_out(outcome)
+        if screen == "sessions":
+            self._printer.line("/sessions ID goes to one of them.")
+
+    def _help(self, words: str) -> None:
+        for name, verb in verbs_on(Face.INTERFACE).items():
+            if words.lower() in f"{name} {verb.help}".lower():
+                self._printer.line(f"/{name} {verb.usage}".rstrip() + f": {verb.help}")
+
+    async def _send(self, outcome: base.Send | base.Retry) -> None:
+        face, conversation = self._face, self._face.conversation
+        approve = self._questions.approve
+        match outcome:
+            case base.Retry():
+                await face.follow(conversation.retry(approve))
+            case base.Send(text, typed, terms) if typed:
+                try:
+                    await face.follow(conversation.submit((TextPart(text),), approve, terms))
+                except RagforgeError:
+                    await face.keep_unsent(typed)
+                    raise
+            case base.Send(text):
+                await face.say(text)
+
+    async def _begin(self, outcome: base.StartNew | base.Fork) -> None:
+        conversation = self._face.conversation
+        if isinstance(outcome, base.Fork):
+            await conversation.fork(conversation.session.id, at=outcome.at)
+            self._printer.line(f"A fork, {short_id(conversation.session.id)}: it goes on from here.")
+        else:
+            await conversation.start_new()
+            self._printer.line(f"A new session. {outcome.said}")

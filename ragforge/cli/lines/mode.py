@@ -1,0 +1,349 @@
+"""The line mode itself: messages, commands and questions in one conversation, a line at a time."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import subprocess
+import sys
+from collections.abc import AsyncGenerator, Coroutine
+from contextlib import aclosing, suppress
+from time import monotonic
+from typing import TYPE_CHECKING, Any
+
+from ragforge.cli.edge import tell
+from ragforge.cli.lines.commands import LineCommands
+from ragforge.cli.lines.printer import LinePrinter
+from ragforge.cli.lines.questions import Questions
+from ragforge.cli.lines.reader import LineReader, Typed
+from ragforge.cli.options import Options, run_async
+from ragforge.cli.start import open_for_interface
+from ragforge.domain.approvals import Mode
+from ragforge.domain.errors import RagforgeError, SessionBusy, UsageError
+from ragforge.domain.events import AgentEvent, TurnEnded, TurnStarted
+from ragforge.domain.go_ahead import goes_ahead
+from ragforge.domain.inputs import Say, Shell, Slash, parse_input
+from ragforge.domain.messages import text_of
+from ragforge.domain.turns import Turn, TurnStatus
+from ragforge.tui.launch import NotOpened, OpenedChat
+from ragforge.tui.mentions import parts_of
+
+if TYPE_CHECKING:
+    from ragforge.session.conversation import Conversation
+
+TWICE_S_MAX = 2.0
+"""A second Ctrl+C that comes later is another first one."""
+GOES_ON = (TurnStatus.FINISHED, TurnStatus.CONTINUED)
+HELLO = "Type a message, or /help for commands. Ctrl+C interrupts, Ctrl+D leaves."
+
+
+def run_line_mode(options: Options) -> tuple[int, bool]:
+    """Return the exit code, and whether an incognito run is to follow. Raises RagforgeError."""
+    mode = LineMode(options)
+    code = run_async(mode.run)
+    return code, mode.incognito_next
+
+
+class LineMode:
+    """One conversation in one terminal."""
+
+    def __init__(self, options: Options) -> None:
+        self.incognito_next = False
+        self._options = options
+        self._printer = LinePrinter()
+        self._questions = Questions(self._printer)
+        self._typed: asyncio.Queue[Typed | None] = asyncio.Queue()
+        self._conversation: Conversation | None = None
+        self._exit_code: int | None = None
+        self._stop_shell: asyncio.Event | None = None
+        self._following: asyncio.Future[Turn | None] | None = None
+        self._interrupted_s = 0.0
+
+    @property
+    def conversation(self) -> Conversation:
+        """The session in front. Raises RuntimeError before it is open."""
+        if self._conversation is None:
+            raise RuntimeError("The conversation is not open yet.")
+        return self._conversation
+
+    async def run(self) -> int:
+        """Open what was asked for, converse until the user leaves, and close it. Raises RagforgeError."""
+        opened = await open_for_interface(self._options)
+        if isinstance(opened, NotOpened):
+            raise opened.failure
+        self._conversation = opened.conversation
+        self._reader = LineReader(sys.stdin.fileno(), self._take)
+        self._commands = LineCommands(self, self._printer, self._questions)
+        loop = asyncio.get_running_loop()
+        loop.add_signal_handler(signal.SIGINT, self._interrupt)
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            loop.add_signal_handler(number, self.leave, 128 + number)
+        self._reader.start()
+        try:
+            await self._converse(opened)
+        finally:
+            self._reader.stop()
+            closed = await self.conversation.close()
+            if self._following is not None:
+                await asyncio.wait({self._following})
+        if command := self.conversation.resume_command:
+            self._printer.line(f"Resume this session with: {command}")
+        if closed.waits:
+            tell(closed.waits)
+        return self._exit_code or 0
+
+    # What is typed
+
+    def _take(self, typed: Typed | None) -> None:
+        self._printer.typed()
+        if typed is not None and typed.is_cut:
+            self._printer.line(
+                "The terminal may have cut a line at 4,095 bytes, so nothing was sent. Put a long text into "
+                "a file and mention it as @path."
+            )
+        elif not self._questions.take(typed):
+            self._typed.put_nowait(typed)
+
+    def _interrupt(self) -> None:
+        """Ctrl+C: end what runs; where nothing does, leave at the second one."""
+        self._printer.end_line()
+        if self._stop_shell is not None:
+            self._stop_shell.set()
+        elif self.conversation.session.busy:
+            self._soon(self.conversation.interrupt())
+        elif not self._questions.cancel():
+            before_s, self._interrupted_s = self._interrupted_s, monotonic()
+            if self._interrupted_s - before_s < TWICE_S_MAX:
+                self.leave()
+            else:
+                self._printer.line("Ctrl+C again, or Ctrl+D, leaves.")
+                self._show_prompt()
+
+    def leave(self, code: int = 0) -> None:
+        """Leave, once what runs has ended; its end is kept."""
+        if self._exit_code is None:
+            self._exit_code = code
+            self._questions.cancel()
+            self._typed.put_nowait(None)
+            if self._stop_shell is not None:
+                self._stop_shell.set()
+
+    def _soon(self, doing: Coroutine[Any, Any, None]) -> None:
+        self._doing = asyncio.ensure_future(doing)
+
+    def _show_prompt(self) -> None:
+        mode = self.conversation.session.live.consent.mode
+        self._printer.part("> " if mode is Mode.ASK else f"{mode}> ")
+
+    # The conversation
+
+    async def _converse(self, opened: OpenedChat) -> None:
+        for notice in opened.notices:
+            self._printer.line(notice)
+        trust = self.conversation.workspace.trust
+        trust.ask, trust.tell = self._questions.trusts, self._printer.line
+        if not await self._bring(opened):
+            return
+        self._preparing = asyncio.ensure_future(self._attempt(self.conversation.prepare()))
+        if opened.message:
+            await self._attempt(self._do(opened.message))
+        while self._exit_code is None:
+            if lost := self.conversation.notice_loss():
+                self._printer.line(lost)
+            self._show_prompt()
+            typed = await self._typed.get()
+            if typed is None:
+                return
+            if typed.text.strip():
+                await self._attempt(self._do(typed.text))
+
+    async def _bring(self, opened: OpenedChat) -> bool:
+        """Bring to the front what was asked for; False where the user does not want this folder."""
+        from ragforge.session.instructions import answer_instructions, new_instructions
+
+        conversation = self.conversation
+        if await conversation.needs_confirmation():
+            root = conversation.workspace.place.root
+            if not await self._questions.confirmed(
+                f"Work in {root} itself? Everything below it is then this project."
+            ):
+                return False
+            await conversation.confirm_folder()
+        resume = opened.resume or (await conversation.newest_id() if opened.newest else "")
+        waits = False
+        if resume:
+            waits = await self.go_to(resume, fork=opened.fork, at=opened.at)
+        else:
+            self._printer.line(
+                f"{conversation.session.live.record.model or 'No model yet: /model NAME'}. {HELLO}"
+            )
+            if draft := await conversation.folder_draft():
+                self._printer.line(f"Not sent yet: {draft}")
+            if opened.show_list and await conversation.sessions():
+                self._printer.line("/sessions lists earlier sessions.")
+        files = await new_instructions(conversation.session)
+        if files:
+            trusted = await self._questions.trusts(files)
+            await answer_instructions(conversation.session, files, trusted=trusted)
+        if waits:
+            await self.follow(conversation.retry(self._questions.approve))
+        return True
+
+    async def go_to(self, session_id: str, *, fork: bool = False, at: int | None = None) -> bool:
+        """Bring that session to the front; whether a call in it waits for consent."""
+        conversation = self.conversation
+        try:
+            shown = (
+                await conversation.fork(session_id, at=at) if fork else await conversation.resume(session_id)
+            )
+        except SessionBusy as busy:
+            question = "Another ragforge has this session open. Go on in a fork, a session of your own?"
+            if not await self._questions.confirmed(question, f"{busy.holder}."):
+                raise UsageError("That session stays where it is open.") from busy
+            shown = await conversation.fork(session_id)
+        for notice in shown.notices:
+            self._printer.line(notice)
+        self._printer.line(f"Session: {shown.session.live.record.title or 'without a title'}.")
+        if answer := await conversation.last_answer():
+            self._printer.line(f"Its newest answer:\n{answer}")
+        if shown.draft:
+            self._printer.line(f"Not sent yet: {shown.draft}")
+        return shown.waits
+
+    async def _attempt(self, doing: Coroutine[Any, Any, None]) -> None:
+        try:
+            await doing
+        except RagforgeError as error:
+            self._printer.line(str(error).replace("Esc interrupts", "Ctrl+C interrupts"))
+
+    async def _do(self, text: str) -> None:
+        """Do what was typed. Raises RagforgeError."""
+        await self.conversation.remember_prompt(text)
+        match parse_input(text):
+            case Say(said) if self._is_in_plan_mode and goes_ahead(said):
+                await self._commands.run("do", "")
+            case Say(said):
+                if not await self._commands.asked_to_forget(said):
+                    await self.say(said)
+            case Slash(name, args):
+                await self._commands.run(name, args)
+            case Shell(command, for_model):
+                await self._run_shell(command, for_model=for_model)
+
+    @property
+    def _is_in_plan_mode(self) -> bool:
+        return self.conversation.session.live.consent.mode is Mode.PLAN
+
+    async def say(self, text: str) -> None:
+        """Send a message and follow its turn. Raises RagforgeError, with the message kept as the draft."""
+        conversation = self.conversation
+        question = conversation.question_before(text)
+        if question and not await self._questions.confirmed(question):
+            return
+        try:
+            parts = await parts_of(text, conversation.session.cwd, conversation.workspace.blobs.put)
+            await self.follow(conversation.submit(parts, self._questions.approve))
+        except RagforgeError:
+            await self.keep_unsent(text)
+            raise
+
+    async def keep_unsent(self, text: str) -> None:
+        """Keep words that went nowhere, and say so."""
+        with suppress(RagforgeError):
+            await self.conversation.keep_draft(text)
+        self._printer.line(f"Not sent: {text}")
+
+    async def follow(self, turn: AsyncGenerator[AgentEvent, None]) -> None:
+        """Print the turn and those of what is typed meanwhile. Raises RagforgeError."""
+        conversation = self.conversation
+        ended = await self._beside(turn)
+        while ended and ended.status in GOES_ON and conversation.session.live.queue:
+            ended = await self._beside(conversation.submit_queue(self._questions.approve))
+
+    async def _beside(self, turn: AsyncGenerator[AgentEvent, None]) -> Turn | None:
+        """Print the turn, and queue what is typed beside it."""
+        self._following = following = asyncio.ensure_future(self._print(turn))
+        while not following.done():
+            typing = asyncio.ensure_future(self._typed.get())
+            await asyncio.wait({following, typing}, return_when=asyncio.FIRST_COMPLETED)
+            if not typing.done():
+                typing.cancel()
+                continue
+            typed = typing.result()
+            if typed is None:
+                self.leave()
+                return None  # closing ends the turn, and keeps a question that waits
+            if typed.text.strip():
+                await self._attempt(self._queue(typed.text))
+        return await following
+
+    async def _queue(self, text: str) -> None:
+        conversation = self.conversation
+        match parse_input(text):
+            case Slash(name, args):
+                await self._commands.run(name, args)
+            case Shell():
+                self._printer.line("Commands of yours wait until the turn has ended: run it again then.")
+            case Say():
+                parts = await parts_of(text, conversation.session.cwd, conversation.workspace.blobs.put)
+                if not await conversation.join_turn(parts):
+                    await conversation.enqueue(parts)
+                self._printer.line("It waits for the end of the turn.")
+
+    async def _print(self, turn: AsyncGenerator[AgentEvent, None]) -> Turn | None:
+        ended: Turn | None = None
+        async with aclosing(turn) as events:
+            async for event in events:
+                self._printer.show(event)
+                match event:
+                    case TurnStarted():
+                        await self.conversation.forget_folder_draft()
+                    case TurnEnded(ended):
+                        if event.came_to_nothing:
+                            await self.keep_unsent(text_of(ended.user))
+                    case _:
+                        pass
+        return ended
+
+    async def _run_shell(self, command: str, *, for_model: bool) -> None:
+        """Run a command of the user's, its output shown as it comes."""
+        from ragforge.session.shell_commands import needs_terminal, run_shell
+
+        conversation = self.conversation
+        if needs_terminal(command):
+            self._hand_over(command)
+            return
+        self._stop_shell = asyncio.Event()
+        try:
+            ended = await run_shell(
+                conversation.session,
+                command,
+                on_output=self._printer.part,
+                stop=self._stop_shell,
+                for_model=for_model,
+            )
+        except (OSError, ValueError) as error:
+            self._printer.line(f"{command} could not be run: {error}")
+        else:
+            self._printer.line(ended.text.rpartition("\n")[2])
+        finally:
+            self._stop_shell = None
+
+    def _hand_over(self, command: str) -> None:
+        """Let a program have the terminal that asks for keys itself."""
+        conversation = self.conversation
+        env = dict(conversation.workspace.child_env)
+        before = signal.signal(signal.SIGINT, lambda number, frame: None)  # it is for the program
+        try:
+            with self._reader.lent():
+                shell = env.get("SHELL") or "/bin/sh"
+                code = subprocess.run(
+                    [shell, "-c", command], cwd=conversation.session.cwd, env=env, check=False
+                ).returncode
+        except OSError as error:
+            self._printer.line(f"{command} could not be run: {error.strerror}.")
+        else:
+            self._printer.line(f"exit {code}")
+        finally:
+            signal.signal(signal.SIGINT, before)
+            asyncio.get_running_loop().add_signal_handler(signal.SIGINT, self._interrupt)

@@ -1,0 +1,116 @@
+"""What happens in a turn, as lines: nothing is drawn, nothing is drawn again, and no colour is needed."""
+
+import sys
+
+from ragforge.domain.context import ContextBlock
+from ragforge.domain.events import (
+    AgentEvent,
+    ConstraintsMet,
+    ContextBuilt,
+    Notice,
+    RetryWaiting,
+    StepEnded,
+    TextDelta,
+    ToolEnded,
+    ToolStarted,
+    TurnEnded,
+)
+from ragforge.domain.printable import printable
+from ragforge.domain.turns import CallStatus, ToolCall, TurnStatus
+from ragforge.domain.words import counted
+from ragforge.tui.widgets.tool_words import about, changed_words, outcome, outcome_lines
+from ragforge.tui.widgets.turn_record import Called
+
+DIFF_LINES_SHOWN = 40
+_STATUS_WORDS = {
+    CallStatus.OK: "done",
+    CallStatus.FAILED: "failed",
+    CallStatus.DENIED: "denied",
+    CallStatus.INTERRUPTED: "interrupted",
+}
+
+
+class LinePrinter:
+    """Prints to standard output, whatever it is given made safe for the terminal."""
+
+    def __init__(self) -> None:
+        self._is_within_line = False
+        self._called: dict[str, str] = {}
+        """What each call that runs is about, by its id."""
+
+    def line(self, text: str = "") -> None:
+        """A line of its own, or several."""
+        self._write(("\n" if self._is_within_line else "") + printable(text) + "\n")
+
+    def end_line(self) -> None:
+        """What follows begins a line."""
+        if self._is_within_line:
+            self._write("\n")
+
+    def part(self, text: str) -> None:
+        """A piece of a line: what follows stands behind it."""
+        self._write(printable(text))
+
+    def _write(self, text: str) -> None:
+        if text:
+            self._is_within_line = not text.endswith("\n")
+            sys.stdout.write(text)
+            sys.stdout.flush()
+
+    def typed(self) -> None:
+        """The user has pressed Enter: the terminal has begun a new line."""
+        self._is_within_line = False
+
+    def show(self, event: AgentEvent) -> None:
+        """Print what there is to tell of it."""
+        match event:
+            case TextDelta(text):
+                self.part(text)
+            case StepEnded():
+                self.end_line()
+            case ContextBuilt(_, block):
+                self._recalled(block)
+            case ToolStarted(call_id, name, args, summary):
+                self._called[call_id] = f"{name} {about(Called(call_id, name, args, summary))}".rstrip()
+                self.line(f"Tool: {self._called[call_id]}")
+            case ToolEnded(call):
+                self._ended(call)
+            case RetryWaiting(reason, delay_s, attempt, attempts_max):
+                self.line(f"{reason}; again in {delay_s:.0f} s, {attempt} of {attempts_max}")
+            case ConstraintsMet(hits=hits, asked=False):
+                for hit in hits:
+                    self.line(f"Against what you said: {hit.found}. {hit.words}")
+            case Notice(text):
+                self.line(text)
+            case TurnEnded():
+                self._turn_ended(event)
+            case _:
+                pass
+
+    def _recalled(self, block: ContextBlock) -> None:
+        if block.items:
+            self.line(f"Recalled: {counted(len(block.items), 'item')}. /context shows them.")
+        if block.limited:
+            self.line(block.limited)
+
+    def _ended(self, call: ToolCall) -> None:
+        came = outcome(call)
+        status = _STATUS_WORDS[call.status]
+        words = f"{status}, {came}" if came and came != status else status
+        self.line(f"Tool {words}: {self._called.pop(call.id, call.name)}")
+        for each in outcome_lines(call):
+            self.line(f"    {each}")
+        lines = call.diff.splitlines() if call.status is CallStatus.OK else []
+        for each in lines[:DIFF_LINES_SHOWN]:
+            self.line(f"    {each}")
+        if len(lines) > DIFF_LINES_SHOWN:
+            self.line(f"    {counted(len(lines) - DIFF_LINES_SHOWN, 'more line')}; /diff shows all.")
+
+    def _turn_ended(self, event: TurnEnded) -> None:
+        turn = event.turn
+        if turn.status in (TurnStatus.FAILED, TurnStatus.INTERRUPTED, TurnStatus.STOPPED):
+            self.line(
+                f"Turn {turn.status}: {turn.error.strip()}" if turn.error.strip() else f"Turn {turn.status}."
+            )
+        if event.version and (words := changed_words(event.version)):
+            self.line(words)

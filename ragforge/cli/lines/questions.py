@@ -1,0 +1,124 @@
+"""Questions in text, answered by a number, a letter or a word, and never by what was typed before them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from time import monotonic
+from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
+
+from ragforge.cli.lines.printer import LinePrinter
+from ragforge.cli.lines.reader import Typed
+from ragforge.domain import timeouts
+from ragforge.domain.approvals import ApprovalAnswer, ApprovalRequest, GoOnApproval, ToolApproval
+from ragforge.domain.printable import escaped
+from ragforge.domain.reveal import spelled_out
+
+if TYPE_CHECKING:
+    from ragforge.session.trust import FileTrust
+
+YES, NO = "yes", "no"
+YES_OR_NO = {"y": YES, "yes": YES, "n": NO, "no": NO}
+
+
+class _Question(Struct, eq=False):
+    """A question that stands: which words answer it; none for any words."""
+
+    answers: Mapping[str, str]
+    hint: str
+    answered: asyncio.Future[str | None]
+    asked_s: float = field(default_factory=monotonic)
+
+
+class Questions:
+    """Asks one question at a time."""
+
+    def __init__(self, printer: LinePrinter) -> None:
+        self._printer = printer
+        self._turn = asyncio.Lock()
+        self._asked: _Question | None = None
+
+    def take(self, typed: Typed | None) -> bool:
+        """Give what was typed to the question that stands; False where it is no answer, or none stands.
+
+        An answer is a line by itself, after a pause in which the question could be read.
+        """
+        asked = self._asked
+        if asked is None or asked.answered.done():
+            return False
+        if typed is None:
+            asked.answered.set_result(None)
+            return False  # the end of the input is for everybody
+        words = typed.text.strip().lower()
+        is_answer = "\n" not in typed.text and (not asked.answers or words in asked.answers)
+        if is_answer and typed.at_s - max(asked.asked_s, typed.before_s) >= timeouts.APPROVAL_QUIET_S:
+            asked.answered.set_result(asked.answers.get(words, typed.text.strip()))
+            return True
+        why = (
+            "That came too early for an answer." if is_answer else "That is no answer: it waits as a message."
+        )
+        self._printer.line(f"{why} {asked.hint}")
+        return is_answer
+
+    def cancel(self) -> bool:
+        """Leave the question that stands without an answer; was there one?"""
+        asked = self._asked
+        if asked is None or asked.answered.done():
+            return False
+        asked.answered.set_result(None)
+        return True
+
+    async def ask(self, lines: Sequence[str], answers: Mapping[str, str], hint: str) -> str | None:
+        """Which of the answers was given; None at the end of the input."""
+        async with self._turn:
+            for line in lines:
+                self._printer.line(line)
+            self._printer.part(f"{hint} ")
+            self._asked = _Question(answers, hint, asyncio.get_running_loop().create_future())
+            try:
+                return await self._asked.answered
+            finally:
+                self._asked = None
+
+    async def confirmed(self, question: str, detail: str = "") -> bool | None:
+        """The answer to a question of yes or no; None for none."""
+        answer = await self.ask([*filter(None, [detail, question])], YES_OR_NO, "Answer y or n:")
+        return None if answer is None else answer == YES
+
+    async def choice(self, lines: Sequence[str], options: Sequence[tuple[str, str]]) -> str | None:
+        """Which option is chosen, by its number. options: words and what choosing them gives."""
+        listed = [f"  {number}  {words}" for number, (words, _) in enumerate(options, 1)]
+        answers = {str(number): gives for number, (_, gives) in enumerate(options, 1)} | {"": ""}
+        hint = f"Answer 1 to {len(options)}, or Enter for none:"
+        return await self.ask([*lines, *listed], answers, hint) or None
+
+    async def approve(self, request: ApprovalRequest) -> ApprovalAnswer:
+        """The user's answer to an approval; at the end of the input it stays open."""
+        # Loaded when the first is asked: the interface's own words, so that both faces ask the same.
+        from ragforge.tui.widgets.approval import choices, question_lines
+
+        offered = choices(request)
+        match request:
+            case ToolApproval():
+                lines = question_lines(request)
+            case GoOnApproval(steps=steps):
+                lines = [f"{steps} steps used. Go on?"]
+        keys = {1: "y", 2: "a", 3: "n", 4: "w"}
+        listed = [f"  {each.number} or {keys[each.number]}  {each.words}" for each in offered]
+        answers = {key: str(each.number) for each in offered for key in (str(each.number), keys[each.number])}
+        number = await self.ask([*lines, *listed], answers, f"Answer {', '.join(map(str, answers))}:")
+        if number is None:
+            await asyncio.Event().wait()  # until the turn is interrupted
+        chosen = next(each for each in offered if str(each.number) == number)
+        reason = await self.ask([], {}, "What should the model do instead?") if chosen.wants_reason else ""
+        return ApprovalAnswer(chosen.answer, reason or "")
+
+    async def trusts(self, files: Sequence[FileTrust]) -> bool:
+        """Whether these instruction files are to be read."""
+        lines = ["This folder has instructions for the model. It follows them in every turn."]
+        for file in files:
+            lines.append(f"--- {escaped(str(file.path))}{' (changed)' if file.before is not None else ''}")
+            lines.append(file.diff(spelled_out) or spelled_out(file.text))
+        return bool(await self.confirmed("Do you trust them?", "\n".join(lines)))

@@ -1,0 +1,76 @@
+"""The conversation in lines of text: on a terminal that draws no screen, and with --plain."""
+
+import signal
+
+from ragforge.domain.timeouts import APPROVAL_QUIET_S
+from tests.terminal.screen import CTRL_C, CTRL_D, ENTER, Desk, Screen
+
+
+def answer(screen: Screen, keys: bytes) -> None:
+    """Answer a question that could be read first."""
+    screen.press(b"", pause_s=2 * APPROVAL_QUIET_S)
+    screen.press(keys + ENTER)
+
+
+def waits_for_a_line(screen: Screen, *, after: str) -> None:
+    screen.wait_for(lambda text: text.rstrip().rpartition(after)[2].endswith("\n>"))
+
+
+def test_a_dumb_terminal_has_the_whole_conversation_in_lines(desk: Desk):
+    greeting = desk.project / "greet.txt"
+    greeting.write_text("Hello there\n")
+    desk.env["TERM"] = "dumb"
+    screen = desk.start()
+    screen.wait_for("Ctrl+D leaves.")
+    screen.send("What is the capital of France?")
+    screen.wait_for("It is **Paris**, on the Seine.\n>")
+    screen.send("Make greet.txt more polite")
+    screen.wait_for("Edit greet.txt?")
+    shown = screen.wait_for("4, w:")
+    assert "1 - Hello there" in shown
+    assert "1 + Good day there" in shown
+    # A paste is no answer, and no word of it is lost.
+    screen.press(b"y\ry\r")
+    screen.wait_for("no answer: it waits as a message")
+    assert greeting.read_text() == "Hello there\n"
+    answer(screen, b"y")
+    screen.wait_for("Tool done, +1 -1: edit greet.txt")
+    assert greeting.read_text() == "Good day there\n"
+    waits_for_a_line(screen, after="It is polite now.")
+    while "Not sent: Make greet.txt more polite" not in screen.text:
+        screen.send("/undo")
+        waits_for_a_line(screen, after="Undone turn")
+    assert greeting.read_text() == "Hello there\n"
+    screen.send("!echo from the shell")
+    screen.wait_for("[Exit code 0")
+    screen.send("/nosuch")
+    screen.wait_for("There is no command /nosuch.")
+    screen.press(CTRL_D)
+    assert screen.ended() == 0
+    assert "Resume this session with: ragforge -r" in screen.text
+    assert b"\x1b" not in screen.output
+
+
+def test_plain_asks_again_about_a_call_that_waited_and_ctrl_c_ends_a_turn(desk: Desk):
+    (desk.project / "greet.txt").write_text("Hello there\n")
+    screen = desk.start("--plain", "Make greet.txt more polite")
+    screen.wait_for("4, w:")
+    screen.process.kill(signal.SIGTERM)
+    assert screen.ended() == 128 + signal.SIGTERM
+    again = desk.start("--plain", "-c")
+    again.wait_for("4, w:")
+    answer(again, b"w")
+    again.wait_for("What should the model do instead?")
+    answer(again, b"Leave it.")
+    again.wait_for("You said: Leave it.")
+    again.wait_for(lambda text: text.rstrip().endswith("\n>"))
+    again.send("go on for ever")
+    again.wait_for("I begin to count")
+    again.press(CTRL_C)
+    again.wait_for("Turn interrupted.")
+    again.press(CTRL_C)
+    again.wait_for("Ctrl+C again, or Ctrl+D, leaves.")
+    again.press(CTRL_C)
+    assert again.ended() == 0
+    for one in (screen, again):
+        assert b"\x1b" not in one.output
