@@ -101,8 +101,8 @@ def _is_dark(first: FirstPrompt | None) -> bool | None:
 
 def _say_goodbye(left: "Leaving") -> None:
     """What stays on the terminal once the interface has gone."""
-    if left.last_answer:
-        print(answer_text(left.last_answer))  # noqa: T201 - the command line's own output
+    if left.said:
+        print(answer_text(left.said))  # noqa: T201 - the command line's own output
     if left.draft:
         first_prompt.say_not_sent(left.draft)
     if left.resume_command:

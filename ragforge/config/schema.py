@@ -344,6 +344,19 @@ class HistorySettings(Struct, frozen=True, forbid_unknown_fields=True):
     ] = msgspec.field(default_factory=list[InnerPath])
 
 
+class UiSettings(Struct, frozen=True, forbid_unknown_fields=True):
+    """The terminal interface."""
+
+    leave: Annotated[
+        Literal["answer", "all", "nothing"],
+        About(
+            "What of the conversation stays in the terminal when you leave: the newest answer, all of this "
+            "run, or nothing.",
+            "answer, all or nothing",
+        ),
+    ] = "answer"
+
+
 class BackupSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """Backups that the program makes by itself."""
 
@@ -448,6 +461,7 @@ class Settings(Struct, frozen=True, forbid_unknown_fields=True):
             YES_NO,
         ),
     ] = True
+    ui: UiSettings = UiSettings()
     turn: TurnSettings = TurnSettings()
     context: ContextSettings = ContextSettings()
     memory: MemorySettings = MemorySettings()

@@ -1,6 +1,6 @@
 """An interface's hold on the session in front of it: what can be done with it, and changing to another."""
 
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct
@@ -22,6 +22,7 @@ from ragforge.memory.recall.explain import marked
 from ragforge.memory.recall.search import SearchResults, search
 from ragforge.session import history, queue, setup, shell_commands, turn
 from ragforge.session.context import prepare_recall
+from ragforge.session.export import turns_as_markdown
 from ragforge.session.foreign_git import read_repository
 from ragforge.session.hints import SessionHints
 from ragforge.session.history import StoredTurns
@@ -68,7 +69,8 @@ class Shown(Struct, frozen=True):
 class Closed(Struct, frozen=True):
     """What is left to say when the session in front was closed."""
 
-    last_answer: str
+    left: str
+    """What of the conversation stays in the terminal."""
     waits: str
     """On rows that wait for a server; empty where none do."""
 
@@ -449,17 +451,28 @@ class Conversation:
         """What the user must hear where another machine took the session over; empty from then on."""
         return notice_loss(self.session)
 
-    async def close(self) -> Closed:
+    async def close(self, ran: Collection[str] = ()) -> Closed:
         """What is left to say, when what runs was interrupted, its end kept, and everything released.
+
+        ran: ids of the turns of this run.
 
         A pending approval stays pending.
         """
         self.session.activity.closing = True
         await turn.interrupt(self.session)
-        answer, waits = "", ""
+        left, waits = "", ""
         try:
-            answer = await self.last_answer()
+            left = await self._left(ran)
             await close_session(self.session)
         finally:
             waits = await close_workspace(self.workspace)
-        return Closed(answer, waits)
+        return Closed(left, waits)
+
+    async def _left(self, ran: Collection[str]) -> str:
+        match self.workspace.settings.ui.leave:
+            case "answer":
+                return await self.last_answer()
+            case "all":
+                return await turns_as_markdown(self.workspace, ran)
+            case "nothing":
+                return ""

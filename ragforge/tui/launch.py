@@ -57,7 +57,8 @@ class OpenSession(Protocol):
 class Leaving(Struct, frozen=True):
     """What is left in the terminal when the app has gone."""
 
-    last_answer: str = ""
+    said: str = ""
+    """Of the conversation, as `ui.leave` has it."""
     resume_command: str = ""
     exit_code: int = 0
     failure: str = ""

@@ -270,13 +270,31 @@ async def test_leaving_leaves_the_answer_and_the_command(lab: Lab, how: str) -> 
                 await chat.pilot.press("ctrl+c", "ctrl+c")
         await chat.until(lambda: chat.app._exit)
     assert lab.left is not None
-    assert lab.left.last_answer == "You said: hello"
+    assert lab.left.said == "You said: hello"
     assert lab.left.resume_command == f"ragforge -r {short_id(session_id)}"
     assert lab.left.exit_code == 0
     if how == "ctrl+c twice":
-        async with lab.chat(new=True) as chat:
+        lab.set_environ(RAGFORGE_UI_LEAVE="all")
+        async with lab.chat(resume=session_id) as chat:
             await chat.pilot.press("up")
             await chat.until(lambda: chat.screen.prompt.text == "kept in the history")
+            await chat.pilot.press("ctrl+c")
+            await chat.say("!echo from the shell")
+            await chat.until(lambda: chat.screen.ready().session.live.commands, "it has run")
+            for words in ("and pears", "and plums"):
+                await chat.say(words)
+                await chat.sees(words)
+                await chat.turn_ended()
+            await chat.say("/undo")
+            await chat.sees("Undone turn 3")
+            await chat.pilot.press("ctrl+c", "ctrl+d")
+            await chat.until(lambda: chat.app._exit)
+        said = lab.left.said
+        assert said.count("\n## ") == 0
+        assert said.startswith("## 2. ")
+        assert "\nfrom the shell\n" in said
+        assert "> and pears\n\nYou said: " in said
+        assert "and plums" not in said
 
 
 async def test_a_store_that_cannot_be_written_returns_the_words(lab: Lab) -> None:

@@ -41,7 +41,7 @@ async def test_an_answer_with_thoughts_is_shown_and_counted(lab: Lab) -> None:
         assert "~/code/shop" in chat.status
         assert " hi " in f" {chat.status} "
     assert lab.left is not None
-    assert lab.left.last_answer == "Hello **there**."
+    assert lab.left.said == "Hello **there**."
     assert lab.left.resume_command.startswith("ragforge -r ")
 
 

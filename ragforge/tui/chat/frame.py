@@ -54,6 +54,8 @@ class ChatFrame(Screen[None]):
         self.sent_early = ""
         """What was sent before the store was open. It goes then, where it still stands as it was."""
         self.shown_at: int | None = None
+        self.ran: list[str] = []
+        """Ids of the turns of this run."""
         self.kept: Sequence[KeptMemory] = ()
         """What was remembered last, as a line of the transcript says."""
         """The turn, counted from 1, up to which the session is shown; None for all of it."""
@@ -337,17 +339,17 @@ class ChatFrame(Screen[None]):
         if conversation is None or self.is_closed:
             return Leaving(draft=self.prompt.draft)
         self.is_closed = True
-        answer = draft = failure = waits = ""
+        said = draft = failure = waits = ""
         try:
             await conversation.keep_draft(self.prompt.draft)
         except RagforgeError as error:
             draft, failure = self.prompt.draft, str(error)
         try:
-            closed = await conversation.close()
-            answer, waits = closed.last_answer, closed.waits
+            closed = await conversation.close(self.ran)
+            said, waits = closed.left, closed.waits
         except RagforgeError as error:
             failure = str(error)
-        return Leaving(answer, conversation.resume_command, 4 if failure else 0, failure, draft, waits)
+        return Leaving(said, conversation.resume_command, 4 if failure else 0, failure, draft, waits)
 
     async def on_unmount(self) -> None:
         """However the app ends, nothing that it started goes on."""

@@ -169,7 +169,7 @@ class Turns:
                         case TurnStarted(running):
                             self._begun.set()
                             self._hints.turn_began()
-                            self._show_started()
+                            self._show_started(running)
                         case ToolEnded(call) if call.name == TODO:
                             await chat.show_todos()
                         case UsageUpdated():
@@ -207,8 +207,9 @@ class Turns:
         if mode is Mode.PLAN and event.turn.status is TurnStatus.FINISHED and not event.came_to_nothing:
             self._chat.say(PLAN_ENDS)
 
-    def _show_started(self) -> None:
+    def _show_started(self, turn: Turn) -> None:
         chat = self._chat
+        chat.ran.append(turn.id)
         terminal.set_title(app_of(chat), "ragforge")
         chat.run_worker(self._forget_folder_draft(), group="folder draft")
         chat.show_queue()
