@@ -67,6 +67,7 @@ async def _findings(options: Options) -> list[Diagnosis]:
         ("settings", lambda: _settings(options)),
         ("store", lambda: _store(options)),
         ("model", lambda: _model(options)),
+        ("foresight", lambda: _foresight(options)),
         ("terminal", _terminal),
         ("disk", lambda: _disk(options)),
     ]
@@ -143,6 +144,28 @@ async def _model(options: Options) -> list[Diagnosis]:
         return [Diagnosis("model", Grade.OK, f"{chosen}, which needs no key")]
     todo = f"Set {variables[0]}, or paste the key in the interface after /model."
     return [Diagnosis("model", Grade.WRONG, f"{chosen} needs a key, and there is none.", todo)]
+
+
+async def _foresight(options: Options) -> list[Diagnosis]:
+    from ragforge.store.local import ANSWERS_MAX, UNUSABLE_MAX, open_local_state
+
+    machine = this_machine(options)
+    if not machine.settings.foresight.enabled:
+        return [Diagnosis("foresight", Grade.OK, "switched off")]
+    local = await open_local_state(machine.data_dir)
+    try:
+        unusable = await local.unusable_answers()
+    finally:
+        await local.close()
+    todo = "Set memory.model to a model that keeps to a schema, or foresight.enabled = false."
+    words = "of the last {} structured answers of {} {} could not be used: it is not asked what it foresees."
+    bad = {model: count for model, count in sorted(unusable.items()) if count > UNUSABLE_MAX}
+    if not bad:
+        return [Diagnosis("foresight", Grade.OK, "asked of the model that summarises turns")]
+    return [
+        Diagnosis("foresight", Grade.NOTE, words.format(ANSWERS_MAX, model, count).capitalize(), todo)
+        for model, count in bad.items()
+    ]
 
 
 async def _last_model(machine: "Machine") -> str:

@@ -98,6 +98,8 @@ class Understood(Struct, frozen=True):
     of_turns: dict[str, Understanding]
     """By the turn's id."""
     usage: Usage
+    is_whole: bool = True
+    """Whether it says of each turn all that was asked."""
 
 
 def summary_id(level: int, covers: Sequence[str]) -> str:

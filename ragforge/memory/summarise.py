@@ -4,7 +4,7 @@ With a model one structured call gives all of it; without one, sentences of the 
 """
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from msgspec.structs import replace
 
@@ -32,20 +32,37 @@ class NoSummary(AnswerUnusable):
         self.usage = usage
 
 
-async def understand(provider: Provider, materials: Sequence[Material]) -> Understood:
+async def understand(
+    provider: Provider, materials: Sequence[Material], *, plainly: bool = False
+) -> Understood:
     """What the turns came to, by one structured call; what can be read of a broken answer is kept.
+
+    plainly: without the parts that bring something to the call, which not every model copes with.
 
     Raises ModelError where the call failed; NoSummary, one of them, where the model refused to answer.
     """
     if not materials:
         return Understood({}, Usage())
     parts = await parts_for(provider, materials)
+    if plainly:
+        parts = [part for part in parts if part.bring is None]
     # In a thread: turns can hold megabytes, which are scanned for sentences.
     shown = await asyncio.to_thread(lambda: turns_shown(materials, known_of(materials), parts))
     text, usage = await _ask(provider, _instructions(materials, parts), shown, schema_for(materials, parts))
     model = f"{provider.name}:{provider.model}"
     found = await asyncio.to_thread(read_answer, text, materials, model=model, parts=parts)
-    return Understood(found, usage)
+    return Understood(found, usage, is_whole=_is_whole(found, materials, parts))
+
+
+def _is_whole(
+    found: Mapping[str, Understanding], materials: Sequence[Material], parts: Sequence[AnyPart]
+) -> bool:
+    """Whether the answer says of each turn all that was asked."""
+    return all(
+        (one := found.get(each.turn.id)) is not None
+        and all(part.name in one.more for part in parts if part.is_for(each))
+        for each in materials
+    )
 
 
 def _instructions(materials: Sequence[Material], parts: Sequence[AnyPart]) -> str:

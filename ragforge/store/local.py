@@ -35,6 +35,11 @@ T = TypeVar("T")
 CountOf: TypeAlias = tuple[str, tuple[str, ...], str]
 """What was counted: a metric, the values of its labels, and a part of it."""
 
+ANSWERS_MAX = 40
+"""So many structured answers of a model are remembered as usable or not."""
+UNUSABLE_MAX = ANSWERS_MAX // 20
+"""Where more of them could not be used, the model is asked for less."""
+_ANSWERS = "answers of "
 RECALLED_MAX = 1_000
 """How many turns keep what was recalled for them; some 8 MB at most."""
 RECALL_USES_MAX = 1_000
@@ -440,6 +445,30 @@ class LocalState:
     async def last_model(self) -> str:
         """The model chosen last, or nothing."""
         return await self._value("SELECT value FROM chosen WHERE name = ?", "model") or ""
+
+    async def add_answer(self, model: str, *, usable: bool) -> None:
+        """Remember whether a structured answer of the model could be used; the newest ANSWERS_MAX count."""
+
+        def job(connection: Connection) -> None:
+            connection.execute(
+                "INSERT INTO chosen VALUES (?1, ?2) "
+                "ON CONFLICT (name) DO UPDATE SET value = substr(value || ?2, ?3)",
+                (_ANSWERS + model, "1" if usable else "0", -ANSWERS_MAX),
+            )
+
+        await self._write(job)
+
+    async def unusable_answers(self) -> dict[str, int]:
+        """How many of the newest structured answers of each model could not be used."""
+
+        def job(connection: Connection) -> dict[str, int]:
+            rows = connection.execute(
+                "SELECT substr(name, ?1), value FROM chosen WHERE name GLOB ?2",
+                (len(_ANSWERS) + 1, f"{_ANSWERS}*"),
+            )
+            return {model: value.count("0") for model, value in rows}
+
+        return await self._read(job)
 
     async def keep_recalled(self, turn_id: str, block: ContextBlock, *, session_id: str) -> None:
         """Remember what was put in front of a turn's message; of very many turns only the newest."""

@@ -1,5 +1,6 @@
 """`ragforge doctor`: what works, what does not, and what to do."""
 
+from ragforge.store.local import open_local_state
 from tests.cli.running import Program
 
 
@@ -14,11 +15,17 @@ async def grades(program: Program, **more: str) -> dict[str, set[str]]:
 
 async def test_all_is_well_where_it_is(alone: Program) -> None:
     found = await grades(alone)
-    assert found.keys() == {"versions", "settings", "store", "model", "terminal", "disk"}
+    assert found.keys() == {"versions", "settings", "store", "model", "foresight", "terminal", "disk"}
     assert not any("wrong" in each for each in found.values())
     ran = await alone.run("doctor")
     assert ran.code == 0
     assert "ok     store" in ran.out
+    local = await open_local_state(alone.data)
+    for _ in range(3):
+        await local.add_answer("gemini:gemini-3.5-flash-lite", usable=False)
+    await local.close()
+    ran = await alone.run("doctor")
+    assert "gemini:gemini-3.5-flash-lite 3 could not be used: it is not asked what it foresees" in ran.out
 
 
 async def test_each_thing_that_is_broken_is_named_and_the_others_are_checked(alone: Program) -> None:

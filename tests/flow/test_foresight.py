@@ -171,3 +171,24 @@ async def test_the_next_message_of_the_task_is_told_that_other_files_changed(
     assert "## Foresight" not in sent[0], "it does not go on with the task"
     assert "## Foresight" in sent[1]
     assert "Of the turn before: 2 files foreseen, neither changed." in sent[1]
+
+
+async def test_a_model_whose_answers_cannot_be_used_is_asked_for_less_until_they_can(
+    tmp_path: Path, gemini: GeminiStandIn
+) -> None:
+    gemini.always_structured(foreseeing(lambda _: {"not": "asked for"}))
+    async with beside(tmp_path, environ(tmp_path, gemini)) as session:
+        for number in range(5):
+            await say(session, f"Do step {number}.")
+            await done(session)
+        made = await records(session, 5)
+        local, [model] = session.workspace.local, await session.workspace.local.unusable_answers()
+        asked = ["predictability_individual" in str(call.body) for call in gemini.structured()]
+        assert asked == [True] * 3 + [False] * 2, "more than one in twenty of forty"
+        assert [each.individual_before_description for each in made] == [f"Summary {n}." for n in range(1, 6)]
+        for _ in range(40):
+            await local.add_answer(model, usable=True)
+        assert await local.unusable_answers() == {model: 0}
+        await say(session, "Go on.")
+        await done(session)
+    assert "predictability_individual" in str(gemini.structured()[-1].body)

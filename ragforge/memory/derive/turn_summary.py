@@ -39,7 +39,7 @@ from ragforge.memory.derive.base import Derivation, Desk, Home, Moment, Queue, T
 from ragforge.memory.derive.levels import turn_chars
 from ragforge.memory.derive.vectors import ANSWER_CHARS_MAX, USER_CHARS_MAX
 from ragforge.memory.forgotten import Forgotten, read_forgotten
-from ragforge.memory.material import Material, Understanding, answer_of, redacted
+from ragforge.memory.material import Material, Understanding, Understood, answer_of, redacted
 from ragforge.memory.memories import associate, remember
 from ragforge.memory.part import find_parts, inputs_of
 from ragforge.memory.recall.search import search
@@ -49,6 +49,7 @@ from ragforge.memory.statements import said_by
 from ragforge.memory.summarise import NoSummary, completed, understand, understand_offline
 from ragforge.providers.base import Provider
 from ragforge.store.base import Store
+from ragforge.store.local import UNUSABLE_MAX
 
 log = logging.getLogger(__name__)
 
@@ -567,7 +568,7 @@ async def understand_turns(
         async def call(
             provider: Provider, wanted: Sequence[Material] = missing
         ) -> tuple[dict[str, Understanding], Usage]:
-            answer = await understand(provider, wanted)
+            answer = await _understand(home, provider, wanted)
             if not answer.of_turns:
                 raise NoSummary(UNREADABLE, usage=answer.usage)
             return answer.of_turns, answer.usage
@@ -580,6 +581,24 @@ async def understand_turns(
         if each.turn.id not in found:
             found[each.turn.id] = await asyncio.to_thread(_offline, each)
     return found
+
+
+async def _understand(home: Home, provider: Provider, wanted: Sequence[Material]) -> Understood:
+    """The answer; plainly asked where the model did not cope lately. Raises as `understand`."""
+    model = f"{provider.name}:{provider.model}"
+    plainly = await _unusable(home, model) > UNUSABLE_MAX
+    answer = await understand(provider, wanted, plainly=plainly)
+    with suppress(StoreError):  # this machine's own file: the answer does not depend on it
+        await home.local.add_answer(model, usable=answer.is_whole)
+    return answer
+
+
+async def _unusable(home: Home, model: str) -> int:
+    try:
+        return (await home.local.unusable_answers()).get(model, 0)
+    except StoreError as error:
+        log.warning("How well %s answers cannot be told: %s", model, error)
+        return 0
 
 
 async def keep(home: Home, understanding: Understanding) -> tuple[list[Owner], tuple[KeptMemory, ...]]:
