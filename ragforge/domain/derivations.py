@@ -124,12 +124,16 @@ class DerivedKind(Struct, Generic[T], frozen=True):
             owner=source.owner,
             project_id=source.project_id,
             at=source.at,
-            data=msgspec.to_builtins(data),
+            data=self.data_of(data),
             model=model,
             hash=self.hash,
             relation=self.relation,
             name=name,
         )
+
+    def data_of(self, data: T) -> JsonObject:
+        """The data as a record holds it."""
+        return msgspec.to_builtins(data)
 
     def read(self, record: Derived) -> T:
         """The data of a record. Raises ValueError for one that another version made otherwise."""

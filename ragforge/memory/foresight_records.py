@@ -15,7 +15,9 @@ from msgspec.structs import replace
 
 from ragforge.domain.derivations import Derived, DerivedFilter
 from ragforge.domain.foresight import KIND, Foresight
+from ragforge.domain.json import each_text
 from ragforge.domain.turns import Person, Turn
+from ragforge.memory.foresight import description_complexity
 from ragforge.memory.forgotten import Forgotten, read_forgotten
 from ragforge.store.base import Store
 
@@ -114,3 +116,41 @@ def with_texts(made: Foresight, change: Callable[[str], str]) -> Foresight:
         next_messages=same(made.next_messages),
         files_foreseen=same(made.files_foreseen),
     )
+
+
+def record_without(record: Derived, cut: Callable[[str], str]) -> Derived:
+    """The record with its texts cut, and figures of what is left."""
+    made = read_record(record)
+    if made is None:
+        return replace(record, data=each_text(record.data, cut))
+    left = with_texts(made, cut)
+    return record if left == made else replace(record, data=KIND.data_of(with_figures(left, left)))
+
+
+def with_figures(made: Foresight, of: Foresight) -> Foresight:
+    """The record with the figures of another one of the same turn, and those of its own descriptions."""
+    cd_individual = _description_complexity(made.individual_before_description)
+    cd_collective = _description_complexity(made.collective_before_description)
+    return replace(
+        made,
+        units_individual=of.units_individual,
+        units_collective=of.units_collective,
+        alpha=of.alpha,
+        depth_individual=of.depth_individual,
+        depth_collective=of.depth_collective,
+        cw_individual=of.cw_individual,
+        cw_collective=of.cw_collective,
+        cd_individual=cd_individual,
+        cd_collective=cd_collective,
+        u_individual=_difference(of.cw_individual, cd_individual),
+        u_collective=_difference(of.cw_collective, cd_collective),
+    )
+
+
+def _description_complexity(description: str) -> int | None:
+    return description_complexity(description) if description else None
+
+
+def _difference(cw: int | None, cd: int | None) -> int | None:
+    """U: how much more it took to bring about than to tell."""
+    return cw - cd if cw is not None and cd is not None else None

@@ -7,11 +7,13 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ragforge.domain.derivations import Derived
+from ragforge.domain.foresight import KIND
 from ragforge.domain.json import each_text
 from ragforge.domain.memories import Memory
 from ragforge.domain.summaries import Summary
 from ragforge.domain.turns import ConversationSession, Step, ToolCall, Turn
 from ragforge.domain.versions import Version
+from ragforge.memory.foresight_records import record_without
 from ragforge.memory.forgotten import MARK, Forgotten, forgotten_summaries, others_sessions
 from ragforge.store.base import Record, Store
 
@@ -89,6 +91,8 @@ async def without(
         case Summary():
             without = forgotten.summary(record)
             return without if without.text else replace(without, text=MARK)
+        case Derived(kind=KIND.label):
+            return record_without(record, forgotten.cut)
         case Derived():
             return replace(record, data=each_text(record.data, forgotten.cut))
         case Version(session_id=session):

@@ -34,12 +34,11 @@ from ragforge.memory.derive.records import RecordDerivation, keep_record
 from ragforge.memory.derive.turn_summary import came_to_nothing
 from ragforge.memory.foresight import (
     RATING_MAX,
-    description_complexity,
     rating_by_meaning,
     rating_by_words,
     world_complexity,
 )
-from ragforge.memory.foresight_records import TurnForesight, read_foresight, read_record
+from ragforge.memory.foresight_records import TurnForesight, read_foresight, read_record, with_figures
 from ragforge.memory.forgotten import read_forgotten
 from ragforge.memory.material import Material, PartInput
 from ragforge.memory.part import AnswerPart, PartHome
@@ -274,35 +273,6 @@ async def _record(store: Store, redactor: Redactor, turn: Turn, summary: Summary
 def _newer(figures: Foresight, earlier: Foresight | None) -> Foresight:
     """The figures; those of an earlier try where the contents are not here any more."""
     return earlier if figures.units_individual is None and earlier else figures
-
-
-def with_figures(made: Foresight, of: Foresight) -> Foresight:
-    """The record with the figures of another one of the same turn, and those of its own descriptions."""
-    cd_individual = _description_complexity(made.individual_before_description)
-    cd_collective = _description_complexity(made.collective_before_description)
-    return replace(
-        made,
-        units_individual=of.units_individual,
-        units_collective=of.units_collective,
-        alpha=of.alpha,
-        depth_individual=of.depth_individual,
-        depth_collective=of.depth_collective,
-        cw_individual=of.cw_individual,
-        cw_collective=of.cw_collective,
-        cd_individual=cd_individual,
-        cd_collective=cd_collective,
-        u_individual=_difference(of.cw_individual, cd_individual),
-        u_collective=_difference(of.cw_collective, cd_collective),
-    )
-
-
-def _description_complexity(description: str) -> int | None:
-    return description_complexity(description) if description else None
-
-
-def _difference(cw: int | None, cd: int | None) -> int | None:
-    """U: how much more it took to bring about than to tell."""
-    return cw - cd if cw is not None and cd is not None else None
 
 
 async def _stored(store: Store, source: Underived) -> Foresight | None:
