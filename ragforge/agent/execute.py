@@ -7,6 +7,7 @@ import time
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from datetime import datetime
+from pathlib import Path
 
 import msgspec
 from msgspec import Struct, field
@@ -15,6 +16,7 @@ from msgspec.structs import replace
 from ragforge.agent.parts import AgentParts, GuardedCall, TurnProgress
 from ragforge.agent.permissions import Allow, Ask, Decision, Refuse, only_reads
 from ragforge.domain.approvals import (
+    ChangeFile,
     ConsentAnswer,
     ConstraintHit,
     OtherCall,
@@ -31,12 +33,15 @@ from ragforge.domain.messages import CallRequest, CallResult, ToolMessage
 from ragforge.domain.redact import MARK
 from ragforge.domain.reveal import oddities
 from ragforge.domain.turns import CallStatus, Step, ToolCall, declined
+from ragforge.files.diffs import unified
 from ragforge.tools.base import AnyTool, Effect, Preview, ToolContext, ToolResult
 from ragforge.tools.limits import cut_result, result_chars_max
 
 log = logging.getLogger(__name__)
 
 
+EDIT_CHARS_MAX = 8_000
+"""What the model is told of an edit."""
 CHANGES_NOTHING = (Effect.READ, Effect.WEB)
 """Calls of such tools run at the same time, and no file is looked after meanwhile."""
 
@@ -49,11 +54,16 @@ class _Refused(Struct, frozen=True):
 
 
 class _Ready(Struct, frozen=True):
-    """A call whose arguments were read and whose effect is known."""
+    """A call whose arguments were read and whose effect is known.
 
+    call: with the arguments as the user edited them, where they did.
+    """
+
+    call: "_OpenCall"
     tool: AnyTool
     args: msgspec.Struct
     preview: Preview
+    decision: Decision
     hits: tuple[ConstraintHit, ...] = ()
     """The constraints that it goes against, and runs all the same."""
 
@@ -141,11 +151,11 @@ async def execute_calls(
                 if isinstance(ready, _Refused):
                     ended[request.id] = await call.end(ToolResult(ready.text, failed=True), ready.status)
                 elif ready.tool.effect in CHANGES_NOTHING:
-                    reading.append(tasks.create_task(_run(call, ready)))
+                    reading.append(tasks.create_task(_run(ready)))
                 else:
                     if reading:
                         await asyncio.wait(reading)
-                    ended[request.id] = await _run(call, ready)
+                    ended[request.id] = await _run(ready)
     except* StoreError as failures:
         raise failures.exceptions[0] from None
     ended.update((task.result().id, task.result()) for task in reading)
@@ -170,21 +180,30 @@ async def _prepare(call: _OpenCall) -> _Ready | _Refused:
         return _Refused(f"Unknown tool {request.name!r}. Available tools: {known}.")
     if isinstance(args, _Refused):
         return args
+    looked = await _look(call, tool, args)
+    if isinstance(looked, _Refused):
+        return looked
+    ready, refused = await _ask_consent(looked)
+    is_asked = isinstance(ready.decision, Ask)
+    if ready.hits:
+        met = ConstraintsMet(request.id, ready.hits, is_asked, refused is not None)
+        await parts.count(met)
+        await parts.events.send(met)
+    # What the user has just allowed needs no telling.
+    return refused or (replace(ready, hits=()) if is_asked else ready)
+
+
+async def _look(call: _OpenCall, tool: AnyTool, args: msgspec.Struct) -> _Ready | _Refused:
+    """What the call would do, and whether it may; or why it cannot."""
+    parts = call.parts
     try:
         preview = await tool.preview(args, parts.context)
         if preview.refused:
             return _Refused(preview.refused)
-        decision = await parts.consent(tool, request.args, preview)
+        decision = await parts.consent(tool, call.request.args, preview)
     except Exception as error:
         return _Refused(_unexpected(tool.name, error))
-    ready = _Ready(tool, args, preview, decision.hits)
-    refused = await _ask_consent(call, ready, decision)
-    if decision.hits:
-        met = ConstraintsMet(request.id, decision.hits, isinstance(decision, Ask), refused is not None)
-        await parts.count(met)
-        await parts.events.send(met)
-    # What the user has just allowed needs no telling.
-    return refused or (replace(ready, hits=()) if isinstance(decision, Ask) else ready)
+    return _Ready(call, tool, args, preview, decision, decision.hits)
 
 
 def _read_args(call: _OpenCall, tool: AnyTool | None) -> tuple[msgspec.Struct | _Refused, str]:
@@ -220,34 +239,77 @@ def _unexpected(tool: str, error: Exception) -> str:
     return f"{tool} failed unexpectedly: {type(error).__name__}: {error}"
 
 
-async def _ask_consent(call: _OpenCall, ready: _Ready, decision: Decision) -> _Refused | None:
-    """None when the call may run, else what the model hears."""
-    parts = call.parts
-    match decision:
+async def _ask_consent(ready: _Ready) -> tuple[_Ready, _Refused | None]:
+    """The call as it may run, as it is or as the user edited it; and why not, where it may not."""
+    match ready.decision:
         case Allow():
-            return None
-        case Refuse():
-            return _Refused(decision.reason, CallStatus.DENIED)
-        case Ask():
+            return ready, None
+        case Refuse(reason):
+            return ready, _Refused(reason, CallStatus.DENIED)
+        case Ask(why):
             pass
-    # It waits for a user now, perhaps for days: whoever opens the session meanwhile is to ask again.
-    await parts.record.save_step(call.step, waits=True)
-    approval = _approval(call, ready, decision.reason, decision.rules)
-    answer = await parts.approve(approval)
-    # Should the program die while the call runs, it must not be taken for one that never began.
-    await parts.record.run_on(call.progress.turn_id)
-    match answer.answer:
-        case ConsentAnswer.ONCE:
-            return None
-        case ConsentAnswer.ALWAYS:
-            await parts.add_rules(approval.rules)
-            return None
-        case ConsentAnswer.NO:
-            return _Refused(declined(answer.reason), CallStatus.DENIED)
+    parts, draft = ready.call.parts, _draft(ready)
+    while True:
+        # It waits for a user now, perhaps for days: whoever opens the session meanwhile is to ask again.
+        await parts.record.save_step(ready.call.step, waits=True)
+        rules = ready.decision.rules if isinstance(ready.decision, Ask) else ()
+        approval = _approval(ready, why, rules, draft)
+        answer = await parts.approve(approval)
+        # Should the program die while the call runs, it must not be taken for one that never began.
+        await parts.record.run_on(ready.call.progress.turn_id)
+        match answer.answer:
+            case ConsentAnswer.ONCE:
+                return ready, None
+            case ConsentAnswer.ALWAYS:
+                await parts.add_rules(approval.rules)
+                return ready, None
+            case ConsentAnswer.NO:
+                return ready, _Refused(declined(answer.reason), CallStatus.DENIED)
+            case ConsentAnswer.EDIT:
+                draft = answer.edited
+                ready, why = await _edited(ready, draft)
 
 
-async def _run(call: _OpenCall, ready: _Ready) -> ToolCall:
-    parts = call.parts
+def _draft(ready: _Ready) -> str | None:
+    """What of the call the user may edit."""
+    draft = ready.call.request.args.get(ready.tool.editable)
+    return draft if isinstance(draft, str) else None
+
+
+async def _edited(ready: _Ready, draft: str) -> tuple[_Ready, str]:
+    """The edited call, checked anew, and why it is asked; else the call as it was, and what was wrong."""
+    call, tool = ready.call, ready.tool
+    request = replace(call.request, args={**call.request.args, tool.editable: draft})
+    try:
+        args = tool.parse(request.args)
+    except msgspec.ValidationError as error:
+        return ready, f"not as you edited it, which does not fit {tool.name}: {error}"
+    looked = await _look(replace(call, request=request), tool, args)
+    if isinstance(looked, _Refused):
+        return ready, f"not as you edited it: {looked.text}"
+    match looked.decision:
+        case Refuse(reason):
+            return ready, f"not as you edited it: {reason}"
+        case Ask(reason):
+            return looked, f"you edited it; {reason}"
+        case Allow():
+            # Shown once more all the same: what was typed in an editor is not what was consented to.
+            asked = Ask("you edited it", hits=looked.hits)
+            return replace(looked, decision=asked), asked.reason
+
+
+def _told_of_edit(ready: _Ready) -> str:
+    """What the model hears where the user edited its call; empty where they did not."""
+    call, name = ready.call, ready.tool.editable
+    asked, ran = call.step.message.calls[call.position].args.get(name), call.request.args.get(name)
+    if not name or asked == ran:
+        return ""
+    diff = cut_result(unified(str(asked), f"{ran}", name), chars_max=EDIT_CHARS_MAX).text
+    return f"\n\n[The user edited `{name}` before this ran, as follows.]\n{diff}"
+
+
+async def _run(ready: _Ready) -> ToolCall:
+    call, parts = ready.call, ready.call.parts
     call = replace(call, started_at=now(), started_s=time.monotonic())  # the wait for consent is no work
     shown = parts.redact.stream()
 
@@ -264,6 +326,8 @@ async def _run(call: _OpenCall, ready: _Ready) -> ToolCall:
         raise
     except Exception as error:
         result = ToolResult(_unexpected(ready.tool.name, error), failed=True)
+    if edited := _told_of_edit(ready):
+        result = replace(result, text=f"{result.text}{edited}")
     if ready.hits:
         result = replace(result, text=f"{result.text}\n\n[{against(ready.hits)}]")
     if instructions := await parts.instructions_for(ready.preview.paths):
@@ -302,7 +366,7 @@ async def _run_guarded(call: _OpenCall, ready: _Ready, context: ToolContext) -> 
                 return ToolResult(f"{error} Nothing was done.", failed=True)
             else:
                 return await tool.run(ready.args, context)
-        answer = await call.parts.approve(_approval(call, ready, why))
+        answer = await call.parts.approve(_approval(ready, why))
         if answer.answer is ConsentAnswer.NO:
             said = f" They said: {answer.reason}" if answer.reason else ""
             return ToolResult(f"{why} The user declined; nothing was done.{said}", failed=True)
@@ -328,8 +392,10 @@ async def _look_again(call: _OpenCall, ready: _Ready) -> ToolResult | None:
     return None
 
 
-def _approval(call: _OpenCall, ready: _Ready, why: str, rules: tuple[Rule, ...] = ()) -> ToolApproval:
-    parts = call.parts
+def _approval(
+    ready: _Ready, why: str, rules: tuple[Rule, ...] = (), draft: str | None = None
+) -> ToolApproval:
+    call, parts = ready.call, ready.call.parts
     proposal = ready.preview.proposal or OtherCall(call.request.args)
     return ToolApproval(
         call_id=call.request.id,
@@ -339,6 +405,8 @@ def _approval(call: _OpenCall, ready: _Ready, why: str, rules: tuple[Rule, ...] 
         reason=parts.redact.text(why),
         hits=ready.hits,
         rules=rules if _may_be_kept(call, proposal, rules) else (),
+        draft=draft,
+        draft_name=Path(proposal.path).name if isinstance(proposal, ChangeFile) else "command.sh",
     )
 
 

@@ -192,6 +192,10 @@ class ToolApproval(Struct, frozen=True):
     """What "always" would add; empty where there is no "always"."""
     hits: tuple[ConstraintHit, ...] = ()
     """What the user said that the call goes against, the newest first."""
+    draft: str | None = None
+    """What the user may edit before it runs, secrets included as in the proposal; None for nothing."""
+    draft_name: str = ""
+    """What a file with it is called, for the user's editor."""
 
 
 class GoOnApproval(Struct, frozen=True):
@@ -209,13 +213,16 @@ class ConsentAnswer(StrEnum):
     ONCE = "once"
     ALWAYS = "always"
     NO = "no"
+    EDIT = "edit"
+    """The call as the user edited it is proposed in its place, and asked about anew."""
 
 
 class ApprovalAnswer(Struct, frozen=True):
-    """The answer, with the reason that the model hears when it is no."""
+    """The answer, with the reason that the model hears when it is no. edited: the draft as it was edited."""
 
     answer: ConsentAnswer
     reason: str = ""
+    edited: str = ""
 
 
 Approve: TypeAlias = Callable[[ApprovalRequest], Awaitable[ApprovalAnswer]]

@@ -162,6 +162,7 @@ class Tool(Struct, Generic[Args], frozen=True):
 
     summarise: the one line that the user sees (a path, a pattern, a command).
     preview: what the call would do; needed where effect is not READ or paths may leave the project.
+    editable: the argument that the user may edit before the call runs; empty for none.
     """
 
     name: str
@@ -171,6 +172,7 @@ class Tool(Struct, Generic[Args], frozen=True):
     run: Callable[[Args, ToolContext], Awaitable[ToolResult]]
     summarise: Callable[[Args], str]
     preview: Callable[[Args, ToolContext], Awaitable[Preview]]
+    editable: str = ""
 
     @property
     def spec(self) -> ToolSpec:

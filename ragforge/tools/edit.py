@@ -90,4 +90,5 @@ TOOL = Tool(
     run=run,
     summarise=lambda args: args.path,
     preview=preview,
+    editable="new",
 )

@@ -205,4 +205,5 @@ TOOL = Tool(
     run=run,
     summarise=summarise,
     preview=preview,
+    editable="command",
 )

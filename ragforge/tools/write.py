@@ -63,4 +63,5 @@ TOOL = Tool(
     run=run,
     summarise=lambda args: args.path,
     preview=preview,
+    editable="content",
 )

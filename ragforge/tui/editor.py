@@ -14,6 +14,7 @@ from msgspec import Struct
 from textual.app import App, SuspendNotSupported
 
 _FALLBACKS = ("nano", "vim", "vi")
+MESSAGE = "message.md"
 
 
 class Edited(Struct, frozen=True):
@@ -23,21 +24,21 @@ class Edited(Struct, frozen=True):
     notice: str = ""
 
 
-async def edit(text: str, app: App[Any], *, env: Mapping[str, str]) -> Edited:
+async def edit(text: str, app: App[Any], *, env: Mapping[str, str], name: str = MESSAGE) -> Edited:
     """The text as the editor left it. The app is suspended meanwhile; its background work goes on.
 
-    env: the editor's environment.
+    env: the editor's environment. name: what the file is called.
     Whatever fails, the draft is kept.
     """
     try:
         # batch_update: a drawing while suspended would wait for ever for the terminal's writer.
         with app.batch_update(), app.suspend(), _interrupts_ignored():
-            return await asyncio.to_thread(edit_file, text, env)
+            return await asyncio.to_thread(edit_file, text, env, name)
     except SuspendNotSupported:
         return Edited(None, "This terminal cannot be handed to an editor. The draft is unchanged.")
 
 
-def edit_file(text: str, env: Mapping[str, str]) -> Edited:
+def edit_file(text: str, env: Mapping[str, str], file_name: str = MESSAGE) -> Edited:
     """The text as the editor left it, which has the terminal until it ends."""
     import subprocess  # here, for it is needed once in a while only
 
@@ -48,12 +49,14 @@ def edit_file(text: str, env: Mapping[str, str]) -> Edited:
     try:
         # A folder of mode 0700: the draft is nobody else's business.
         with tempfile.TemporaryDirectory(prefix="ragforge-") as folder:
-            path = Path(folder) / "message.md"
-            path.write_text(text, encoding="utf-8")
+            path = Path(folder) / file_name
+            path.write_text(text, encoding="utf-8", newline="")
             code = subprocess.run([*command, str(path)], env=dict(env), check=False).returncode
             if code != 0:
                 return Edited(None, f"{name} ended with code {code}. The draft is unchanged.")
-            return Edited(path.read_text(encoding="utf-8").removesuffix("\n"))
+            saved = path.read_bytes().decode("utf-8")
+            # An editor ends the last line, which may have had no end before.
+            return Edited(saved if text.endswith("\n") else saved.removesuffix("\n"))
     except FileNotFoundError as error:
         missing = "there is no such program" if error.filename == command[0] else "its file is gone"
         return Edited(None, f"Cannot edit with {name}: {missing}. The draft is unchanged.")

@@ -180,6 +180,7 @@ TABLE: tuple[Key, ...] = (
     Key("answer_2", ("2",), "the second answer", _A),
     Key("answer_3", ("3", "n"), "no", _A),
     Key("answer_4", ("4",), "no, with a reason", _A),
+    Key("answer_5", ("5", "e"), "edit it first, in your editor", _A),
     Key("answer_up", ("up",), "to the answer above; with nothing typed", _A),
     Key("answer_down", ("down",), "to the answer below; with nothing typed", _A),
     Key("answer_chosen", ("enter",), "give the answer that an arrow chose; with nothing typed", _A),

@@ -53,6 +53,60 @@ def turn_link(link: Path, target: Path) -> None:
     link.symlink_to(target)
 
 
+# Edited before it runs
+
+
+async def test_an_edited_call_is_checked_and_asked_about_anew_and_the_model_is_told(tmp_path: Path) -> None:
+    edits = ["a\0b", "ls", "echo two > b.txt"]
+
+    def answer(request: ApprovalRequest) -> ApprovalAnswer:
+        assert isinstance(request, ToolApproval)
+        if edits:
+            return ApprovalAnswer(ConsentAnswer.EDIT, edited=edits.pop(0))
+        return ApprovalAnswer(ConsentAnswer.ONCE)
+
+    async with GeminiStandIn() as gemini, opened(tmp_path, environ(tmp_path, gemini)) as session:
+        gemini.script(shell("echo one > a.txt"), Text("ok"))
+        user = User(answer)
+        events = await say(session, "go", user)
+        approvals = [request for request in user.asked if isinstance(request, ToolApproval)]
+        assert [(proposal_text(each.proposal), each.draft) for each in approvals] == [
+            ("echo one > a.txt", "echo one > a.txt"),
+            ("echo one > a.txt", "a\0b"),
+            ("ls", "ls"),
+            ("echo two > b.txt", "echo two > b.txt"),
+        ]
+        assert "not as you edited it: The command holds a NUL character" in approvals[1].reason
+        assert approvals[2].reason == "you edited it"  # asked all the same, though `ls` only reads
+        assert "with a redirection: > b.txt" in approvals[3].reason
+        assert (session.cwd / "b.txt").read_text() == "two\n"
+        assert not (session.cwd / "a.txt").exists()
+        [call] = calls(events)
+        assert call.args["command"] == "echo two > b.txt"
+        heard = str(gemini.asked()[-1].body)
+        assert "The user edited `command` before this ran" in heard
+        assert "-echo one > a.txt" in heard
+        assert "+echo two > b.txt" in heard
+
+
+async def test_an_edited_file_is_shown_again_and_can_be_declined(tmp_path: Path) -> None:
+    async with GeminiStandIn() as gemini, opened(tmp_path, environ(tmp_path, gemini)) as session:
+        gemini.script(write("a.txt", "one\n"), Text("ok"))
+        answers = [
+            ApprovalAnswer(ConsentAnswer.EDIT, edited="two\n"),
+            ApprovalAnswer(ConsentAnswer.NO, "not that either"),
+        ]
+        user = User(lambda _: answers.pop(0))
+        events = await say(session, "go", user)
+        again = user.asked[1]
+        assert isinstance(again, ToolApproval)
+        assert "two" in proposal_text(again.proposal)
+        assert not (session.cwd / "a.txt").exists()
+        assert [(call.status, call.refusal) for call in calls(events)] == [
+            (CallStatus.DENIED, "not that either")
+        ]
+
+
 # The second look
 
 

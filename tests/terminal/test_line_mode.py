@@ -26,7 +26,7 @@ def test_a_dumb_terminal_has_the_whole_conversation_in_lines(desk: Desk):
     screen.wait_for("It is **Paris**, on the Seine.\n>")
     screen.send("Make greet.txt more polite")
     screen.wait_for("Edit greet.txt?")
-    shown = screen.wait_for("4, w:")
+    shown = screen.wait_for("5, e:")
     assert "1 - Hello there" in shown
     assert "1 + Good day there" in shown
     # A paste is no answer, and no word of it is lost.
@@ -52,13 +52,17 @@ def test_a_dumb_terminal_has_the_whole_conversation_in_lines(desk: Desk):
 
 
 def test_plain_asks_again_about_a_call_that_waited_and_ctrl_c_ends_a_turn(desk: Desk):
-    (desk.project / "greet.txt").write_text("Hello there\n")
+    greeting = desk.project / "greet.txt"
+    greeting.write_text("Hello there\n")
+    desk.env["EDITOR"] = "sed -i s/day/evening/"
     screen = desk.start("--plain", "Make greet.txt more polite")
-    screen.wait_for("4, w:")
+    screen.wait_for("5, e:")
+    answer(screen, b"e")
+    screen.wait_for("1 + Good evening there")
     screen.process.kill(signal.SIGTERM)
     assert screen.ended() == 128 + signal.SIGTERM
     again = desk.start("--plain", "-c")
-    again.wait_for("4, w:")
+    again.wait_for("5, e:")
     answer(again, b"w")
     again.wait_for("What should the model do instead?")
     answer(again, b"Leave it.")
@@ -74,3 +78,18 @@ def test_plain_asks_again_about_a_call_that_waited_and_ctrl_c_ends_a_turn(desk: 
     assert again.ended() == 0
     for one in (screen, again):
         assert b"\x1b" not in one.output
+
+
+def test_a_proposed_edit_is_edited_before_it_runs(desk: Desk):
+    greeting = desk.project / "greet.txt"
+    greeting.write_text("Hello there\n")
+    desk.env["EDITOR"] = "sed -i s/day/evening/"
+    screen = desk.start()
+    screen.wait_for("gemini-3.8-flash")
+    screen.send("Make greet.txt more polite")
+    for key in (b"e", b"y"):
+        screen.wait_for("press 1, 2, 3, 4, 5 or use the arrows")
+        screen.press(key)
+        screen.wait_for("Good evening there")
+    screen.wait_for("It is polite now.")
+    assert greeting.read_text() == "Good evening there\n"

@@ -6,8 +6,8 @@ import asyncio
 import signal
 import subprocess
 import sys
-from collections.abc import AsyncGenerator, Coroutine
-from contextlib import aclosing, suppress
+from collections.abc import AsyncGenerator, Coroutine, Generator
+from contextlib import aclosing, contextmanager, suppress
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
@@ -51,7 +51,7 @@ class LineMode:
         self.incognito_next = False
         self._options = options
         self._printer = LinePrinter()
-        self._questions = Questions(self._printer)
+        self._questions = Questions(self._printer, self._edit)
         self._typed: asyncio.Queue[Typed | None] = asyncio.Queue()
         self._conversation: Conversation | None = None
         self._exit_code: int | None = None
@@ -329,13 +329,34 @@ class LineMode:
         finally:
             self._stop_shell = None
 
+    async def _edit(self, text: str, name: str) -> str:
+        """The text as the user's editor left it; as it was where there is none."""
+        from ragforge.tui.editor import edit_file  # most approvals are not edited
+
+        env = self.conversation.workspace.child_env
+        with self._lent_terminal():
+            edited = await asyncio.to_thread(edit_file, text, env, name)
+        if edited.notice:
+            self._printer.line(edited.notice)
+        return text if edited.text is None else edited.text
+
+    @contextmanager
+    def _lent_terminal(self) -> Generator[None]:
+        """Another program has the terminal, and Ctrl+C is for it."""
+        loop = asyncio.get_running_loop()
+        loop.add_signal_handler(signal.SIGINT, lambda: None)
+        try:
+            with self._reader.lent():
+                yield
+        finally:
+            loop.add_signal_handler(signal.SIGINT, self._interrupt)
+
     def _hand_over(self, command: str) -> None:
         """Let a program have the terminal that asks for keys itself."""
         conversation = self.conversation
         env = dict(conversation.workspace.child_env)
-        before = signal.signal(signal.SIGINT, lambda number, frame: None)  # it is for the program
         try:
-            with self._reader.lent():
+            with self._lent_terminal():
                 shell = env.get("SHELL") or "/bin/sh"
                 code = subprocess.run(
                     [shell, "-c", command], cwd=conversation.session.cwd, env=env, check=False
@@ -344,6 +365,3 @@ class LineMode:
             self._printer.line(f"{command} could not be run: {error.strerror}.")
         else:
             self._printer.line(f"exit {code}")
-        finally:
-            signal.signal(signal.SIGINT, before)
-            asyncio.get_running_loop().add_signal_handler(signal.SIGINT, self._interrupt)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from time import monotonic
 from typing import TYPE_CHECKING
 
@@ -12,7 +12,13 @@ from msgspec import Struct, field
 from ragforge.cli.lines.printer import LinePrinter
 from ragforge.cli.lines.reader import Typed
 from ragforge.domain import timeouts
-from ragforge.domain.approvals import ApprovalAnswer, ApprovalRequest, GoOnApproval, ToolApproval
+from ragforge.domain.approvals import (
+    ApprovalAnswer,
+    ApprovalRequest,
+    ConsentAnswer,
+    GoOnApproval,
+    ToolApproval,
+)
 from ragforge.domain.printable import escaped
 from ragforge.domain.reveal import spelled_out
 
@@ -35,8 +41,10 @@ class _Question(Struct, eq=False):
 class Questions:
     """Asks one question at a time."""
 
-    def __init__(self, printer: LinePrinter) -> None:
+    def __init__(self, printer: LinePrinter, edit: Callable[[str, str], Awaitable[str]]) -> None:
+        """edit: a text, and what its file is called, as the user's editor left it."""
         self._printer = printer
+        self._edit = edit
         self._turn = asyncio.Lock()
         self._asked: _Question | None = None
 
@@ -105,13 +113,17 @@ class Questions:
                 lines = question_lines(request)
             case GoOnApproval(steps=steps):
                 lines = [f"{steps} steps used. Go on?"]
-        keys = {1: "y", 2: "a", 3: "n", 4: "w"}
+        keys = {1: "y", 2: "a", 3: "n", 4: "w", 5: "e"}
         listed = [f"  {each.number} or {keys[each.number]}  {each.words}" for each in offered]
         answers = {key: str(each.number) for each in offered for key in (str(each.number), keys[each.number])}
         number = await self.ask([*lines, *listed], answers, f"Answer {', '.join(map(str, answers))}:")
         if number is None:
             await asyncio.Event().wait()  # until the turn is interrupted
         chosen = next(each for each in offered if str(each.number) == number)
+        if chosen.answer is ConsentAnswer.EDIT and isinstance(request, ToolApproval):
+            edited = await self._edit(request.draft or "", request.draft_name)
+            # Where nothing was changed, it is asked again as it was.
+            return ApprovalAnswer(ConsentAnswer.EDIT, edited=edited)
         reason = await self.ask([], {}, "What should the model do instead?") if chosen.wants_reason else ""
         return ApprovalAnswer(chosen.answer, reason or "")
 

@@ -110,7 +110,7 @@ def adopt_settings(chat: ChatFrame, conversation: Conversation) -> None:
     app = app_of(chat)
     app.set_keymap(keys.keymap(bound))
     chat.prompt.use(bound=bound, env=conversation.workspace.child_env)
-    chat.parts.approval.use_keys(bound)
+    chat.parts.approval.use(bound=bound, env=conversation.workspace.child_env)
     chat.parts.hint.use_keys(bound)
     chat.parts.live.use_keys(bound)
     if isinstance(app, ThemedApp):

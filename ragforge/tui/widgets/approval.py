@@ -11,6 +11,7 @@ reason of a no is typed into the panel, once that answer has been chosen.
 """
 
 import asyncio
+import os
 from collections.abc import Callable, Mapping
 from time import monotonic
 from typing import Any, ClassVar, assert_never
@@ -37,7 +38,7 @@ from ragforge.domain.approvals import (
     ToolApproval,
 )
 from ragforge.domain.printable import cut_line
-from ragforge.tui import keys
+from ragforge.tui import editor, keys
 from ragforge.tui.key_watch import KeyWatch
 from ragforge.tui.textual_types import app_of
 from ragforge.tui.widgets.plain import PlainText
@@ -98,6 +99,9 @@ class ApprovalPanel(Widget):
         def __init__(self, answer: ApprovalAnswer) -> None:
             super().__init__()
             self.answer = answer
+
+    class EditAsked(Message):
+        """The user wants to edit the draft of the call."""
 
     class SaidAsked(Message):
         """The user wants to see the turn in which they said what the call goes against."""
@@ -305,6 +309,9 @@ class ApprovalPanel(Widget):
             self._choose(event.widget.choice)
 
     def _choose(self, choice: Choice) -> None:
+        if choice.answer is ConsentAnswer.EDIT:
+            self.post_message(self.EditAsked())
+            return
         if not choice.wants_reason:
             self._finish(ApprovalAnswer(choice.answer))
             return
@@ -350,15 +357,16 @@ class ApprovalDock(Widget):
     ) -> None:
         super().__init__(id=id)
         self._bound = bound
+        self._env: Mapping[str, str] = os.environ
         self._on_reason_left = on_reason_left
         self._on_said_asked = on_said_asked
         self._prompt_is_empty = prompt_is_empty
         self._turn = asyncio.Lock()
         self._answer: asyncio.Future[ApprovalAnswer] | None = None
 
-    def use_keys(self, bound: Mapping[str, tuple[str, ...]]) -> None:
-        """Let these keys hold from the next question on, as `keys.bindings` returns them."""
-        self._bound = bound
+    def use(self, *, bound: Mapping[str, tuple[str, ...]], env: Mapping[str, str]) -> None:
+        """Let these keys, as `keys.bindings` returns them, and the editor's environment hold from now on."""
+        self._bound, self._env = bound, env
 
     @property
     def panel(self) -> ApprovalPanel | None:
@@ -387,6 +395,21 @@ class ApprovalDock(Widget):
         event.stop()
         self._on_said_asked(event.turn_id)
 
+    def on_approval_panel_edit_asked(self, event: ApprovalPanel.EditAsked) -> None:
+        """Open the user's editor."""
+        event.stop()
+        if self.panel is not None and isinstance(self.panel.request, ToolApproval):
+            self.run_worker(self._edit(self.panel.request), group="editor", exclusive=True)
+
+    async def _edit(self, request: ToolApproval) -> None:
+        """Answer with what was saved; where that is what it was before, the question stays."""
+        draft = request.draft or ""
+        edited = await editor.edit(draft, app_of(self), env=self._env, name=request.draft_name)
+        if edited.notice:
+            app_of(self).notify(edited.notice, markup=False)
+        if self._answer is not None and not self._answer.done() and edited.text not in (None, draft):
+            self._answer.set_result(ApprovalAnswer(ConsentAnswer.EDIT, edited=edited.text or ""))
+
     def on_approval_panel_answered(self, event: ApprovalPanel.Answered) -> None:
         """Hand the answer to whoever asked."""
         event.stop()
@@ -404,6 +427,8 @@ def choices(request: ApprovalRequest) -> list[Choice]:
                 found.append(Choice(2, f"yes, always in this project: adds {added}", ConsentAnswer.ALWAYS))
             found.append(Choice(3, "no", ConsentAnswer.NO))
             found.append(Choice(4, "no, and tell the model why", ConsentAnswer.NO, wants_reason=True))
+            if request.draft is not None:
+                found.append(Choice(5, "edit it first, in your editor", ConsentAnswer.EDIT))
             return found
         case GoOnApproval():
             return [Choice(1, "yes, go on", ConsentAnswer.ONCE), Choice(3, "no, stop here", ConsentAnswer.NO)]

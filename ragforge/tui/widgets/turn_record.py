@@ -232,6 +232,8 @@ class TurnRecord(Struct):
         if entry is None:
             entry = Called(call.id, call.name, call.args, started_s=now_s)
             self.entries.append(entry)
+        if entry.args != call.args:  # the user edited it before it ran
+            entry.args, entry.summary = call.args, ""
         entry.call, entry.output = call, ""
         return entry
 
