@@ -2,7 +2,8 @@
 
 What the model is sent is counted as the stand-in receives it; what of it stood at the beginning of the
 request before counts as cached. Beside it, by the same counting, a client that sends its whole history and
-one that lets a model summarise it when 85 % of the window is full.
+one that lets a model summarise it when 85 % of the window is full. The answers about turns, with what they
+foresee, use the room that they have, and are counted as they are.
 """
 
 import asyncio
@@ -17,9 +18,11 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1]))  # the stand-in lies beside the tests
 
 from ragforge.domain.approvals import Mode
+from ragforge.domain.foresight import FILES_MAX, MESSAGE_CHARS_MAX, MESSAGES_MAX, TEXT_CHARS_MAX
 from ragforge.domain.messages import TextPart
 from ragforge.domain.usage import Price, Usage, cost_usd
 from ragforge.memory.context import text_tokens
+from ragforge.memory.material import FINDING_CHARS_MAX, FINDINGS_MAX, SUMMARY_CHARS_MAX
 from ragforge.providers.prices import price_of
 from ragforge.session.open import close_session, close_workspace, new_session, open_workspace
 from ragforge.session.turn import submit
@@ -107,11 +110,11 @@ async def ours(turns: int) -> Meter:
                 server.requests.clear()
 
             def understood(request: Recorded) -> object:
-                usage = Usage(text_tokens("".join(_pieces(request.body))), 0, 250)
+                answer = _filled(request.schema or {}, len(meter.spent))
+                usage = Usage(text_tokens("".join(_pieces(request.body))), 0, text_tokens(json.dumps(answer)))
                 meter.spent[-1].background += cost_usd(usage, cheap) or 0.0
                 server.requests.clear()
-                words = f"The parser reads part {len(meter.spent)} now; it was tested and works."
-                return JsonText(an_answer(request.schema or {}, words))
+                return JsonText(answer)
 
             server.always_structured(understood)
             workspace = await open_workspace(
@@ -138,6 +141,32 @@ async def ours(turns: int) -> Meter:
             await close_session(session)
             await close_workspace(workspace)
     return meter
+
+
+def _filled(schema: dict, number: int) -> dict:
+    """An answer about turns or summaries that uses what room it has."""
+    words = f"The parser reads part {number} now; it was tested and works. "
+    answer = an_answer(schema, _long(words, SUMMARY_CHARS_MAX))
+    for each in answer.get("turns", [answer]):
+        each["findings"] = [_long(words, FINDING_CHARS_MAX)] * FINDINGS_MAX
+        each["topics"] = ["parser", "tests"]
+    for each in answer.get("turns", ()):
+        said = _long(words, TEXT_CHARS_MAX)
+        each["foresight"] = {
+            "individual_before_description": said,
+            "collective_before_description": said,
+            "predictability_individual": 7,
+            "predictability_collective": 7,
+            "collective_after_prediction": said,
+            "individual_after_prediction": said,
+            "next_messages": [_long(_words(at), MESSAGE_CHARS_MAX) for at in range(MESSAGES_MAX)],
+            "files_foreseen": [f"src/parser/part_{at}.py" for at in range(FILES_MAX)],
+        }
+    return answer
+
+
+def _long(words: str, chars: int) -> str:
+    return (words * (chars // len(words) + 1))[:chars]
 
 
 def _words(number: int) -> str:

@@ -43,7 +43,7 @@ class UnitMeter:
         self._alphas: dict[Path, tuple[float, int | None]] = {}
 
     async def measure(self, worktree: Worktree, turn: Turn) -> TurnUnits | None:
-        """How much the turn changed; None where it has no version, or its contents are not on this machine.
+        """How much the turn changed; None where no versions are kept, or its contents are not on this machine.
 
         Raises StoreError.
         """
@@ -51,7 +51,7 @@ class UnitMeter:
             await asyncio.wait(ending, timeout=VERSION_WAIT_S)
         files = worktree.files
         own = await files.store.versions.of_turns([turn.id])
-        if not own:
+        if not own or not await worktree.is_tracked():
             return None
         each = [await _count(own_changes([version]), files) for version in own]
         collective = await _count(await _since_the_turn_before(files, turn, own), files)

@@ -12,11 +12,12 @@ from ragforge.domain.foresight import KIND, Foresight
 from ragforge.domain.memories import MemoryFilter
 from ragforge.domain.turns import Person
 from ragforge.memory.foresight_records import read_foresight
+from ragforge.session.background.model import NO_MODEL
 from ragforge.session.state import Session
 from tests.flow.beside import a_memory, an_answer, beside, done, until
 from tests.flow.running import environ, opened, say
 from tests.flow.test_foresight import ANSWER, foreseeing, records
-from tests.standins.gemini import GeminiStandIn, JsonText, Recorded
+from tests.standins.gemini import Call, Calls, GeminiStandIn, JsonText, Recorded, Text
 
 SECRET = "The staging host is quokka7391.internal."
 
@@ -127,3 +128,34 @@ async def test_turns_of_before_are_described_and_nothing_is_predicted_of_them(
     assert not any(each.predicts for each in described)
     assert [each.units_individual for each in described] == [0, 0, 0]
     assert len(gemini.structured()) == 3, "no model is asked for it"
+
+
+async def test_a_better_model_describes_anew_and_keeps_what_was_predicted_in_time(
+    tmp_path: Path, gemini: GeminiStandIn
+) -> None:
+    todos = [{"text": "read times", "state": "active"}]
+    home = tmp_path / "project"
+    offline = environ(tmp_path, gemini, RAGFORGE_MEMORY_MODEL=NO_MODEL, HOME=str(home))
+    async with beside(tmp_path, offline) as session:
+        gemini.script(Calls(Call("todo", {"items": todos})), Text("The parser reads dates now."))
+        await say(session, "Let the parser read dates.")
+        await done(session)
+        gemini.script(Text("Times work too."))
+        await say(session, "And times.")
+        await done(session)
+        head = session.live.record.head
+        [expected, _] = await records(session, 2)
+    assert (expected.individual_after_prediction, expected.model_predicted) == ("read times", "")
+    gemini.always_structured(foreseeing(lambda _: ANSWER))
+    async with beside(tmp_path, environ(tmp_path, gemini, HOME=str(home))) as again:
+        workspace = again.workspace
+
+        async def described() -> list[Foresight]:
+            rows = await read_foresight(workspace.store, workspace.project.id, head, person=workspace.person)
+            return [each.made for each in rows if each.made] if all(each.model for each in rows) else []
+
+        first, second = await until(described)
+    assert first.individual_before_description == ANSWER["individual_before_description"]
+    assert (first.individual_after_prediction, first.model_predicted) == ("read times", "")
+    assert second.predictability_individual == ANSWER["predictability_individual"]
+    assert (first.units_individual, first.u_individual, first.cd_individual) == (None, None, 8 * 23)
