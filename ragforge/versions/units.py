@@ -43,7 +43,7 @@ class UnitMeter:
         self._alphas: dict[Path, tuple[float, int | None]] = {}
 
     async def measure(self, worktree: Worktree, turn: Turn) -> TurnUnits | None:
-        """How much the turn changed; None where no versions are kept, or its contents are not on this machine.
+        """How much the turn changed; None where no versions, or no contents, are kept here.
 
         Raises StoreError.
         """

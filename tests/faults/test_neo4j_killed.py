@@ -102,8 +102,7 @@ async def test_a_stopped_server_holds_up_nobody_and_gets_all_when_it_goes_on(
         # On its way when the server stopped: whether it arrives is not known.
         turn = await speaker.start()
         await until(lambda: bool(store.link.away), AWAY_S_MAX)
-        waiting = store.link.waiting
-        assert waiting > 0
+        assert (waiting := store.link.waiting) > 0
         await speaker.call()
         assert store.link.waiting > waiting
 
