@@ -10,7 +10,7 @@ from ragforge.domain.arguments import Face, ValuesOf, rest, shell_option, word
 if TYPE_CHECKING:
     from ragforge.session.state import Session
 
-LIVE = ("theme", "mouse", "notify", "keys.")
+LIVE = ("theme", "mouse", "notify", "keys.", "ui.")
 """Settings of the interface, which hold at once."""
 _STORE = "`/store` shows where conversations are kept, and connects to a server."
 

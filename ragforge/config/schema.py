@@ -355,6 +355,10 @@ class UiSettings(Struct, frozen=True, forbid_unknown_fields=True):
             "answer, all or nothing",
         ),
     ] = "answer"
+    keys: Annotated[
+        Literal["usual", "vim"],
+        About("The keys of the prompt; vim has its modes.", "usual or vim"),
+    ] = "usual"
 
 
 class BackupSettings(Struct, frozen=True, forbid_unknown_fields=True):

@@ -8,6 +8,7 @@ import time
 from contextlib import suppress
 from typing import TYPE_CHECKING, ClassVar
 
+from msgspec.structs import replace
 from textual import on, work
 from textual.binding import Binding, BindingType
 from textual.timer import Timer
@@ -155,6 +156,11 @@ class ChatScreen(ChatFrame):
     @on(Prompt.Noticed)
     def _noticed(self, event: Prompt.Noticed) -> None:
         self.notify(event.text, markup=False)
+
+    @on(Prompt.VimModeChanged)
+    def _vim_mode_changed(self, event: Prompt.VimModeChanged) -> None:
+        if self._parts:
+            self.status.status = replace(self.status.status, vim=str(event.mode or ""))
 
     @on(Prompt.TakeBack)
     async def _take_back(self, event: Prompt.TakeBack) -> None:

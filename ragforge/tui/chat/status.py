@@ -27,6 +27,7 @@ def status_of(conversation: Conversation, before: Status | None = None) -> Statu
         queued=len(live.queue),
         jobs=sum(job.exit_code is None for job in workspace.jobs.list()),
         hints=len(conversation.hints.open),
+        vim=before.vim,
         away=before.away,
         waiting=before.waiting,
         background=before.background,

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from time import monotonic
 from typing import ClassVar
@@ -14,6 +15,7 @@ from textual.message import Message
 
 from ragforge.tui import clipboard, editor, keys
 from ragforge.tui.prompt_box import PLACEHOLDER
+from ragforge.tui.vim import Vim, VimMode, location_of, offset_of, place_in
 from ragforge.tui.widgets.completion import Completion, CompletionItem, CompletionKind
 from ragforge.tui.widgets.history import History
 from ragforge.tui.widgets.paste import Folds, cleaned
@@ -67,6 +69,12 @@ class Prompt(RecallArea, inherit_bindings=False):
 
         text: str
 
+    @dataclass
+    class VimModeChanged(Message):
+        """Vim's keys have gone into another mode; None where there are none."""
+
+        mode: VimMode | None
+
     class QuitRequested(Message):
         """Ctrl+C twice, or Ctrl+D on an empty input."""
 
@@ -94,15 +102,19 @@ class Prompt(RecallArea, inherit_bindings=False):
         self._aside: Aside | None = None
         self._cleared_at_s = float("-inf")
         self._killed = ""
+        self._vim: Vim | None = None
 
     def on_mount(self) -> None:
         """Make every new-line key arrive as one."""
         keys.teach_terminal_keys()
 
-    def use(self, *, bound: Mapping[str, tuple[str, ...]], env: Mapping[str, str]) -> None:
-        """Take keys and environment from settings that were read after the first frame."""
+    def use(self, *, bound: Mapping[str, tuple[str, ...]], env: Mapping[str, str], vim: bool = False) -> None:
+        """Take keys and environment from settings that were read after the first frame. vim: also Vim's."""
         self._actions = keys.in_place(keys.Where.PROMPT, bound)
         self._env = env
+        if vim != (self._vim is not None):
+            self._vim = Vim() if vim else None
+            self.post_message(self.VimModeChanged(self._vim and self._vim.mode))
 
     @property
     def draft(self) -> str:
@@ -134,15 +146,17 @@ class Prompt(RecallArea, inherit_bindings=False):
     # What keys do
 
     def is_command(self, key: str) -> bool:
-        """Whether the table has the key."""
-        return key in self._actions
+        """Whether the table has the key, or Vim's normal mode has all of them."""
+        return key in self._actions or (self._vim is not None and self._vim.mode is VimMode.NORMAL)
 
     def sends(self, key: str) -> bool:
         """Enter, where no line of a list is to be taken."""
         return self._actions.get(key) == "submit" and not self._completion.is_open
 
     async def pressed(self, key: str, text: str) -> bool:
-        """Do what the table says, else type the text."""
+        """Do what Vim's keys or the table say, else type the text."""
+        if self._vim is not None and await self._pressed_in_vim(self._vim, key, text):
+            return True
         action = self._actions.get(key)
         if action != "clear":
             self._cleared_at_s = float("-inf")
@@ -161,6 +175,33 @@ class Prompt(RecallArea, inherit_bindings=False):
             self._offer(typed=self.text != before)
         self._leave_palette()
         return done
+
+    async def _pressed_in_vim(self, vim: Vim, key: str, text: str) -> bool:
+        """Do what the key does in Vim; whether it does anything there. A list takes its keys first."""
+        if key == "escape" and (self._aside or self._completion.is_open):
+            return False
+        before = vim.mode
+        text_before = self.text
+        at = offset_of(text_before, self.cursor_location)
+        step = vim.press(key, text, text_before, at)
+        if vim.mode is not before:
+            self.post_message(self.VimModeChanged(vim.mode))
+        if step is None:
+            return False
+        self._cleared_at_s = float("-inf")
+        if step.edit:
+            start, end = (location_of(text_before, each) for each in (step.edit.start, step.edit.end))
+            gone = self.replace(step.edit.insert, start, end, maintain_selection_offset=False).replaced_text
+            if step.edit.kept:
+                vim.keep(gone)
+        for _ in range(step.times if step.action else 0):
+            with suppress(SkipAction):  # no line, no message in that direction
+                await self.app.run_action(step.action, self)
+        if step.at is not None or step.action:
+            at = offset_of(self.text, self.cursor_location) if step.at is None else step.at
+            self.move_cursor(location_of(self.text, place_in(self.text, at, vim.mode)))
+        self._completion.close()
+        return True
 
     def after_paste(self) -> None:
         """A paste opens no list, but a search goes on with it."""
@@ -187,6 +228,9 @@ class Prompt(RecallArea, inherit_bindings=False):
         if self._searching:
             return
         text = self.whole
+        if self._vim is not None and self._vim.mode is VimMode.NORMAL:
+            self._vim.mode = VimMode.INSERT  # the next message begins with typing
+            self.post_message(self.VimModeChanged(self._vim.mode))
         self.keep_pastes()
         self._completion.close()
         if not text.strip():

@@ -29,6 +29,8 @@ class Status(Struct, frozen=True):
     session: str = ""
     """Its title, or the short id."""
     mode: Mode = Mode.ASK
+    vim: str = ""
+    """The mode of Vim's keys, where they are used."""
     usage: Usage = field(default_factory=Usage)
     cost_usd: float | None = 0.0
     estimated: bool = False
@@ -205,6 +207,13 @@ def _facts(status: Status) -> list[_Fact]:
 def _left(status: Status) -> list[_Fact]:
     """What it is that works, and where."""
     facts = [
+        _Fact(
+            f"-- {status.vim.upper()} --" if status.vim else "",
+            status.vim[:1].upper(),
+            "$foreground bold",
+            0,
+            "The mode of Vim's keys (`ui.keys`): Esc goes to normal, i or a to insert.",
+        ),
         _mode_fact(status.mode),
         _Fact(status.notice, status.notice, "$text-warning", 1, "A state that lasts until you change it."),
         _Fact(

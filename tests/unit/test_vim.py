@@ -1,0 +1,85 @@
+"""Vim's keys on a text: `|` is the cursor, before and after."""
+
+import pytest
+
+from ragforge.tui.vim import Vim, VimMode, place_in
+
+
+def pressed(text: str, keys: str) -> str:
+    """The text after these keys in normal mode. What no command takes is typed."""
+    at = text.index("|")
+    text = text.replace("|", "", 1)
+    vim = Vim()
+    vim.press("escape", "", text, at)
+    for char in keys.replace("<esc>", "\x1b"):
+        key = "escape" if char == "\x1b" else char
+        step = vim.press(key, "" if key == "escape" else char, text, at)
+        if step is None:
+            if vim.mode is VimMode.INSERT and key != "escape":
+                text, at = text[:at] + char + text[at:], at + 1
+            continue
+        if step.edit:
+            gone = text[step.edit.start : step.edit.end]
+            text = text[: step.edit.start] + step.edit.insert + text[step.edit.end :]
+            if step.edit.kept:
+                vim.keep(gone)
+        at = place_in(text, at if step.at is None else step.at, vim.mode)
+    return f"{text[:at]}|{text[at:]}"
+
+
+@pytest.mark.parametrize(
+    ("text", "keys", "after"),
+    [
+        # moving
+        ("|one two.three", "w", "one |two.three"),
+        ("|one two.three", "3w", "one two.|three"),
+        ("one |two", "b", "|one two"),
+        ("o|ne two", "e", "on|e two"),
+        ("one| two", "2h", "o|ne two"),
+        ("o|ne", "9l", "on|e"),
+        ("  o|ne", "0", "|  one"),
+        ("  on|e", "^", "  |one"),
+        ("|one\\ntwo", "$", "on|e\\ntwo"),
+        ("a\\nb|\\nc", "gg", "|a\\nb\\nc"),
+        ("|a\\nb\\nc", "G", "a\\nb\\n|c"),
+        ("|a\\nb\\nc", "2G", "a\\n|b\\nc"),
+        # into insert mode, and back
+        ("o|ne", "ix<esc>", "o|xne"),
+        ("o|ne", "ax<esc>", "on|xe"),
+        ("  o|ne", "Ix<esc>", "  |xone"),
+        ("|one", "Ax<esc>", "one|x"),
+        ("on|e\\ntwo", "onew<esc>", "one\\nne|w\\ntwo"),
+        ("one\\nt|wo", "Onew<esc>", "one\\nne|w\\ntwo"),
+        # changing
+        ("o|ne", "x", "o|e"),
+        ("|one", "9x", "|"),
+        ("on|e", "2X", "|e"),
+        ("one |two", "D", "one| "),
+        ("one |two", "Cx<esc>", "one |x"),
+        ("|one two three", "2dw", "|three"),
+        ("one |two\\nthree", "dw", "one| \\nthree"),
+        ("|one two", "cwx<esc>", "|x two"),
+        ("one |two", "db", "|two"),
+        ("|one two", "de", "| two"),
+        ("a\\n|b\\nc", "dd", "a\\n|c"),
+        ("a\\nb\\n|c", "dd", "a\\n|b"),
+        ("|a\\nb\\nc", "2dd", "|c"),
+        ("|a", "dd", "|"),
+        ("|a\\nb", "ccx<esc>", "|x\\nb"),
+        # putting back
+        ("|ab", "xp", "b|a"),
+        ("a|b", "xP", "|ba"),
+        ("|a\\nb", "ddp", "b\\n|a"),
+        ("a\\n|b", "ddP", "|b\\na"),
+        ("|ab", "yy2p", "ab\\n|ab\\nab"),
+        ("|one two", "ywP", "one| one two"),
+        # what waits is forgotten at Esc and at a key that does not follow
+        ("|one two", "2d<esc>x", "|ne two"),
+        ("|one two", "dzx", "|ne two"),
+        ("|one two", "gzx", "|ne two"),
+        ("|", "xXDddwbep", "|"),
+    ],
+)
+def test_keys(text: str, keys: str, after: str) -> None:
+    unescaped = [each.replace("\\n", "\n") for each in (text, after)]
+    assert pressed(unescaped[0], keys) == unescaped[1]
