@@ -5,6 +5,7 @@ from textual import events
 from textual.widget import Widget
 
 from ragforge.commands.base import Option
+from ragforge.domain import timeouts
 from ragforge.tui.screens.choose import ChooseScreen
 from ragforge.tui.screens.confirm import ConfirmScreen
 from ragforge.tui.widgets.plain import PlainText
@@ -104,6 +105,22 @@ async def test_a_question_spells_out_what_cannot_be_seen(lab: Lab) -> None:
         await chat.app.push_screen(screen)
         await chat.until(lambda: screen.query(".dialog-choice"), "the question")
         assert [part.text for part in screen.query(PlainText)][:2] == [SPELLED, SPELLED]
+
+
+async def test_arrows_choose_an_answer_and_enter_gives_it(lab: Lab) -> None:
+    async with lab.chat() as chat:
+        answers: list[bool | None] = []
+        screen = ConfirmScreen("Really?")
+        await chat.app.push_screen(screen, answers.append)
+        await chat.until(lambda: screen.query(".dialog-choice"), "the question")
+        for keys, chosen in ((("enter",), ""), (("down", "down"), "› n"), (("up",), "› y")):
+            for key in keys:
+                screen._last_key_s -= timeouts.APPROVAL_QUIET_S
+                await chat.pilot.press(key)
+            assert "".join(t for p in screen.query(PlainText) if (t := p.text).startswith("›"))[:3] == chosen
+        screen._last_key_s -= timeouts.APPROVAL_QUIET_S
+        await chat.pilot.press("enter")
+        await chat.until(lambda: answers == [True], "it is answered")
 
 
 def click_on(widget: Widget) -> events.Click:

@@ -105,6 +105,10 @@ async def test_a_command_is_told_of_once_it_has_taken_a_second_and_nothing_is_wh
                 assert line(app) == ""
             begin(app)
             assert line(app).startswith("thinking")
+            with app.live.asking():
+                await later(app, pilot, 60)
+            await later(app, pilot, 3)
+            assert " 3 s" in line(app), "a minute of thinking about an approval is no work"
             app.live.end_turn()
         assert line(app) == ""
 

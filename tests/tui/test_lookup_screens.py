@@ -1,5 +1,8 @@
 """`/help`, `/config` and `/theme`: looked up by typing, opened at the top, and applied at once."""
 
+import os
+from pathlib import Path
+
 import pytest
 
 from ragforge.tui.screens.lookup import LookupScreen
@@ -62,6 +65,9 @@ async def test_a_setting_is_looked_up_changed_and_holds_at_once(lab: Lab) -> Non
         await chat.until(lambda: chat.app.theme == DARK.name)
         await chat.say("/theme pink")
         await chat.sees("There is no theme 'pink'. There are: auto, dark, light.")
+        await chat.say("/config keys.hints enter")
+        await chat.sees("keys.hints and keys.submit")
+        assert "hints" not in (Path(os.environ["RAGFORGE_CONFIG_DIR"]) / "config.toml").read_text()
         await chat.say("/config keys.hints f9")
         await chat.until(lambda: chat.app._keymap.get("hints") == "f9", "so do keys")
         await chat.say("/config notify false")

@@ -16,7 +16,7 @@ from ragforge.domain.errors import RagforgeError
 from ragforge.session.conversation import Conversation
 from ragforge.tui import clipboard
 from ragforge.tui.chat.frame import ChatFrame
-from ragforge.tui.chat.opening import adopt_settings
+from ragforge.tui.chat.opening import adopt_settings, check_keys
 from ragforge.tui.chat.sessions import Sessions
 from ragforge.tui.chat.turns import Turns
 from ragforge.tui.screens.base import find_screens, interface_verbs
@@ -70,6 +70,8 @@ class ChatCommands(Struct, frozen=True):
         """Run a command. Raises RagforgeError."""
         await asyncio.shield(asyncio.wrap_future(self.chat.commands))
         name, _, args = line.partition(" ")
+        if name == "config":
+            check_keys(self.ready(), args)  # before it is written
         outcome = await self.ready().run(name, args, interface_verbs())
         if name == "config" and args.strip():
             await self.ready().reload_settings()

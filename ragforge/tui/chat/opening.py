@@ -98,6 +98,14 @@ def _tell_that_it_takes_long(chat: ChatFrame) -> None:
     chat.mount(line, after=chat.prompt)
 
 
+def check_keys(conversation: Conversation, args: str) -> None:
+    """Raise UsageError where `/config` with these arguments would bind keys that cannot be bound so."""
+    key, _, value = args.strip().partition(" ")
+    if key.startswith("keys.") and value.strip():
+        bound = conversation.workspace.settings.keys
+        keys.bindings({**bound, key.removeprefix("keys."): value.strip()})
+
+
 def adopt_settings(chat: ChatFrame, conversation: Conversation) -> None:
     """Let the user's keys, theme and mouse hold from now on. Raises UsageError for keys that do not exist."""
     loaded = conversation.workspace.loaded

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from textual.worker import Worker
 
 from ragforge.commands.base import Send
-from ragforge.domain.approvals import ApprovalAnswer, ApprovalRequest, Mode
+from ragforge.domain.approvals import ApprovalAnswer, ApprovalRequest, Mode, ToolApproval
 from ragforge.domain.errors import RagforgeError
 from ragforge.domain.events import AgentEvent, ToolEnded, TurnEnded, TurnStarted, UsageUpdated
 from ragforge.domain.messages import Parts, TextPart, text_of
@@ -228,4 +228,6 @@ class Turns:
             with self._chat.parts.live.asking():
                 return await self._chat.parts.approval.ask(request)
         finally:
+            if isinstance(request, ToolApproval):
+                self._chat.transcript.restart_clock(request.call_id)
             terminal.set_title(app_of(self._chat), "ragforge")

@@ -1,4 +1,4 @@
-"""A question with yes and no. Nothing is the default: Enter alone decides nothing."""
+"""A question with yes and no. Nothing is the default: Enter decides only what an arrow has chosen."""
 
 from time import monotonic
 from typing import ClassVar
@@ -17,6 +17,8 @@ from ragforge.tui.widgets.plain import PlainText
 from ragforge.tui.widgets.proposal import SCROLLS, ProposalView, proposal_lines
 
 YES, NO = ("y", "1"), ("n", "3", "escape")
+ANSWERS = (True, False, None)
+"""Of the lines, from the first."""
 
 
 class ConfirmScreen(Dialog[bool | None]):
@@ -36,11 +38,12 @@ class ConfirmScreen(Dialog[bool | None]):
         self._question = spelled_out(question)
         self._detail, self._command = spelled_out(detail), command
         self._last_key_s = 0.0
-        self._choices = (
-            PlainText("y  yes", classes="dialog-choice"),
-            PlainText("n  no" if no_counts else "n  no (Esc too)", classes="dialog-choice"),
-            *([PlainText("Esc  nothing is done", classes="dialog-choice")] if no_counts else []),
+        self._words = (
+            ("y  yes", "n  no", "Esc  nothing is done") if no_counts else ("y  yes", "n  no (Esc too)")
         )
+        self._choices = tuple(PlainText(f"  {words}", classes="dialog-choice") for words in self._words)
+        self._cursor: int | None = None
+        """Of the chosen answer; none before an arrow was pressed."""
         self._rest = PlainText(classes="dialog-detail")
 
     def compose(self) -> ComposeResult:
@@ -68,8 +71,19 @@ class ConfirmScreen(Dialog[bool | None]):
         is_answer, self._last_key_s = event.time - self._last_key_s >= timeouts.APPROVAL_QUIET_S, event.time
         if is_answer and event.key in YES + NO:
             self.dismiss(None if event.key == "escape" else event.key in YES)
+        elif is_answer and event.key == "enter" and self._cursor is not None:
+            self.dismiss(ANSWERS[self._cursor])
+        elif is_answer and event.key in ("up", "down"):
+            self._move_cursor(1 if event.key == "down" else -1)
         elif event.is_printable and event.character:
             self.typed_meanwhile += event.character
+
+    def _move_cursor(self, by: int) -> None:
+        last = len(self._choices) - 1
+        before = self._cursor
+        self._cursor = (0 if by > 0 else last) if before is None else max(0, min(last, before + by))
+        for number, (line, words) in enumerate(zip(self._choices, self._words, strict=True)):
+            line.set_text(f"{'›' if number == self._cursor else ' '} {words}")
 
     def on_proposal_view_moved(self, event: ProposalView.Moved) -> None:
         """Say how much of the command is below."""
@@ -79,4 +93,4 @@ class ConfirmScreen(Dialog[bool | None]):
     def on_click(self, event: events.Click) -> None:
         """Answers are clicked as well as pressed."""
         if event.widget in self._choices and monotonic() - self._last_key_s >= timeouts.APPROVAL_QUIET_S:
-            self.dismiss((True, False, None)[self._choices.index(event.widget)])
+            self.dismiss(ANSWERS[self._choices.index(event.widget)])

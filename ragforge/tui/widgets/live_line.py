@@ -191,13 +191,16 @@ class LiveLine(Widget):
 
     @contextmanager
     def asking(self) -> Generator[None]:
-        """While the user is asked, nothing else is to be looked at."""
+        """While the user is asked, nothing else is to be looked at, and no time is counted as work."""
         self._asking += 1
+        asked_s = self._clock()
         self._follow()
         try:
             yield
         finally:
             self._asking -= 1
+            if self._turn is not None:
+                self._turn.began_s += self._clock() - asked_s
             self._follow()
 
     def tick(self) -> None:

@@ -184,6 +184,11 @@ class Transcript(Widget):
             self._new_below.display = True
         self._flush_soon()
 
+    def restart_clock(self, call_id: str) -> None:
+        """The call runs from now on: it waited for consent until then."""
+        if self._live is not None:
+            self._live.restart(call_id, now_s=self._clock())
+
     def say(self, text: str) -> None:
         """Show a line that is not part of the conversation, below what there is."""
         self._add(Noted(text))

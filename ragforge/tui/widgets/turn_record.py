@@ -189,6 +189,11 @@ class TurnRecord(Struct):
             case _:
                 assert_never(event)
 
+    def restart(self, call_id: str, *, now_s: float) -> None:
+        """The call runs from now on: it waited for consent until then."""
+        if entry := self._called(call_id):
+            entry.started_s = now_s
+
     def index_of(self, entry: Entry) -> int:
         """Its place among the entries."""
         for index in range(len(self.entries) - 1, -1, -1):
