@@ -12,6 +12,7 @@ from ragforge.commands.base import run_command
 from ragforge.domain.approvals import Mode
 from ragforge.domain.foresight import Foresight
 from ragforge.memory.foresight_records import read_foresight
+from ragforge.session.open import close_session, fork_session, new_session
 from ragforge.session.state import Session
 from tests.flow.beside import beside, done
 from tests.flow.moving import root_of, shell, turn, write
@@ -93,3 +94,33 @@ async def test_figures_are_the_same_turn_by_turn_after_undo_and_redo_after_a_res
         found: list[dict[str, Any]] = neo4j.query(server, QUERY, session=id)
         by_query = [(r["cwIndividual"], r["cwCollective"], r["uIndividual"], r["uCollective"]) for r in found]
         assert by_query == [figures(each) for each in made]
+
+
+async def test_other_conversations_count_for_the_project_and_a_fork_goes_on_from_the_shared_turns(
+    tmp_path: Path, gemini: GeminiStandIn
+) -> None:
+    gemini.always_structured(foreseeing(lambda _: ANSWER))
+    async with beside(tmp_path, environ(tmp_path, gemini)) as session:
+        session.live.consent.mode = Mode.ALL
+        await turn(session, gemini, "Begin.", write("a.py", "1\n2\n3\n"))
+        await done(session)
+        other = await new_session(session.workspace)
+        other.live.consent.mode = Mode.ALL
+        await turn(other, gemini, "Something else.", write("b.py", "1\n2\n3\n4\n5\n"))
+        await done(other)
+        await turn(session, gemini, "Go on.", write("c.py", "1\n"))
+        await done(session)
+        forked = await fork_session(session.workspace, session.live.record)
+        forked.live.consent.mode = Mode.ALL
+        await turn(forked, gemini, "Another way.", write("d.py", "1\n2\n"))
+        await done(forked)
+        made = await records(forked, 3)
+        [theirs] = await records(other, 1)
+        await close_session(forked)
+        await close_session(other)
+    assert [(each.units_individual, each.units_collective) for each in made] == [(3, 3), (1, 6), (2, 2)]
+    assert (theirs.units_individual, theirs.units_collective) == (5, 5)
+    last = made[-1]
+    assert last.alpha is not None
+    assert (last.cw_individual, last.cw_collective) == (last.alpha * 6, last.alpha * 11)
+    assert last.predictability_individual == 7, "what was expected of the shared turn's next one"
