@@ -13,9 +13,12 @@ from msgspec import Struct
 
 from ragforge.domain.checks import CheckRun, checks_of
 from ragforge.domain.file_kinds import PROSE
+from ragforge.domain.foresight import Foresight
 from ragforge.domain.go_ahead import goes_ahead
 from ragforge.domain.language.base import common_words
-from ragforge.domain.turns import CallStatus, ToolCall
+from ragforge.domain.messages import text_of
+from ragforge.domain.turns import CallStatus, ToolCall, Turn
+from ragforge.domain.versions import Version
 from ragforge.domain.words import counted
 from ragforge.memory.likeness import content_words, stands_among
 
@@ -57,6 +60,27 @@ class TurnFacts(Struct, frozen=True):
     files_foreseen: Sequence[str] = ()
     files_changed: Sequence[str] = ()
     failing_before: frozenset[str] = frozenset()
+
+
+def facts_of(
+    turn: Turn,
+    expected: Foresight | None,
+    calls: Sequence[ToolCall],
+    versions: Iterable[Version],
+    failing_before: frozenset[str],
+) -> TurnFacts:
+    """The facts of a turn. versions: its own."""
+    before = expected or Foresight()
+    said = [before.individual_after_prediction, before.collective_after_prediction, *before.next_messages]
+    changed = (change.path for version in versions for change in version.changes if change.is_own)
+    return TurnFacts(
+        text_of(turn.user),
+        calls,
+        " ".join(said),
+        before.files_foreseen,
+        tuple(dict.fromkeys(changed)),
+        failing_before,
+    )
 
 
 def marks_of(facts: TurnFacts) -> list[Mark]:

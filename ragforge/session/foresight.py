@@ -13,11 +13,9 @@ from msgspec import Struct
 from ragforge.domain.derivations import DerivedFilter
 from ragforge.domain.errors import UsageError
 from ragforge.domain.foresight import FIRST_RECORD, KIND, Foresight
-from ragforge.domain.messages import text_of
 from ragforge.domain.turns import ToolCall, Turn
-from ragforge.domain.versions import Version
 from ragforge.memory.foresight import description_complexity, world_complexity
-from ragforge.memory.foresight_mark import Mark, TurnFacts, failing_after, marks_of, same_file
+from ragforge.memory.foresight_mark import Mark, TurnFacts, facts_of, failing_after, marks_of, same_file
 from ragforge.memory.foresight_records import is_theirs, read_foresight, read_record
 from ragforge.session.machine import Library
 from ragforge.session.state import Session
@@ -168,31 +166,12 @@ async def read_marks(library: Library, turns: Sequence[ForeseenTurn]) -> dict[st
     found: dict[str, MarkedTurn] = {}
     failing = frozenset[str]()
     for each in turns:
-        facts = _facts(each, by_turn[each.turn.id], versions, failing)
+        mine = [version for version in versions if version.turn_id == each.turn.id]
+        facts = facts_of(each.turn, each.expected, by_turn[each.turn.id], mine, failing)
         if is_theirs(each.turn, library.person):
             found[each.turn.id] = MarkedTurn(tuple(marks_of(facts)), facts)
         failing = failing_after(facts.calls, failing)
     return found
-
-
-def _facts(
-    each: ForeseenTurn, calls: Sequence[ToolCall], versions: Sequence[Version], failing: frozenset[str]
-) -> TurnFacts:
-    expected = each.expected or Foresight()
-    mine = [version for version in versions if version.turn_id == each.turn.id]
-    said = [
-        expected.individual_after_prediction,
-        expected.collective_after_prediction,
-        *expected.next_messages,
-    ]
-    return TurnFacts(
-        text_of(each.turn.user),
-        calls,
-        " ".join(said),
-        expected.files_foreseen,
-        tuple(dict.fromkeys(change.path for change in own_changes(mine))),
-        failing,
-    )
 
 
 async def read_expected(library: Library, turn_id: str) -> tuple[ForeseenTurn, MarkedTurn]:

@@ -12,11 +12,10 @@ from msgspec import Struct
 from ragforge.domain.context import Recalled
 from ragforge.domain.foresight import Foresight
 from ragforge.domain.go_ahead import goes_ahead
-from ragforge.domain.messages import text_of
 from ragforge.domain.search import HitKind
 from ragforge.domain.turns import Person, Turn
-from ragforge.memory.foresight_mark import Mark, MarkReason, TurnFacts, failing_after, marks_of
-from ragforge.memory.foresight_records import TurnForesight, is_theirs, read_foresight
+from ragforge.memory.foresight_mark import Mark, MarkReason, facts_of, failing_after, marks_of
+from ragforge.memory.foresight_records import is_theirs, read_foresight
 from ragforge.memory.recall.source import Above, ContextSource, Finding, Lookup, Section, nothing
 from ragforge.store.base import Store
 
@@ -54,22 +53,16 @@ async def _read(store: Store, project_id: str, person: str, turn_id: str) -> _Be
     calls, versions = await asyncio.gather(
         store.calls.of_turns([earlier.turn.id, last.turn.id]), store.versions.of_turns([last.turn.id])
     )
-    facts = TurnFacts(
-        text_of(last.turn.user),
+    facts = facts_of(
+        last.turn,
+        earlier.made,
         [call for call in calls if call.turn_id == last.turn.id],
-        _expected(earlier),
-        earlier.made.files_foreseen if earlier.made else (),
-        tuple(dict.fromkeys(each.path for one in versions for each in one.changes if each.is_own)),
+        versions,
         failing_after(call for call in calls if call.turn_id == earlier.turn.id),
     )
     made = last.made or Foresight()
     about = (facts.said, made.individual_before_description, made.individual_after_prediction)
     return _Before(last.turn, tuple(marks_of(facts)), about)
-
-
-def _expected(before: TurnForesight) -> str:
-    made = before.made or Foresight()
-    return " ".join([made.individual_after_prediction, made.collective_after_prediction, *made.next_messages])
 
 
 async def _goes_on(lookup: Lookup, before: _Before) -> bool:
