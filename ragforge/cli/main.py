@@ -141,7 +141,8 @@ def _checked(arguments: Sequence[str]) -> list[str]:
                 f"Argument {number} is not UTF-8 text: {argument!r}. Convert it, or pipe in a file that is."
             ) from None
         following = arguments[number : number + 1]
-        if argument in ("-r", "--resume") and (not following or following[0].startswith("-")):
+        is_flag = argument == "--resume" and "run" in checked  # of a program, the newest run
+        if argument in ("-r", "--resume") and not is_flag and (not following or following[0].startswith("-")):
             checked.append("--resume=")  # the parser has no options whose value may be left out
         else:
             checked.append(argument)

@@ -92,7 +92,7 @@ def _function(verb: Verb[Any], top: str) -> Callable[..., None]:
     def function(context: typer.Context, **given: Any) -> None:
         if context.invoked_subcommand:
             return
-        resume = given.pop("resume", None)
+        resume = given.pop("resume", None) if verb.takes_session else None
         args = verb.args(**{each.name: _value(each, given) for each in arguments})
         options: Options = context.find_root().obj
         if verb.opens is Opens.ITSELF:
@@ -181,6 +181,8 @@ def _value(each: Argument, given: dict[str, Any]) -> Any:
         texts: list[str] = given[each.name] or []
         if "" in texts:
             raise UsageError(f"{each.spelling.options[0]} takes {each.wanted} and not ''.")
+        if each.spelling.whole:
+            return tuple(texts)
         return tuple(each.item(name) for names in texts for name in names.split(",") if name)
     if not each.spelling.meanings:
         return given[each.name]

@@ -19,6 +19,7 @@ _FOR = {
     Purpose.SUMMARY: "memory: summaries",
     Purpose.EMBEDDING: "memory: embeddings",
     Purpose.RECALL: "memory: look-ups",
+    Purpose.PROGRAM: "program",
 }
 
 
@@ -62,7 +63,8 @@ def _table(title: str, rows: "list[UsageRow]") -> str:
     if not rows:
         return f"**{title}**: nothing used yet."
     chat = [row for row in rows if row.purpose is Purpose.CHAT]
-    memory = [row for row in rows if row.purpose is not Purpose.CHAT]
+    programs = [row for row in rows if row.purpose is Purpose.PROGRAM]
+    memory = [row for row in rows if row.purpose.is_memory]
     head = [
         "| model | for | calls | input | cached | output | thoughts | cost |",
         "|---|---|--:|--:|--:|--:|--:|--:|",
@@ -71,9 +73,10 @@ def _table(title: str, rows: "list[UsageRow]") -> str:
         f"| {row.model} | {_FOR[row.purpose]} | {row.calls} "
         f"| {row.usage.input_tokens:,} | {row.usage.cached_tokens:,} "
         f"| {row.usage.output_tokens:,} | {row.usage.thought_tokens:,} | {cost_words(row.cost_usd)} |"
-        for row in [*chat, *memory]
+        for row in [*chat, *programs, *memory]
     ]
-    apart = f"chat {_sum_words(chat)}" + (f", memory {_sum_words(memory)}" if memory else "")
+    parts = {"chat": chat, "programs": programs, "memory": memory}
+    apart = ", ".join(f"{name} {_sum_words(part)}" for name, part in parts.items() if part or name == "chat")
     return "\n".join([f"**{title}**: {apart}", "", *head, *lines])
 
 

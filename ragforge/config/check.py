@@ -24,6 +24,8 @@ def find_key(path: KeyPath, *, where: str) -> SettingKey:
         found = KEYS.get((path[0], ANY_NAME, path[2]))
     elif path[0] == "keys" and len(path) == 2 and re.fullmatch("[a-z][a-z0-9_]*", path[1]):
         found = KEYS[path[0], ANY_NAME]
+    elif path[:2] == ("programs", "models") and len(path) == 3 and path[2]:
+        found = KEYS[*path[:2], ANY_NAME]
     else:
         found = KEYS.get(path) if ANY_NAME not in path else None
     if found:

@@ -39,6 +39,7 @@ ListenAddress = Annotated[
     str, Meta(pattern=r"^((\[[0-9a-fA-F:]+\]|[A-Za-z0-9.-]+):[0-9]{1,5})?\Z", max_length=300)
 ]
 ActionName = Annotated[str, Meta(pattern=r"^[a-z][a-z0-9_]*\Z", max_length=40)]
+RoleName = Annotated[str, Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*\Z", max_length=60)]
 Tokens = Annotated[int, Meta(ge=1000, le=100_000_000)]
 EmbedderName = Annotated[str, Meta(pattern=r"^(static|minilm|[a-z][a-z0-9_-]*:[^\s].*)\Z", max_length=4096)]
 InnerPath = Annotated[str, Meta(pattern=r"^(?!/)(?!(.*/)?\.\.(/|\Z))[^\x00]+\Z", max_length=4096)]

@@ -21,6 +21,7 @@ from ragforge.config.kinds import (
     ListenAddress,
     ModelName,
     ProjectMay,
+    RoleName,
     Seconds,
     StoreUrl,
     Tokens,
@@ -395,6 +396,53 @@ class MetricsSettings(Struct, frozen=True, forbid_unknown_fields=True):
     ] = ""
 
 
+class ProgramSettings(Struct, frozen=True, forbid_unknown_fields=True):
+    """Programs in the SPU language. A program's own `.limit` only lowers these."""
+
+    price_usd_max: Annotated[
+        Annotated[float, Meta(ge=0, le=1_000_000)],
+        About("What one run of a program may cost.", "a number from 0 to 1000000", ProjectMay.LOWER),
+    ] = 1.0
+    cost_usd_per_day_max: Annotated[
+        Annotated[float, Meta(ge=0, le=1_000_000)],
+        About("What programs may cost you a day.", "a number from 0 to 1000000", ProjectMay.LOWER),
+    ] = 10.0
+    seconds_max: Annotated[
+        Annotated[int, Meta(ge=1, le=86_400)],
+        About(
+            "Seconds a run may take; waiting for you does not count.",
+            "a whole number from 1 to 86400",
+            ProjectMay.LOWER,
+        ),
+    ] = 1_800
+    calls_max: Annotated[
+        Annotated[int, Meta(ge=0, le=10_000)],
+        About(
+            "Model calls of a run, from one wait for input to the next.",
+            "a whole number from 0 to 10000",
+            ProjectMay.LOWER,
+        ),
+    ] = 50
+    steps_max: Annotated[
+        Annotated[int, Meta(ge=1, le=100_000)],
+        About(
+            "Operations of a run, from one wait for input to the next.",
+            "a whole number from 1 to 100000",
+            ProjectMay.LOWER,
+        ),
+    ] = 100_000
+    models: dict[
+        RoleName,
+        Annotated[
+            ModelName,
+            About(
+                "The model that a program means by this name; one that is not set is the session's model.",
+                "provider:name, such as gemini:gemini-3.8-flash",
+            ),
+        ],
+    ] = msgspec.field(default_factory=dict[str, str])
+
+
 class Endpoint(Struct, frozen=True, forbid_unknown_fields=True):
     """A service that speaks the OpenAI chat completions protocol; its name is used as a provider's."""
 
@@ -480,6 +528,7 @@ class Settings(Struct, frozen=True, forbid_unknown_fields=True):
     history: HistorySettings = HistorySettings()
     backup: BackupSettings = BackupSettings()
     metrics: MetricsSettings = MetricsSettings()
+    programs: ProgramSettings = msgspec.field(default_factory=ProgramSettings)
     endpoints: dict[EndpointName, Endpoint] = msgspec.field(default_factory=lambda: dict(BUILT_IN_ENDPOINTS))
     # Which actions and keys there are is the interface's to say; it checks them when it opens.
     keys: dict[

@@ -48,7 +48,7 @@ class Spelling(Struct, frozen=True):
     metavar: what stands for its value in the usage. options: its names; without any it goes by its place.
     rest: it takes all that follows, as it was typed. hidden: only our own command lines have it.
     meanings: each of these words is an option of its own, `--files` or `--chat`, and chooses that value.
-    only: the one place where it can be typed; None for both.
+    only: the one place where it can be typed; None for both. whole: commas are part of the values of a list.
     """
 
     metavar: str = ""
@@ -59,6 +59,7 @@ class Spelling(Struct, frozen=True):
     values: ValuesOf = ValuesOf.NOTHING
     meanings: Mapping[str, str] = {}
     only: Face | None = None
+    whole: bool = False
 
 
 def word(
@@ -85,10 +86,10 @@ def option(
 
 
 def shell_option(
-    *names: str, metavar: str = "", help: str = "", values: ValuesOf = ValuesOf.NOTHING
+    *names: str, metavar: str = "", help: str = "", values: ValuesOf = ValuesOf.NOTHING, whole: bool = False
 ) -> Spelling:
     """An option that only the command line has."""
-    return Spelling(metavar, help, options=names, values=values, only=Face.SHELL)
+    return Spelling(metavar, help, options=names, values=values, only=Face.SHELL, whole=whole)
 
 
 def flags(**meanings: str) -> Spelling:

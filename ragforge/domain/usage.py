@@ -46,7 +46,7 @@ class Usage(Struct, frozen=True):
 
 
 class Purpose(StrEnum):
-    """What a model was asked for. All but CHAT is background work, shown and limited apart."""
+    """What a model was asked for. Chat, programs and background work are shown and limited apart."""
 
     CHAT = "chat"
     SUMMARY = "summary"
@@ -54,6 +54,13 @@ class Purpose(StrEnum):
     EMBEDDING = "embedding"
     RECALL = "recall"
     """The sub-conversation of `memory_recall`."""
+    PROGRAM = "program"
+    """A call of a program in the SPU language."""
+
+    @property
+    def is_memory(self) -> bool:
+        """Whether it is background work."""
+        return self not in (Purpose.CHAT, Purpose.PROGRAM)
 
 
 class Spent(Struct, frozen=True):

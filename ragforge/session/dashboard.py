@@ -211,7 +211,7 @@ async def read_numbers(library: Library) -> Numbers:
         ),
         memory=Cost(
             "memory cost",
-            sum_costs(row.cost_usd for row in spent if row.purpose is not Purpose.CHAT),
+            sum_costs(row.cost_usd for row in spent if row.purpose.is_memory),
             "summaries, extraction, embeddings and look-ups, of all users of the project",
         ),
         chat=Cost(

@@ -11,7 +11,7 @@ from ragforge.config.secrets import find_key, key_variables
 from ragforge.domain.errors import ModelError, UsageError
 from ragforge.domain.ids import now
 from ragforge.domain.search import Hit, Query
-from ragforge.domain.usage import Price, Purpose, Usage, cost_usd, sum_costs
+from ragforge.domain.usage import Price, Usage, cost_usd, sum_costs
 from ragforge.memory.context import text_tokens
 from ragforge.memory.recall.search import search
 from ragforge.providers.base import ModelLimits, Provider, ProviderParts
@@ -182,4 +182,4 @@ async def memory_cost(store: Store, session_id: str) -> float | None:
     Raises StoreError.
     """
     rows = await store.usage.by_model(session_id=session_id)
-    return sum_costs(row.cost_usd for row in rows if row.purpose is not Purpose.CHAT)
+    return sum_costs(row.cost_usd for row in rows if row.purpose.is_memory)

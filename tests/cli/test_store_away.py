@@ -50,6 +50,7 @@ SHOWS_NO_PART = {
         "project merge",
         "project split",
         "redo",
+        "run",
         "sessions archive",
         "sessions consolidate",
         "sessions delete",

@@ -268,6 +268,11 @@ def test_only_what_was_decided_is_open_to_projects() -> None:
         "history.file_mb_max": ProjectMay.LOWER,
         "history.check_command": ProjectMay.CONFIRMED,
         "history.alternatives_carry": ProjectMay.SET,
+        "programs.price_usd_max": ProjectMay.LOWER,
+        "programs.cost_usd_per_day_max": ProjectMay.LOWER,
+        "programs.seconds_max": ProjectMay.LOWER,
+        "programs.calls_max": ProjectMay.LOWER,
+        "programs.steps_max": ProjectMay.LOWER,
     }
 
 

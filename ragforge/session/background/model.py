@@ -126,7 +126,7 @@ class Purse(Struct):
         if midnight != self._day or time.monotonic() - self._counted_at > timeouts.SPENT_COUNT_EVERY_S:
             whose = None if person.alone else person.id
             rows = await store.usage.by_model(since=midnight, person=whose)
-            self.cost_usd = sum(row.cost_usd or 0.0 for row in rows if row.purpose is not Purpose.CHAT)
+            self.cost_usd = sum(row.cost_usd or 0.0 for row in rows if row.purpose.is_memory)
             self._day, self._counted_at = midnight, time.monotonic()
         return self.cost_usd >= cap_usd
 

@@ -1,0 +1,140 @@
+"""`ragforge run`: a program on the command line; what it waits for is read from standard input."""
+
+import asyncio
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from ragforge.cli.edge import FAILED, tell
+from ragforge.cli.options import Options, run_async
+from ragforge.cli.output import answer_text, json_line
+from ragforge.commands.run import RunArguments, execution_for
+from ragforge.domain.errors import UsageError
+
+if TYPE_CHECKING:  # costs more than all of `ragforge --version`
+    from ragforge.workflow.check import SpuProgram
+    from ragforge.workflow.execution import Execution
+    from ragforge.workflow.syntax import Fault
+
+INPUT_CHARS_MAX = 1_000_000
+
+
+def _run(options: Options, args: RunArguments) -> int:
+    return run_async(lambda: (_check if args.dry_run else _execute)(options, args))
+
+
+async def _check(options: Options, args: RunArguments) -> int:
+    """Say what is wrong, what to know, and which models it would ask."""
+    from ragforge.cli.start import open_for_run
+    from ragforge.session.open import close_workspace
+    from ragforge.workflow.catalogue import find_program, read_program
+    from ragforge.workflow.check import assemble
+    from ragforge.workflow.machine import built_operations
+
+    workspace = await open_for_run(options)
+    try:
+        file = await asyncio.to_thread(find_program, workspace, args.name, options.cwd)
+        content = await read_program(workspace, file)
+    finally:
+        await close_workspace(workspace)
+    whole, able = assemble(content), assemble(content, built=built_operations())
+    source = file.path.name
+    _tell_faults(source, "warning", whole.warnings)
+    _tell_faults(source, "notice", whole.notices)
+    _tell_faults(source, "error", able.faults)
+    if whole.program:
+        for line in _summary(whole.program, source):
+            typer.echo(line)
+    return FAILED if able.faults else 0
+
+
+def _tell_faults(source: str, kind: str, faults: "Sequence[Fault]") -> None:
+    for fault in faults:
+        place = f"{source}:{fault.at.line}:{fault.at.column}" if fault.at.line else source
+        tell(f"{place}: {kind}: {fault.message}")
+
+
+def _summary(program: "SpuProgram", source: str) -> list[str]:
+    own = program.code[: program.own_length]
+    operations = {each.operation for each in own}
+    labels = [name for name in program.labels if name not in program.standard]
+    lines = [
+        f"{program.name or source}: {len(labels)} labels, {len(own)} instructions, "
+        f"{len(operations)} different operations"
+    ]
+    if program.standard:
+        lines.append(f"from std.spu: {', '.join(sorted(program.standard))}")
+    calls = [each for each in own if each.operation == "LLM_EXEC"]
+    lines += [f"line {each.at.line}: asks {each.operands[1]}" for each in calls]
+    return lines
+
+
+async def _execute(options: Options, args: RunArguments) -> int:
+    from ragforge.cli.start import open_for_run, open_session
+    from ragforge.session.open import close_session, close_workspace
+    from ragforge.workflow.execution import Front
+    from ragforge.workflow.operations.base import ProgramFault
+
+    shown: list[str] = []
+
+    async def display(text: str) -> None:
+        shown.append(text)
+        if not args.json:
+            typer.echo(answer_text(text))
+            sys.stdout.flush()
+
+    workspace = await open_for_run(options)
+    workspace.trust.tell = tell
+    try:
+        session = await open_session(workspace, options, tell=tell)
+        session.live.consent.ask_nobody()
+        try:
+            execution = await execution_for(session, args, Front(display, _read_line, tell))
+            fault = ""
+            try:
+                await execution.go()
+            except ProgramFault as error:
+                fault = str(error)
+                tell(fault)
+        finally:
+            await close_session(session)
+    finally:
+        if waits := await close_workspace(workspace):
+            tell(waits)
+    if args.json:
+        typer.echo(json_line(_as_json(execution, shown, fault)))
+    return FAILED if fault else 0
+
+
+def _as_json(execution: "Execution", shown: list[str], fault: str) -> dict[str, Any]:
+    from msgspec import to_builtins
+
+    run = execution.run
+    return {
+        "program": run.program or run.source,
+        "run": run.id,
+        "displayed": shown,
+        "calls": to_builtins(run.calls),
+        "cost_usd": execution.cost_usd,
+        "seconds": round(run.seconds, 2),
+        "error": fault or None,
+    }
+
+
+async def _read_line() -> str:
+    from ragforge.workflow.operations.base import InputEnded
+
+    if sys.stdin.isatty():
+        typer.echo("> ", nl=False, err=True)
+    # A thread of its own that nobody waits for at the end: a terminal's line may never come.
+    line = await asyncio.get_running_loop().run_in_executor(None, sys.stdin.readline, INPUT_CHARS_MAX)
+    if not line:
+        raise InputEnded("There is no more input.")
+    if not line.endswith("\n") and len(line) >= INPUT_CHARS_MAX:
+        raise UsageError(f"A line of input can have {INPUT_CHARS_MAX:,} characters.")
+    return line.rstrip("\n")
+
+
+RUNS = {"run": _run}

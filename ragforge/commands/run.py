@@ -1,0 +1,124 @@
+"""`run`: run a program in the SPU language."""
+
+import asyncio
+from collections.abc import AsyncGenerator
+from typing import TYPE_CHECKING, Annotated
+
+from msgspec import Meta, Struct
+
+from ragforge.commands.base import Follow, Opens, Outcome, Tell, Verb
+from ragforge.domain.arguments import rest, shell_option, word
+from ragforge.domain.errors import UsageError
+
+if TYPE_CHECKING:
+    from ragforge.session.state import Session
+    from ragforge.workflow.execution import Execution, Front
+
+
+class RunArguments(Struct, frozen=True):
+    """Which program, and what it is given."""
+
+    name: Annotated[str, word("FILE|NAME", "A program, or a file that holds one.")]
+    words: Annotated[str, rest("ARGS", "NAME=VALUE for each input, or all of the only one.")] = ""
+    input: Annotated[
+        tuple[str, ...],
+        shell_option("--input", metavar="NAME=VALUE", help="An input of the program.", whole=True),
+    ] = ()
+    max_price: Annotated[
+        float | None,
+        Meta(ge=0),
+        shell_option("--max-price", metavar="USD", help="Stop before it costs more."),
+    ] = None
+    dry_run: Annotated[bool, shell_option("--dry-run", help="Check it, list its calls and run nothing.")] = (
+        False
+    )
+    resume: Annotated[bool, shell_option("--resume", help="Go on with its newest run that did not end.")] = (
+        False
+    )
+    json: Annotated[bool, shell_option("--json", help="Print a JSON object.")] = False
+
+
+def inputs_of(args: RunArguments, known: tuple[str, ...]) -> dict[str, str]:
+    """The inputs by their names. Raises UsageError for what is none."""
+    found: dict[str, str] = {}
+    for each in args.input:
+        name, equals, value = each.partition("=")
+        if not equals or not name:
+            raise UsageError(f"--input takes NAME=VALUE, not {each!r}.")
+        found[name] = value
+    if not args.words:
+        return found
+    name, equals, value = args.words.partition("=")
+    if equals and name.lstrip("$").upper() in known:
+        return {**found, name: value}
+    if len(known) != 1:
+        inputs = ", ".join(known) or "none"
+        raise UsageError(f"Say which input {args.words!r} is for, as NAME=VALUE; inputs: {inputs}.")
+    return {**found, known[0]: args.words}
+
+
+async def execution_for(session: "Session", args: RunArguments, front: "Front") -> "Execution":
+    """The run that was asked for, ready to go. Raises RagforgeError."""
+    from ragforge.workflow.catalogue import find_program, read_program
+    from ragforge.workflow.execution import Execution, assembled, new_run, resumed_run
+
+    workspace = session.workspace
+    file = await asyncio.to_thread(find_program, workspace, args.name, session.cwd)
+    content = await read_program(workspace, file)
+    program = assembled(content, file.path.name)
+    if args.resume:
+        run, program = await resumed_run(session, program)
+    else:
+        run = new_run(program, content, file.path.name, inputs_of(args, tuple(program.inputs)))
+    return Execution(session, program, run, front, price_usd_max=args.max_price)
+
+
+async def _run(session: "Session", args: RunArguments) -> Outcome:
+    return Follow(_lines(session, args))
+
+
+async def _lines(session: "Session", args: RunArguments) -> AsyncGenerator[str | Outcome, None]:
+    """A line for each call as it ends, then what the program showed."""
+    from ragforge.workflow.execution import Front
+
+    said: asyncio.Queue[str | None] = asyncio.Queue()
+    shown: list[str] = []
+
+    async def display(text: str) -> None:
+        shown.append(text)
+
+    async def read_input() -> str:
+        raise UsageError(
+            f"{args.name} waits for input: run it on the command line, ragforge run {args.name}."
+        )
+
+    execution = await execution_for(session, args, Front(display, read_input, said.put_nowait))
+    task = asyncio.ensure_future(execution.go())
+    task.add_done_callback(lambda _: said.put_nowait(None))
+    try:
+        while (line := await said.get()) is not None:
+            yield line
+        await task
+    finally:
+        task.cancel()
+        await asyncio.wait({task})
+    yield Tell("\n\n".join(shown) or f"{args.name} ended and showed nothing.")
+
+
+VERB = Verb(
+    "run",
+    "Run a program: steps, models and conditions in a file.",
+    RunArguments,
+    _run,
+    opens=Opens.ITSELF,
+    while_running=False,
+    more="Programs are files that end in .spu: those that ship with ragforge, yours in programs/ of the "
+    "settings folder, the project's in .ragforge/programs/, or any that is named by its path. What a program "
+    "shows goes to standard output, its calls and what they cost to standard error; what it waits for is "
+    "read from standard input.",
+    examples=(
+        "run commit",
+        "run plan.spu --input task='Add a cache' --max-price 0.50",
+        "run plan.spu --dry-run",
+    ),
+)

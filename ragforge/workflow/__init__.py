@@ -1,0 +1,1 @@
+"""Programs in the SPU language: read, checked and run. docs/programs.md is their reference."""

@@ -1,0 +1,375 @@
+"""From statements to a program that can run: every name resolved, and all that is wrong said at once."""
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+
+from msgspec import Struct, field
+from msgspec.structs import replace
+
+from ragforge.workflow.language import (
+    BUILT_FUNCTIONS,
+    DIRECTIVES,
+    FUNCTIONS,
+    JUMPS,
+    KINDS,
+    LIMITS,
+    NEEDS,
+    OPERATIONS,
+    PROGRAM_NAME,
+    nearest,
+)
+from ragforge.workflow.parse import parse, read_text
+from ragforge.workflow.syntax import (
+    Constant,
+    Directive,
+    Fault,
+    FunctionCall,
+    Instruction,
+    LabelLine,
+    LabelName,
+    ListOperand,
+    ObjectOperand,
+    Operand,
+    RegisterPath,
+    Spot,
+    Statement,
+)
+
+STANDARD = Path(__file__).with_name("std.spu")
+
+
+class SpuProgram(Struct, frozen=True):
+    """What the machine runs.
+
+    labels: where each is in the code. closings: for each LOOP the JMP that ends its block. ends: for each
+    PARALLEL_START its PARALLEL_END. own_length: from here on the code is the standard's.
+    """
+
+    name: str
+    description: str
+    inputs: Mapping[str, str]
+    limits: Mapping[str, float]
+    needs: frozenset[str]
+    code: tuple[Instruction, ...]
+    labels: Mapping[str, int]
+    closings: Mapping[int, int]
+    ends: Mapping[int, int]
+    own_length: int
+    standard: tuple[str, ...] = ()
+
+
+class Assembly(Struct):
+    """What became of a text. program: None where there are faults."""
+
+    program: SpuProgram | None = None
+    faults: list[Fault] = field(default_factory=list[Fault])
+    warnings: list[Fault] = field(default_factory=list[Fault])
+    notices: list[Fault] = field(default_factory=list[Fault])
+
+
+def assemble(content: bytes, *, built: Collection[str] | None = None) -> Assembly:
+    """Assemble the text of a file. built: the operations that can run; None for the whole language."""
+    text, faults = read_text(content)
+    if faults:
+        return Assembly(faults=faults)
+    statements, faults = parse(text)
+    return _Assembler(statements, faults, built).assembly()
+
+
+class _Assembler:
+    def __init__(
+        self, statements: Sequence[Statement], faults: list[Fault], built: Collection[str] | None
+    ) -> None:
+        self._statements = statements
+        self._found = Assembly(faults=faults)
+        self._built = None if built is None else frozenset(built)
+        self._refused: set[str] = set()
+        """Operations that cannot run and were named already."""
+        self._directives: list[Directive] = []
+        self._code: list[Instruction] = []
+        self._labels: dict[str, LabelLine] = {}
+        self._places: dict[str, int] = {}
+        self._inputs: dict[str, str] = {}
+        self._limits: dict[str, float] = {}
+        self._needs: set[str] = set()
+
+    def assembly(self) -> Assembly:
+        """The program, or what is wrong with it, in the order of the text."""
+        self._sort_statements()
+        own = len(self._code)
+        for directive in self._directives:
+            self._read_directive(directive)
+        for instruction in self._code:
+            self._check_instruction(instruction)
+        standard = self._link()
+        closings = dict(self._closings())
+        ends = self._parallel_blocks(own)
+        found = self._found
+        found.faults.sort(key=lambda fault: (fault.at.line, fault.at.column))
+        if found.faults:
+            return found
+        named = {directive.name: directive.value for directive in self._directives}
+        code, places = tuple(self._code), self._places
+        found.program = SpuProgram(
+            *(named.get("program", ""), named.get("description", "")),
+            *(self._inputs, self._limits, frozenset(self._needs)),
+            *(code, places, closings, ends, own, standard),
+        )
+        self._warn_of_unreached(found.program)
+        return found
+
+    def _fault(self, at: Spot, message: str) -> None:
+        self._found.faults.append(Fault(at, message))
+
+    def _sort_statements(self) -> None:
+        for statement in self._statements:
+            match statement:
+                case Directive():
+                    if self._code or self._labels:
+                        self._fault(
+                            statement.at, f".{statement.name} belongs before the first label and line."
+                        )
+                    self._directives.append(statement)
+                case LabelLine(name):
+                    if name in self._labels:
+                        first = self._labels[name].at.line
+                        self._fault(statement.at, f"The label {name} is on line {first} already.")
+                        continue
+                    self._labels[name] = statement
+                    self._places[name] = len(self._code)
+                case Instruction():
+                    self._code.append(statement)
+        if not self._code and not self._found.faults:
+            self._fault(Spot(1, 1), "The program has no operations.")
+
+    def _read_directive(self, directive: Directive) -> None:
+        name, value, at = directive.name, directive.value, directive.at
+        words = value.split(maxsplit=1)
+        if name not in DIRECTIVES:
+            known = ", ".join(f".{each}" for each in DIRECTIVES)
+            self._fault(at, f"Unknown directive .{name}.{nearest(name, DIRECTIVES)} There are {known}.")
+        elif not value:
+            self._fault(at, f".{name} needs a value.")
+        elif name not in ("input", "limit", "needs") and self._is_repeated(directive):
+            self._fault(at, f".{name} can be given once.")
+        elif name == "program" and not PROGRAM_NAME.fullmatch(value):
+            self._fault(at, f"{value!r} is no name: small letters, digits, - and _, beginning with a letter.")
+        elif name == "persistence":
+            notice = f".persistence {value}: the program's state is kept in the store that is open."
+            self._found.notices.append(Fault(at, notice))
+        elif name == "input":
+            self._read_input(at, words)
+        elif name == "limit":
+            self._read_limit(at, value.split())
+        elif name == "needs":
+            self._read_needs(at, value.replace(",", " ").split())
+
+    def _is_repeated(self, directive: Directive) -> bool:
+        first = next(each for each in self._directives if each.name == directive.name)
+        return first is not directive
+
+    def _read_input(self, at: Spot, words: list[str]) -> None:
+        register = words[0]
+        name = register[1:]
+        if not register.startswith("$") or not name.isidentifier() or name != name.upper():
+            self._fault(
+                at,
+                f".input takes a register and what it is, as in: .input $NAME what it is; not {register!r}.",
+            )
+        elif name in self._inputs:
+            self._fault(at, f".input {register} is there twice.")
+        else:
+            self._inputs[name] = words[1] if len(words) > 1 else ""
+
+    def _read_limit(self, at: Spot, words: list[str]) -> None:
+        if len(words) != 2 or words[0] not in LIMITS:
+            self._fault(at, f".limit takes one of {', '.join(LIMITS)} and a number.")
+            return
+        try:
+            number = float(words[1])
+        except ValueError:
+            number = -1.0
+        if not 0 <= number < float("inf"):
+            self._fault(at, f".limit {words[0]} takes a number from 0 on, not {words[1]!r}.")
+        else:
+            self._limits[words[0]] = min(number, self._limits.get(words[0], number))
+
+    def _read_needs(self, at: Spot, words: list[str]) -> None:
+        for word in words:
+            if word not in NEEDS:
+                self._fault(at, f".needs names {', '.join(NEEDS)}, not {word!r}.{nearest(word, NEEDS)}")
+            self._needs.add(word)
+
+    def _check_instruction(self, instruction: Instruction) -> None:
+        name, operands, at = instruction.operation, instruction.operands, instruction.at
+        kinds = OPERATIONS.get(name)
+        if kinds is None:
+            self._fault(at, f"Unknown operation {name}.{nearest(name, OPERATIONS)}")
+            return
+        if self._built is not None and name not in self._built | self._refused:
+            self._refused.add(name)
+            self._fault(at, f"{name} is part of the language, but this version of ragforge cannot run it.")
+        for need, operation in NEEDS.items():
+            if name == operation and need not in self._needs:
+                self._fault(at, f"{name} needs the directive: .needs {need}")
+        if len(operands) != len(kinds):
+            takes = "; ".join(KINDS[kind] for kind in kinds) or "nothing"
+            self._fault(at, f"{name} takes {len(kinds)} operands, not {len(operands)}: {takes}.")
+            return
+        for kind, operand in zip(kinds, operands, strict=True):
+            self._check_operand(name, kind, operand)
+
+    def _check_operand(self, operation: str, kind: str, operand: Operand) -> None:
+        fits = {
+            "out": isinstance(operand, RegisterPath) and not operand.fields,
+            "reg": isinstance(operand, RegisterPath) and not operand.fields,
+            "label": isinstance(operand, LabelName),
+            "text": isinstance(operand, Constant) and isinstance(operand.value, str),
+            "object": isinstance(operand, ObjectOperand | RegisterPath),
+            "any": not isinstance(operand, LabelName),
+        }
+        if not fits[kind]:
+            self._fault(operand.at, f"{operation} takes {KINDS[kind]} here, not {operand}.")
+        elif kind in ("any", "object"):
+            self._check_value(operand)
+        counts = operation in ("LOOP", "WAIT_SECONDS")
+        if counts and isinstance(operand, Constant) and not _is_count(operand):
+            self._fault(operand.at, f"{operation} takes a number from 0 on, not {operand}.")
+
+    def _check_value(self, operand: Operand) -> None:
+        match operand:
+            case LabelName(name, at):
+                self._fault(at, f"{name!r} is a label; a text stands in quotes: '{name}'.")
+            case FunctionCall(name, at) if name not in FUNCTIONS:
+                known = ", ".join(f"{each}()" for each in FUNCTIONS)
+                self._fault(at, f"Unknown function {name}().{nearest(name, FUNCTIONS)} There are {known}.")
+            case FunctionCall(name, at) if self._built is not None and name not in BUILT_FUNCTIONS:
+                self._fault(
+                    at, f"{name}() is part of the language, but this version of ragforge cannot run it."
+                )
+            case ObjectOperand(entries):
+                for _, value in entries:
+                    self._check_value(value)
+            case ListOperand(items):
+                for value in items:
+                    self._check_value(value)
+            case _:
+                pass
+
+    def _link(self) -> tuple[str, ...]:
+        """Append the blocks of the standard labels that are used; what is jumped to must be there."""
+        standard, used = standard_blocks(), list[str]()
+        linked: dict[int, LabelName] = {}
+        """Where a block of the standard begins, and the operand that it was linked for."""
+        position, source = 0, None
+        while position < len(self._code):
+            instruction = self._code[position]
+            source = linked.get(position, source)
+            position += 1
+            for operand in instruction.operands:
+                if not isinstance(operand, LabelName) or instruction.operation not in JUMPS:
+                    continue
+                if operand.name in self._places:
+                    continue
+                if block := standard.get(operand.name):
+                    used.append(operand.name)
+                    linked[len(self._code)] = replace(operand, at=source.at) if source else operand
+                    self._places[operand.name] = len(self._code)
+                    self._code += block
+                    for each in block:
+                        self._check_instruction(each)
+                elif source:
+                    why = f"{source.name} of std.spu jumps to {operand.name}, which is no label here."
+                    self._fault(source.at, why)
+                else:
+                    hint = nearest(operand.name, [*self._places, *standard])
+                    self._fault(operand.at, f"There is no label {operand.name}.{hint}")
+        return tuple(used)
+
+    def _closings(self) -> Iterator[tuple[int, int]]:
+        for at, instruction in enumerate(self._code):
+            if instruction.operation != "LOOP" or len(instruction.operands) != 2:
+                continue
+            label = instruction.operands[1]
+            if not isinstance(label, LabelName) or label.name not in self._places:
+                continue
+            for end in range(self._places[label.name], len(self._code)):
+                if self._code[end].operation == "JMP" and str(self._code[end].operands[0]) == label.name:
+                    yield at, end
+                    break
+            else:
+                self._fault(instruction.at, f"No JMP {label.name} ends the block that LOOP repeats.")
+
+    def _parallel_blocks(self, own: int) -> dict[int, int]:
+        ends: dict[int, int] = {}
+        start: int | None = None
+        for at, instruction in enumerate(self._code[:own]):
+            name = instruction.operation
+            if name == "PARALLEL_START":
+                if start is not None:
+                    self._fault(instruction.at, "A PARALLEL block cannot hold another one.")
+                start = at
+            elif name == "PARALLEL_END":
+                if start is None:
+                    self._fault(instruction.at, "PARALLEL_END has no PARALLEL_START before it.")
+                else:
+                    ends[start] = at
+                start = None
+            elif start is not None and (name in JUMPS or name in ("HALT", "WAIT_INPUT", "POP", "CMP")):
+                why = ": it has no jumps" if name in JUMPS else ""
+                self._fault(instruction.at, f"{name} cannot be in a PARALLEL block{why}.")
+        if start is not None:
+            self._fault(self._code[start].at, "PARALLEL_START has no PARALLEL_END.")
+        for name, place in self._places.items():
+            if name in self._labels and any(first < place <= last for first, last in ends.items()):
+                self._fault(self._labels[name].at, "A label cannot be in a PARALLEL block: it has no jumps.")
+        return ends
+
+    def _warn_of_unreached(self, program: SpuProgram) -> None:
+        seen = _reached(program)
+        for name, label in self._labels.items():
+            place = program.labels[name]
+            if place < len(program.code) and place not in seen:
+                self._found.warnings.append(Fault(label.at, f"The label {name} is never reached."))
+
+
+def _is_count(operand: Constant) -> bool:
+    value = operand.value
+    return value is None or (isinstance(value, int | float) and not isinstance(value, bool) and value >= 0)
+
+
+def _reached(program: SpuProgram) -> set[int]:
+    """The places in the code that a run from its beginning can come to."""
+    seen: set[int] = set()
+    waiting = [0]
+    closing = set(program.closings.values())
+    while waiting:
+        at = waiting.pop()
+        if at in seen or at >= len(program.code):
+            continue
+        seen.add(at)
+        instruction = program.code[at]
+        for operand in instruction.operands:
+            if isinstance(operand, LabelName):
+                waiting.append(program.labels[operand.name])
+        if instruction.operation not in ("RET", "HALT", "JMP") or at in closing:
+            waiting.append(at + 1)
+        if at in program.closings:
+            waiting.append(program.closings[at] + 1)
+    return seen
+
+
+@cache
+def standard_blocks() -> Mapping[str, tuple[Instruction, ...]]:
+    """The labels of `std.spu`, each with its instructions."""
+    statements, faults = parse(STANDARD.read_text(encoding="utf-8"))
+    assert not faults, faults
+    blocks: dict[str, list[Instruction]] = {}
+    for statement in statements:
+        if isinstance(statement, LabelLine):
+            blocks[statement.name] = []
+        elif isinstance(statement, Instruction):
+            # Its place is in no text that the user has.
+            blocks[next(reversed(blocks))].append(replace(statement, at=Spot()))
+    return {name: tuple(block) for name, block in blocks.items()}

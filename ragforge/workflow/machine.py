@@ -1,0 +1,355 @@
+"""Runs a program: registers, stack, jumps, loops and parallel blocks."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import cast
+
+import msgspec
+from msgspec import Struct, field
+
+from ragforge.domain.errors import RagforgeError, StoreError
+from ragforge.domain.ids import now
+from ragforge.workflow.check import SpuProgram
+from ragforge.workflow.language import OPERATIONS
+from ragforge.workflow.operations.base import (
+    InputEnded,
+    ProgramFault,
+    ProgramHost,
+    RunOver,
+    Value,
+    as_count,
+    find_operations,
+    type_words,
+)
+from ragforge.workflow.syntax import (
+    Constant,
+    FunctionCall,
+    Instruction,
+    LabelName,
+    ListOperand,
+    ObjectOperand,
+    Operand,
+    RegisterPath,
+    registers_in,
+)
+
+DEPTH_MAX = 64
+STACK_MAX = 1_000
+VALUE_BYTES_MAX = 1_000_000
+PARALLEL_MAX = 8
+
+
+class LoopFrame(Struct):
+    """A LOOP that runs: its block, how often that still runs, and how deep in calls it is."""
+
+    first: int
+    last: int
+    left: int
+    depth: int
+
+
+class RunState(Struct):
+    """All that a run needs to go on, as it is kept.
+
+    at: the next instruction. waited_at: the last WAIT_INPUT, where a failed operation leads back to.
+    """
+
+    at: int = 0
+    is_equal: bool = False
+    registers: dict[str, Value] = field(default_factory=dict[str, Value])
+    calls: list[int] = field(default_factory=list[int])
+    loops: list[LoopFrame] = field(default_factory=list[LoopFrame])
+    stack: list[Value] = field(default_factory=list[Value])
+    steps: int = 0
+    waited_at: int | None = None
+    finished: list[int] = field(default_factory=list[int])
+    """Of the parallel block that runs now, the lines that are done."""
+    is_done: bool = False
+
+
+Save = Callable[[RunState], Awaitable[None]]
+
+
+async def _keep_nothing(state: RunState) -> None: ...
+
+
+class Machine:
+    """A program in its state.
+
+    save: keeps the state; called before and after each durable operation. watch: hears which instructions
+    are about to run.
+    """
+
+    def __init__(
+        self,
+        program: SpuProgram,
+        host: ProgramHost,
+        state: RunState | None = None,
+        *,
+        steps_max: int = 100_000,
+        save: Save = _keep_nothing,
+        watch: Callable[[tuple[int, ...]], None] = lambda _: None,
+    ) -> None:
+        self.program, self.state = program, state or RunState()
+        self._host, self._save, self._watch = host, save, watch
+        self._steps_max = int(min(steps_max, program.limits.get("steps", steps_max)))
+        self._operations = find_operations()
+        self._parallel = asyncio.Semaphore(PARALLEL_MAX)
+
+    async def run(self) -> None:
+        """Run to the end; a program that waits for input goes on there after a fault.
+
+        Raises ProgramFault with the line where one does not.
+        """
+        state, code = self.state, self.program.code
+        while not state.is_done and state.at < len(code):
+            at = state.at
+            try:
+                await self._step(code[at])
+            except InputEnded:
+                break
+            except (StoreError, RunOver):
+                raise
+            except RagforgeError as error:
+                message = f"{self._where(at)}: {error}"
+                if state.waited_at is None:
+                    raise ProgramFault(message) from error
+                await self._host.display(f"That did not work. {message}")
+                state.at, state.calls, state.loops, state.finished = state.waited_at, [], [], []
+                state.steps = 0
+        state.is_done = True
+        await self._save(state)
+
+    async def _step(self, instruction: Instruction) -> None:
+        state, operands = self.state, instruction.operands
+        state.steps += 1
+        if state.steps > self._steps_max:
+            raise ProgramFault(f"The program ran {self._steps_max:,} operations and was stopped.")
+        match instruction.operation:
+            case "CMP":
+                state.is_equal = _same(self.value(operands[0]), self.value(operands[1]))
+                state.at += 1
+            case "JE" if not state.is_equal:
+                state.at += 1
+            case "JNE" if state.is_equal:
+                state.at += 1
+            case "JMP" if self._repeats():
+                pass
+            case "JE" | "JNE" | "JMP":
+                self._jump(self._place(operands[0]))
+            case "CALL":
+                if len(state.calls) >= DEPTH_MAX:
+                    raise ProgramFault(f"Calls are more than {DEPTH_MAX} deep.")
+                state.calls.append(state.at + 1)
+                state.at = self._place(operands[0])
+            case "RET":
+                self._return()
+            case "LOOP":
+                self._begin_loop(as_count(self.value(operands[0]), "LOOP"))
+            case "POP":
+                self._write(operands[0], state.stack.pop() if state.stack else None)
+                state.at += 1
+            case "HALT":
+                state.is_done = True
+            case "PARALLEL_START":
+                await self._run_block(state.at + 1, self.program.ends[state.at])
+            case "PARALLEL_END":
+                state.at += 1
+            case _:
+                await self._operate(instruction)
+
+    async def _operate(self, instruction: Instruction) -> None:
+        state, operation = self.state, self._operations[instruction.operation]
+        self._watch((state.at,))
+        if operation.is_durable:
+            if operation.name == "WAIT_INPUT":
+                state.waited_at, state.steps = state.at, 0
+            await self._save(state)
+        await self._do(instruction)
+        state.at += 1
+        if operation.is_durable:
+            await self._save(state)
+
+    async def _do(self, instruction: Instruction) -> None:
+        operation, operands = self._operations[instruction.operation], instruction.operands
+        kinds = OPERATIONS[operation.name]
+        read = operands[1:] if kinds[:1] == ("out",) else operands
+        if operation.name == "EXTRACT":
+            values = (self.value(read[0], lenient=True),)
+        else:
+            values = tuple(map(self.value, read))
+        result = await operation.run(self._host, values)
+        if kinds and kinds[0] in ("out", "reg"):
+            self._write(operands[0], result)
+
+    async def _run_block(self, first: int, end: int) -> None:
+        """Run the lines at the same time; each waits for earlier ones that share a register with it."""
+        block = self.program.code[first:end]
+        done = [asyncio.Event() for _ in block]
+        uses = [_uses(each) for each in block]
+        self._watch(tuple(range(first, end)))
+        await self._save(self.state)
+
+        async def one(index: int) -> None:
+            reads, writes = uses[index]
+            for before in range(index):
+                earlier_reads, earlier_writes = uses[before]
+                if earlier_writes & (reads | writes) or earlier_reads & writes:
+                    await done[before].wait()
+            if index not in self.state.finished:
+                async with self._parallel:
+                    await self._do_or_note(block[index])
+                self.state.finished.append(index)
+                if self._operations[block[index].operation].is_durable:
+                    await self._save(self.state)
+            done[index].set()
+
+        try:
+            async with asyncio.TaskGroup() as group:
+                for index in range(len(block)):
+                    group.create_task(one(index))
+        except ExceptionGroup as failed:
+            raise failed.exceptions[0] from failed
+        self.state.steps += len(block)
+        self.state.at, self.state.finished = end + 1, []
+        await self._save(self.state)
+
+    async def _do_or_note(self, instruction: Instruction) -> None:
+        try:
+            await self._do(instruction)
+        except (StoreError, RunOver):
+            raise
+        except RagforgeError as error:
+            kinds = OPERATIONS[instruction.operation]
+            if kinds and kinds[0] in ("out", "reg"):
+                self._write(instruction.operands[0], {"error": str(error)})
+
+    def value(self, operand: Operand, *, lenient: bool = False) -> Value:
+        """What the operand stands for. lenient: a field of a text is null. Raises ProgramFault."""
+        match operand:
+            case Constant(value):
+                return value
+            case RegisterPath():
+                return self._field_of(operand, lenient=lenient)
+            case ObjectOperand(entries):
+                return {key: self.value(each) for key, each in entries}
+            case ListOperand(items):
+                return [self.value(each) for each in items]
+            case FunctionCall("TIME_NOW"):
+                return now().isoformat()
+            case FunctionCall(name):
+                raise ProgramFault(f"{name}() cannot be run by this version of ragforge.")
+            case LabelName(name):
+                return name
+
+    def _field_of(self, path: RegisterPath, *, lenient: bool) -> Value:
+        value = self._register(path.name)
+        for name in path.fields:
+            if value is None:
+                return None
+            fields = cast("dict[str, Value] | None", value if isinstance(value, dict) else None)
+            if fields is not None and (name in fields or name != "length"):
+                value = fields.get(name)
+            elif name == "length" and isinstance(value, str | list | dict):
+                value = len(cast("str", value))
+            elif lenient:
+                return None
+            else:
+                raise ProgramFault(f"{path} cannot be read: {type_words(value)} has no field {name}.")
+        return value
+
+    def _register(self, name: str) -> Value:
+        if name == "SPU_STATE":
+            state = self.state
+            return {"registers": dict(state.registers), "stack": list(state.stack), "steps": state.steps}
+        return self.state.registers.get(name)
+
+    def _write(self, operand: Operand, value: Value) -> None:
+        assert isinstance(operand, RegisterPath)  # the assembler saw to it
+        if isinstance(value, str | list | dict):
+            size = len(msgspec.json.encode(value))
+            if size > VALUE_BYTES_MAX:
+                raise ProgramFault(
+                    f"${operand.name} can hold {VALUE_BYTES_MAX:,} bytes, and this value has {size:,}."
+                )
+        self.state.registers[operand.name] = value
+
+    def _place(self, label: Operand) -> int:
+        assert isinstance(label, LabelName)
+        return self.program.labels[label.name]
+
+    def _begin_loop(self, count: int) -> None:
+        state = self.state
+        last = self.program.closings[state.at]
+        if count == 0:
+            self._jump(last + 1)
+            return
+        if len(state.loops) >= DEPTH_MAX:
+            raise ProgramFault(f"Loops are more than {DEPTH_MAX} deep.")
+        first = self._place(self.program.code[state.at].operands[1])
+        state.loops.append(LoopFrame(first, last, count - 1, len(state.calls)))
+        state.at = first
+
+    def _repeats(self) -> bool:
+        """Whether this JMP is the end of the innermost loop's block; goes to its next round, or behind it."""
+        state = self.state
+        loop = state.loops[-1] if state.loops else None
+        if loop is None or loop.last != state.at or loop.depth != len(state.calls):
+            return False
+        if loop.left:
+            loop.left -= 1
+            state.at = loop.first
+        else:
+            state.loops.pop()
+            state.at += 1
+        return True
+
+    def _jump(self, to: int) -> None:
+        """Go there; a jump out of a loop's block ends the loop."""
+        state = self.state
+        while state.loops and state.loops[-1].depth == len(state.calls):
+            if state.loops[-1].first <= to <= state.loops[-1].last:
+                break
+            state.loops.pop()
+        state.at = to
+
+    def _return(self) -> None:
+        state = self.state
+        if not state.calls:
+            state.is_done = True
+            return
+        state.at = state.calls.pop()
+        while state.loops and state.loops[-1].depth > len(state.calls):
+            state.loops.pop()
+
+    def _where(self, at: int) -> str:
+        instruction = self.program.code[at]
+        text = "std.spu" if at >= self.program.own_length else "line"
+        return f"{text} {instruction.at.line}, {instruction.operation}"
+
+
+def _uses(instruction: Instruction) -> tuple[set[str], set[str]]:
+    """The registers that it reads, and those that it writes."""
+    kinds = OPERATIONS[instruction.operation]
+    reads: set[str] = set()
+    writes: set[str] = set()
+    for kind, operand in zip(kinds, instruction.operands, strict=True):
+        names = registers_in(operand)
+        if kind != "out":
+            reads |= names
+        if kind in ("out", "reg"):
+            writes |= names
+    return reads, writes
+
+
+def _same(one: Value, other: Value) -> bool:
+    """Whether they are equal: true is not 1, and null only null."""
+    if isinstance(one, bool) or isinstance(other, bool):
+        return one is other
+    return bool(one == other)
+
+
+def built_operations() -> frozenset[str]:
+    """The operations that can run: those of the machine, and those that have a file."""
+    flow = {"CMP", "JE", "JNE", "JMP", "CALL", "RET", "LOOP", "POP", "HALT", "PARALLEL_START", "PARALLEL_END"}
+    return frozenset(flow | set(find_operations()))

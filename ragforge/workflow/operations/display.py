@@ -1,0 +1,10 @@
+"""`DISPLAY`: show a value."""
+
+from ragforge.workflow.operations.base import Operation, ProgramHost, Value, shown
+
+
+async def _run(host: ProgramHost, operands: tuple[Value, ...]) -> Value:
+    await host.display(shown(operands[0]))
+
+
+OPERATION = Operation("DISPLAY", _run, is_durable=True)

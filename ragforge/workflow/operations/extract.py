@@ -1,0 +1,10 @@
+"""`EXTRACT`: copy a value, or null where there is none."""
+
+from ragforge.workflow.operations.base import Operation, ProgramHost, Value
+
+
+async def _run(host: ProgramHost, operands: tuple[Value, ...]) -> Value:
+    return operands[0]
+
+
+OPERATION = Operation("EXTRACT", _run)

@@ -1,0 +1,150 @@
+"""What a program consists of, as values, and how they are written as text again."""
+
+from typing import TypeAlias
+
+from msgspec import Struct
+
+
+class Spot(Struct, frozen=True):
+    """Where something begins in the text, both counted from 1."""
+
+    line: int = 0
+    column: int = 0
+
+
+class Constant(Struct, frozen=True):
+    """A text, a number, `null`, `true` or `false`."""
+
+    value: str | int | float | bool | None
+    at: Spot = Spot()
+
+    def __str__(self) -> str:
+        match self.value:
+            case str(text):
+                escaped = text.replace("\\", "\\\\").replace("'", "\\'").replace("\n", "\\n")
+                return f"'{escaped}'"
+            case None:
+                return "null"
+            case bool(value):
+                return "true" if value else "false"
+            case number:
+                return str(number)
+
+
+class RegisterPath(Struct, frozen=True):
+    """`$NAME`, or `$NAME.field.field`."""
+
+    name: str
+    fields: tuple[str, ...] = ()
+    at: Spot = Spot()
+
+    def __str__(self) -> str:
+        return ".".join((f"${self.name}", *self.fields))
+
+
+class LabelName(Struct, frozen=True):
+    """A label, where it is an operand."""
+
+    name: str
+    at: Spot = Spot()
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class FunctionCall(Struct, frozen=True):
+    """`NAME()`."""
+
+    name: str
+    at: Spot = Spot()
+
+    def __str__(self) -> str:
+        return f"{self.name}()"
+
+
+class ObjectOperand(Struct, frozen=True):
+    """`{key: operand, ...}`."""
+
+    entries: "tuple[tuple[str, Operand], ...]" = ()
+    at: Spot = Spot()
+
+    def __str__(self) -> str:
+        return "{" + ", ".join(f"{key}: {value}" for key, value in self.entries) + "}"
+
+
+class ListOperand(Struct, frozen=True):
+    """`[operand, ...]`."""
+
+    items: "tuple[Operand, ...]" = ()
+    at: Spot = Spot()
+
+    def __str__(self) -> str:
+        return "[" + ", ".join(map(str, self.items)) + "]"
+
+
+Operand: TypeAlias = Constant | RegisterPath | LabelName | FunctionCall | ObjectOperand | ListOperand
+
+
+class Directive(Struct, frozen=True):
+    """`.name value`."""
+
+    name: str
+    value: str = ""
+    at: Spot = Spot()
+
+    def __str__(self) -> str:
+        return f".{self.name} {self.value}".rstrip()
+
+
+class LabelLine(Struct, frozen=True):
+    """`label:` alone on a line."""
+
+    name: str
+    at: Spot = Spot()
+
+    def __str__(self) -> str:
+        return f"{self.name}:"
+
+
+class Instruction(Struct, frozen=True):
+    """An operation with its operands."""
+
+    operation: str
+    operands: tuple[Operand, ...] = ()
+    at: Spot = Spot()
+
+    def __str__(self) -> str:
+        return f"    {self.operation} {', '.join(map(str, self.operands))}".rstrip()
+
+
+Statement: TypeAlias = Directive | LabelLine | Instruction
+
+
+class Fault(Struct, frozen=True):
+    """What is wrong at a place of the text, or worth knowing."""
+
+    at: Spot
+    message: str
+
+    def __str__(self) -> str:
+        return (
+            f"line {self.at.line}, column {self.at.column}: {self.message}" if self.at.line else self.message
+        )
+
+
+def printed(statements: tuple[Statement, ...]) -> str:
+    """The program as text; what `parse` makes the same statements of."""
+    return "".join(f"{statement}\n" for statement in statements)
+
+
+def registers_in(operand: Operand) -> set[str]:
+    """The names of the registers that are read for the operand's value."""
+    match operand:
+        case RegisterPath(name):
+            return {name}
+        case ObjectOperand(entries):
+            return {name for _, value in entries for name in registers_in(value)}
+        case ListOperand(items):
+            return {name for value in items for name in registers_in(value)}
+        case _:
+            return set()
