@@ -150,7 +150,7 @@ def _filled(schema: dict, number: int) -> dict:
     for each in answer.get("turns", [answer]):
         each["findings"] = [_long(words, FINDING_CHARS_MAX)] * FINDINGS_MAX
         each["topics"] = ["parser", "tests"]
-    for each in answer.get("turns", ()):
+    for each in answer.get("turns", ()) if '"foresight"' in json.dumps(schema) else ():
         said = _long(words, TEXT_CHARS_MAX)
         each["foresight"] = {
             "individual_before_description": said,
