@@ -14,6 +14,8 @@ from ragforge.tui.fuzzy import ranked
 PATHS_MAX = 50_000
 SLICE_S = 0.25
 """How long one look may take before what was found is shown."""
+JOINERS = "\u200c\u200d"
+"""Of emoji and of some scripts: Python does not count them as printable, and they are typed all the same."""
 FRESH_S = 10.0
 """How long a finished list is used before the tree is read again."""
 
@@ -97,7 +99,7 @@ def _inside(folder: Path) -> list[tuple[str, bool]]:
             return sorted(
                 (entry.name, entry.is_dir(follow_symlinks=False))
                 for entry in entries
-                if entry.name.isprintable()
+                if all(char.isprintable() or char in JOINERS for char in entry.name)
             )
     except OSError:
         # Not readable, or gone meanwhile.

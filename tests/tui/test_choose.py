@@ -108,11 +108,12 @@ async def test_a_question_spells_out_what_cannot_be_seen(lab: Lab) -> None:
 
 
 async def test_arrows_choose_an_answer_and_enter_gives_it(lab: Lab) -> None:
-    async with lab.chat() as chat:
+    async with lab.chat(size=(40, 12)) as chat:
         answers: list[bool | None] = []
-        screen = ConfirmScreen("Really?")
+        screen = ConfirmScreen("Send this message of 日本語 and up to 1,615k tokens?", detail="مرحبا " * 20)
         await chat.app.push_screen(screen, answers.append)
         await chat.until(lambda: screen.query(".dialog-choice"), "the question")
+        await chat.until(lambda: all(0 < p.region.bottom < 12 for p in screen.query(".dialog-choice")))
         for keys, chosen in ((("enter",), ""), (("down", "down"), "› n"), (("up",), "› y")):
             for key in keys:
                 screen._last_key_s -= timeouts.APPROVAL_QUIET_S

@@ -301,8 +301,9 @@ def test_what_git_ignores_is_not_offered(tmp_path: Path):
 def test_names_that_cannot_be_typed_are_not_offered(tmp_path: Path):
     (tmp_path / "two\nlines").touch()
     Path(os.fsdecode(bytes(tmp_path) + b"/\xff")).touch()
-    (tmp_path / "good").touch()
-    assert ProjectFiles(tmp_path).find("", threading.Event()).paths == ["good"]
+    for name in ("good", "👩‍👧"):
+        (tmp_path / name).touch()
+    assert ProjectFiles(tmp_path).find("", threading.Event()).paths == ["good", "👩‍👧"]
 
 
 def test_git_is_left_out_and_near_paths_come_first(tmp_path: Path):

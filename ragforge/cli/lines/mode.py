@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 
 TWICE_S_MAX = 2.0
 """A second Ctrl+C that comes later is another first one."""
+UNSENT_CHARS_SHOWN = 2_000
+"""Of words that return; all of them are kept."""
 GOES_ON = (TurnStatus.FINISHED, TurnStatus.CONTINUED)
 HELLO = "Type a message, or /help for commands. Ctrl+C interrupts, Ctrl+D leaves."
 
@@ -239,6 +241,7 @@ class LineMode:
         conversation = self.conversation
         question = conversation.question_before(text)
         if question and not await self._questions.confirmed(question):
+            await self.keep_unsent(text)
             return
         try:
             parts = await parts_of(text, conversation.session.cwd, conversation.workspace.blobs.put)
@@ -251,7 +254,9 @@ class LineMode:
         """Keep words that went nowhere, and say so."""
         with suppress(RagforgeError):
             await self.conversation.keep_draft(text)
-        self._printer.line(f"Not sent: {text}")
+        left_out = len(text) - UNSENT_CHARS_SHOWN
+        more = f" ... and {left_out:,} more characters, kept as the draft" if left_out > 0 else ""
+        self._printer.line(f"Not sent: {text[:UNSENT_CHARS_SHOWN]}{more}")
 
     async def follow(self, turn: AsyncGenerator[AgentEvent, None]) -> None:
         """Print the turn and those of what is typed meanwhile. Raises RagforgeError."""

@@ -30,7 +30,7 @@ class LineReader:
     def __init__(self, terminal: int, take: Callable[[Typed | None], None]) -> None:
         self._terminal = terminal
         self._take = take
-        self._data = b""
+        self._data = bytearray()
         self._began_s = self._last_s = 0.0
         self._timer: asyncio.TimerHandle | None = None
 
@@ -72,7 +72,7 @@ class LineReader:
         whole, newline, rest = self._data.rpartition(b"\n")
         if not newline:
             return
-        self._data = rest
+        self._data = bytearray(rest)
         is_cut = any(len(line) >= TERMINAL_LINE_BYTES_MAX for line in whole.split(b"\n"))
         before_s, self._last_s = self._last_s, monotonic()
         self._take(Typed(whole.decode("utf-8", "replace"), self._began_s, before_s, is_cut))
