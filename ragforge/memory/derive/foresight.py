@@ -330,8 +330,8 @@ class Foresights(RecordDerivation):
     wakes_on = frozenset({Moment.OPENED, Moment.UNDERSTOOD})
 
     async def lacking(self, home: Home, limit: int) -> list[Underived]:
-        """List none where there is no foresight."""
-        return await super().lacking(home, limit) if home.foresees else []
+        """List the newest, the oldest of them first: figures rest on those before."""
+        return (await super().lacking(home, limit))[::-1] if home.foresees else []
 
     async def make(self, home: Home, source: Underived) -> list[Derived]:
         """By rules, of the summary; none while there is none. Raises StoreError."""
