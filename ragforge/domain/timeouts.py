@@ -178,6 +178,8 @@ NEO4J_SETTLE_S_MAX = 10.0
 """A stopped server ends this at once, by the deadline of a step; a slow one is waited for."""
 NEO4J_DRAIN_S_MAX = 5.0
 """How long a command waits for rows on their way to the server before it ends or counts them."""
+NEO4J_DRAIN_AWAY_S_MAX = 0.5
+"""How long leaving waits for a try that is under way to reach a server that is away."""
 NEO4J_DELETE_S_MAX = 30.0
 NEO4J_STREAM_S_MAX = 60.0
 NEO4J_ROLL_UP_S_MAX = 5.0

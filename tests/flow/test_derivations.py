@@ -78,6 +78,7 @@ def test_the_derivations_are_found_by_their_modules() -> None:
         "The consolidation of sessions",
         "Embedding",
         "Reading concepts ahead",
+        "The foresight of earlier turns",
     ]
 
 

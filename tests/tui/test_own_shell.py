@@ -19,7 +19,7 @@ async def run(chat: Chat, command: str, ending: str) -> None:
 
 
 def sent(lab: Lab) -> str:
-    return str(lab.gemini.asked()[-1].body)
+    return str(lab.gemini.asked("streamGenerateContent")[-1].body)
 
 
 async def test_its_output_is_seen_and_goes_with_the_next_message_once(lab: Lab) -> None:

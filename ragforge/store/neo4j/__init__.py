@@ -147,13 +147,13 @@ class Neo4jStore:
     async def close(self) -> None:
         """Carry what waits, for at most 5 s, and release everything. Claims end with it.
 
-        For a server that is away nobody waits again: what waits goes there at the next start.
+        A server that is away is hardly waited for again: what waits goes there at the next start.
         """
         if self._closed:
             return
         self._closed = True
-        if not self._carrier.away:
-            await self._carrier.drain(timeouts.NEO4J_DRAIN_S_MAX)
+        is_away = self._carrier.away
+        await self._carrier.drain(timeouts.NEO4J_DRAIN_AWAY_S_MAX if is_away else timeouts.NEO4J_DRAIN_S_MAX)
         await self._nodes.settle_abandoned()
         await self._claims.release_all()
         await self._carrier.close()
