@@ -178,7 +178,7 @@ def _commands(parsed: Parsed | None, command: str, depth: int = 0) -> Iterator[t
 
 
 def _cut(command: str) -> list[tuple[str, ...]]:
-    """The commands of a line that cannot be read for certain, cut where the shell would."""
+    """The commands of a line that cannot be parsed reliably, cut where the shell would."""
     found = (re.findall(r"[^\s\"']+|\"[^\"]*\"|'[^']*'", each) for each in re.split(r"[;&|\n()]+", command))
     return [tuple(word.strip("\"'") for word in words) for words in found if words]
 

@@ -411,7 +411,7 @@ def _approval(
 
 
 def _may_be_kept(call: _OpenCall, proposal: Proposal, rules: tuple[Rule, ...]) -> bool:
-    """Whether "always" is offered: not for what cannot be read for certain, nor to keep a secret."""
+    """Whether "always" is offered: not for what cannot be parsed reliably, nor to keep a secret."""
     texts = (proposal_text(proposal), proposal_text(OtherCall(call.request.args)), *map(str, rules))
     redact = call.parts.redact
     return not any(map(oddities, texts)) and all(redact.text(str(rule)) == str(rule) for rule in rules)

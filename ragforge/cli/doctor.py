@@ -143,7 +143,7 @@ async def _model(options: Options) -> list[Diagnosis]:
     if not variables:
         return [Diagnosis("model", Grade.OK, f"{chosen}, which needs no key")]
     todo = f"Set {variables[0]}, or paste the key in the interface after /model."
-    return [Diagnosis("model", Grade.WRONG, f"{chosen} needs a key, and there is none.", todo)]
+    return [Diagnosis("model", Grade.WRONG, f"{chosen} needs a key, and none is set.", todo)]
 
 
 async def _foresight(options: Options) -> list[Diagnosis]:

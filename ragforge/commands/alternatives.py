@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 class AlternativesArguments(Struct, frozen=True, kw_only=True):
     """In how many ways, and what. yes: it was asked about; check: the answer about the check command."""
 
-    count: Annotated[int | None, Meta(ge=1), word("N", "In how many ways.")] = None
+    count: Annotated[int | None, Meta(ge=1), word("N", "How many alternatives.")] = None
     prompt: Annotated[
-        str, rest("PROMPT", "The request; without it, the newest one anew, from before it.")
+        str, rest("PROMPT", "The request; by default the newest one again, from the state before it.")
     ] = ""
     models: Annotated[
         tuple[str, ...], option("--models", metavar="A,B", help="Other models, as PROVIDER:NAME.")
@@ -85,21 +85,22 @@ async def _stop(session: "Session", args: StopArguments) -> Outcome:
 
     group = attempts_of(session).group
     if group is None:
-        raise UsageError("No alternatives run.")
+        raise UsageError("No alternatives are running.")
     await group.stop(args.number)
-    return Tell(f"Alternative {args.number} ends. What it did so far is kept.")
+    return Tell(f"Stopping alternative {args.number}. What it did so far is kept.")
 
 
-TAKE = Verb("take", "Bring files and chat to one of them.", TakeOneArguments, _take, opens=Opens.NEWEST)
+TAKE = Verb("take", "Move files and chat to one of them.", TakeOneArguments, _take, opens=Opens.NEWEST)
 VERB = Verb(
     "alternatives",
-    "Work a request out in N ways at once, each in a copy of the project; list them, take one.",
+    "Try a request in N ways at once, each in a copy of the project, and take one.",
     AlternativesArguments,
     _run,
     opens=Opens.ITSELF,
-    more="File tools are confined to the copies; shell commands are not. As with -p nobody is asked: "
-    "commands run that only read, that --allow names, or all with --yolo. The project's files stay as they "
-    "are until one is taken. -c, -r ID and -m before the command choose session and model.",
+    more="File tools are confined to the copies; shell commands are not. As with -p, nobody is asked: "
+    "commands run if they only read or if --allow permits them, and all of them with --yolo. The project's "
+    "files do not change until you take one. -c, -r ID and -m before the command choose the session and the "
+    "model.",
     former=(Former("--take K", "take K"),),
-    verbs=(TAKE, Verb("stop", "End one; what it did so far is kept.", StopArguments, _stop)),
+    verbs=(TAKE, Verb("stop", "Stop one; what it did so far is kept.", StopArguments, _stop)),
 )

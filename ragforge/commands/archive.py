@@ -12,14 +12,14 @@ if TYPE_CHECKING:
 
 async def _run(session: "Session", args: NoArguments) -> Outcome:
     if not session.live.stored:
-        raise UsageError("Nothing was said in this session yet, so there is nothing to archive.")
+        raise UsageError("This session has no messages yet, so there is nothing to archive.")
     if session.live.read_only:
         raise UsageError("This session is open elsewhere. Archive it there.")
     moment = now()
     await session.workspace.store.sessions.set_archived(session.id, moment)
     session.workspace.background.wake()  # it is consolidated
     session.change(archived_at=moment)  # should it stay in front, its next message lists it again
-    return StartNew("The one before is archived; search finds it, and Ctrl+F in /sessions lists it.")
+    return StartNew("The previous session is archived; search finds it, and Ctrl+F in /sessions lists it.")
 
 
 VERB = Verb("archive", "Archive this session and start a new one.", NoArguments, _run, while_running=False)

@@ -129,7 +129,7 @@ class Send(Struct, frozen=True):
 class StartNew(Struct, frozen=True):
     """Leave this session and start a new one. said: what became of the one before."""
 
-    said: str = "The one before is kept; /sessions lists it."
+    said: str = "The previous session is kept; /sessions lists it."
 
 
 class Fork(Struct, frozen=True):
@@ -338,10 +338,8 @@ def verb_named(name: str, verbs: Mapping[str, Verb[Any]]) -> Verb[Any]:
     if name in named:
         return named[name]
     near = get_close_matches(name, named, n=1)
-    hint = f" Did you mean /{near[0]}?" if near else " /help lists the commands."
-    raise UsageError(
-        f"There is no command /{name}.{hint} To send it as a message, begin with a space and text."
-    )
+    hint = f" Did you mean /{near[0]}?" if near else " Try /help."
+    raise UsageError(f"Unknown command /{name}.{hint}")
 
 
 async def run_command(
@@ -355,7 +353,7 @@ async def run_command(
     if session.is_only_moving and not verb.while_running:
         raise UsageError(session.why_busy)
     if session.busy and not verb.while_running:
-        raise UsageError(f"/{verb.name} waits until the turn has ended. Esc interrupts it.")
+        raise UsageError(f"/{verb.name} has to wait until the turn ends. Esc interrupts the turn.")
     notices: list[str] = []
     if any(former.old.split()[0] in text for former in verb.former):
         text = " ".join(modern(text.split(), verb.former, tell=notices.append))
@@ -374,7 +372,7 @@ def _read(verb: Verb[Any], text: str) -> tuple[Verb[Any], Any]:
             return each, parse(each.args, after, command=f"{verb.name} {first}")
     if text and verbs and not arguments_of(verb.args):
         forms = [f"/{verb.name}", *(f"/{verb.name} {each.name} {each.usage}".rstrip() for each in verbs)]
-        raise UsageError(f"/{verb.name} does not know {first!r}. Write {' or '.join(forms)}.")
+        raise UsageError(f"/{verb.name} has no {first!r}. Write {' or '.join(forms)}.")
     return verb, parse(verb.args, text, command=verb.name)
 
 

@@ -17,13 +17,13 @@ class BranchArguments(Struct, frozen=True):
     """The name, and what becomes of it."""
 
     name: Annotated[str, word("NAME", "The name of a new branch.")] = ""
-    version: Annotated[str, word("VERSION", "Where it starts; otherwise here.")] = ""
+    version: Annotated[str, word("VERSION", "Where it starts; by default here.")] = ""
     delete: Annotated[
         str,
         option(
             *("-d", "--delete"),
             metavar="NAME",
-            help="Take this name away; versions stay.",
+            help="Delete this name; its versions are kept.",
             values=ValuesOf.BRANCHES,
         ),
     ] = ""
@@ -35,10 +35,10 @@ async def _run(session: "Session", args: BranchArguments) -> Outcome:
     from ragforge.versions.words import branched_words
 
     if args.delete and args.name:
-        raise UsageError("-d takes a name away and starts no branch: leave the other name out.")
+        raise UsageError("-d only deletes a name: leave the other name out.")
     if args.delete:
         await delete_branch(session.worktree, args.delete)
-        return Tell(f"The name {args.delete} is gone; its versions stay.")
+        return Tell(f"Deleted the name {args.delete}; its versions are kept.")
     if not args.name:
         return await BRANCHES.run(session, NoArguments())
     return Tell(branched_words(await start_branch(session.worktree, args.name, args.version or HEAD)))
@@ -46,7 +46,7 @@ async def _run(session: "Session", args: BranchArguments) -> Outcome:
 
 VERB = Verb(
     "branch",
-    "List the branches, start one here or at a version; -d takes a name away, never a version.",
+    "List the branches, or create one here or at a version; -d deletes a name, never a version.",
     BranchArguments,
     _run,
     while_running=False,

@@ -28,10 +28,10 @@ async def _run(session: "Session", args: CheckoutArguments) -> Outcome:
 
 VERB = Verb(
     "checkout",
-    "Bring files and chat to a branch's newest version, or to any version.",
+    "Move files and chat to a branch's newest version, or to any version.",
     CheckoutArguments,
     _run,
-    more="Only files that differ are touched. Those that another session changed on the way are kept unless "
+    more="Only files that differ are touched. Files that another session changed in between are kept unless "
     "--on-conflict says otherwise.",
     while_running=False,
     opens=Opens.NEWEST_OR_NEW,

@@ -14,7 +14,7 @@ async def _run(session: "Session", args: NoArguments) -> Outcome:
 
 VERB = Verb(
     "clear",
-    "Empty the screen. The session and what the model knows stay; /new starts afresh.",
+    "Empty the screen. The session and what the model knows stay; /new starts a new session.",
     NoArguments,
     _run,
     while_running=False,

@@ -14,10 +14,14 @@ async def _run(session: "Session", args: NoArguments) -> Outcome:
     before = session.live.view.window.tokens
     dropped = await compact(session)
     if dropped is None:
-        return Tell(f"There is nothing to compact: {before:,} tokens go to the model word for word.")
+        return Tell(f"Nothing to compact: {before:,} tokens are sent to the model word for word.")
     return Tell(dropped_words([dropped]))
 
 
 VERB = Verb(
-    "compact", "Send older turns and results no longer word for word.", NoArguments, _run, while_running=False
+    "compact",
+    "Stop sending older turns and results word for word.",
+    NoArguments,
+    _run,
+    while_running=False,
 )

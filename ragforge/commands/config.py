@@ -23,9 +23,9 @@ class ConfigArguments(Struct, frozen=True):
 
     key: Annotated[
         str,
-        word("KEY", "A setting, or the beginning of some.", values=ValuesOf.SETTINGS, only=Face.INTERFACE),
+        word("KEY", "A setting, or the start of its name.", values=ValuesOf.SETTINGS, only=Face.INTERFACE),
     ] = ""
-    value: Annotated[str, rest("VALUE", "Its value, in your own file.", only=Face.INTERFACE)] = ""
+    value: Annotated[str, rest("VALUE", "A new value, for your own file.", only=Face.INTERFACE)] = ""
     json: Annotated[bool, shell_option("--json", help="Print a JSON list.")] = False
 
 
@@ -69,7 +69,7 @@ VERB = Verb(
         Verb("set", "Set a value in your own file.", SetArguments, opens=Opens.ITSELF),
         Verb(
             "unset",
-            "Remove a value from your own file; the default holds again.",
+            "Remove a value from your own file; the default applies again.",
             UnsetArguments,
             opens=Opens.ITSELF,
         ),

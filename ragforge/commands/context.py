@@ -59,10 +59,11 @@ async def _printed(session: "Session", args: ContextArguments) -> Report:
 def _text(call: "NextCall") -> str:
     block = call.block
     recalled = block.text or "Nothing is recalled for this message."
-    limits = [f"({block.left_out} more had no room.)"] if block.left_out else []
+    limits = [f"({block.left_out} more did not fit.)"] if block.left_out else []
     limits += [f"({block.limited})"] if block.limited else []
     counts = (
-        f"{call.system_tokens:,} tokens of system prompt, {call.tools_tokens:,} of {call.tools} tools, "
+        f"{call.system_tokens:,} tokens of system prompt, "
+        f"{call.tools_tokens:,} of {counted(call.tools, 'tool')}, "
         f"{call.raw_tokens:,} of {counted(call.turns, 'turn')} word for word, "
         f"{block.tokens:,} of {len(block.items)} recalled in {block.took_ms:.0f} ms, "
         f"{call.prompt_tokens:,} of the message; {call.tokens:,} in all"
@@ -79,7 +80,7 @@ def _last_words(session: "Session") -> Parts:
 def _table(call: "NextCall", window: int) -> str:
     rows = {
         "system prompt": call.system_tokens,
-        f"{call.tools} tools": call.tools_tokens,
+        counted(call.tools, "tool"): call.tools_tokens,
         f"{counted(call.turns, 'turn')} word for word": call.raw_tokens,
         f"{len(call.block.items)} recalled": call.block.tokens,
         "**all**": call.tokens - call.prompt_tokens,
@@ -110,7 +111,7 @@ def _background(session: "Session") -> list[str]:
 
 VERB = Verb(
     "context",
-    "Show what the next call would carry, and what each part costs.",
+    "Show what the next request would contain, and the tokens of each part.",
     ContextArguments,
     _run,
     opens=Opens.LOOK,

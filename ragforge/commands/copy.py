@@ -8,6 +8,7 @@ from msgspec import Meta, Struct
 from ragforge.commands.base import Copy, Outcome, Verb
 from ragforge.domain.arguments import word
 from ragforge.domain.errors import UsageError
+from ragforge.domain.words import counted
 
 if TYPE_CHECKING:
     from ragforge.session.state import Session
@@ -25,13 +26,13 @@ class CopyArguments(Struct, frozen=True):
 
 
 async def _run(session: "Session", args: CopyArguments) -> Outcome:
-    return Copy(_nth(await _answers(session), args.number, "answers"), "The answer")
+    return Copy(_nth(await _answers(session), args.number, "answer"), "The answer")
 
 
 async def _code(session: "Session", args: CopyArguments) -> Outcome:
     answers = await _answers(session)
     blocks = [match["code"] for answer in answers for match in reversed([*_BLOCK.finditer(answer)])]
-    return Copy(_nth(blocks, args.number, "code blocks"), "The code block")
+    return Copy(_nth(blocks, args.number, "code block"), "The code block")
 
 
 async def _answers(session: "Session") -> list[str]:
@@ -45,7 +46,7 @@ async def _answers(session: "Session") -> list[str]:
 
 def _nth(items: list[str], number: int, what: str) -> str:
     if not 1 <= number <= len(items):
-        raise UsageError(f"There are {len(items)} {what} in this session; there is no number {number}.")
+        raise UsageError(f"This session has {counted(len(items), what)}, so there is no number {number}.")
     return items[number - 1]
 
 

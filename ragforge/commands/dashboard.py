@@ -22,7 +22,7 @@ LIMIT_MAX = 200
 class DashboardArguments(Struct, frozen=True):
     """In which order, and how much of it."""
 
-    sort: Annotated[WishOrder, option("--sort", help="The order of what you want.")] = WishOrder.KIND
+    sort: Annotated[WishOrder, option("--sort", help="How to sort your wishes.")] = WishOrder.KIND
     limit: Annotated[
         int, Meta(ge=1, le=LIMIT_MAX), shell_option("--limit", metavar="N", help="At most this many of each.")
     ] = 20
@@ -141,7 +141,7 @@ def _session_as_json(figures: "SessionFigures") -> dict[str, Any]:
 
 VERB = Verb(
     "dashboard",
-    "Show what you want, what it is about, the sessions, and how well memory does.",
+    "Show your wishes, their topics, the sessions, and how well memory works.",
     DashboardArguments,
     _run,
     shell=_show,

@@ -14,14 +14,16 @@ class ConnectArguments(Struct, frozen=True):
     """Which server, and the answers to what would be asked."""
 
     url: Annotated[str, word("URL", "The server, such as bolt://localhost.")] = ""
-    user: Annotated[
-        str, option("--user", metavar="NAME", help="Whom to be there, unless the URL says it.")
-    ] = ""
+    user: Annotated[str, option("--user", metavar="NAME", help="The user name, unless the URL has one.")] = ""
     yes: Annotated[
         bool,
-        option("--yes", "-y", help="Yes to all: use a graph that holds other things, copy the history."),
+        option(
+            "--yes",
+            "-y",
+            help="Answer yes to everything: use a database that contains other data, copy the history.",
+        ),
     ] = False
-    no_copy: Annotated[bool, option("--no-copy", help="Leave the history that exists where it is.")] = False
+    no_copy: Annotated[bool, option("--no-copy", help="Do not copy the existing history.")] = False
 
 
 class StoreArguments(Struct, frozen=True):
@@ -41,7 +43,7 @@ class EmbedderArguments(Struct, frozen=True):
     """By what, and in which store."""
 
     name: Annotated[str, word("NAME", "As in memory.embedder: static, minilm, gemini:..., ENDPOINT:MODEL.")]
-    yes: Annotated[bool, option("--yes", "-y", help="Do not ask before it is changed.")] = False
+    yes: Annotated[bool, option("--yes", "-y", help="Do not ask before changing it.")] = False
     store: Store = ""
 
 
@@ -49,12 +51,15 @@ class WaitingArguments(Struct, frozen=True):
     """What becomes of rows for a database that is gone."""
 
     carry: Annotated[
-        bool, option("--carry", help="Carry what was for a database that is gone into the one in its place.")
+        bool,
+        option(
+            "--carry", help="Carry rows for a database that no longer exists into the one that replaced it."
+        ),
     ] = False
     discard: Annotated[
-        bool, option("--discard", help="Remove what was for a database that is gone, for good.")
+        bool, option("--discard", help="Permanently remove rows for a database that no longer exists.")
     ] = False
-    yes: Annotated[bool, option("--yes", "-y", help="Do not ask before anything is removed.")] = False
+    yes: Annotated[bool, option("--yes", "-y", help="Do not ask before removing anything.")] = False
     store: Store = ""
 
 
@@ -62,7 +67,10 @@ class CheckArguments(Struct, frozen=True):
     """Which store, and whether it is repaired."""
 
     repair: Annotated[
-        bool, option("--repair", help="Repair what can be: indexes, contents, what is derived from turns.")
+        bool,
+        option(
+            "--repair", help="Repair what can be repaired: indexes, contents, what is derived from turns."
+        ),
     ] = False
     store: Store = ""
 
@@ -100,7 +108,7 @@ class RecoverArguments(Struct, frozen=True):
         tuple[str, ...],
         option("--only", metavar="ROLE", help="Only conversations, versions, machine or outbox; repeatable."),
     ] = ()
-    empty: Annotated[bool, option("--empty", help="Start an empty store in place of a lost one.")] = False
+    empty: Annotated[bool, option("--empty", help="Create an empty store in place of a lost one.")] = False
 
 
 class PersonExportArguments(Struct, frozen=True):
@@ -144,7 +152,8 @@ VERB = Verb(
         _verb(
             "connect",
             ConnectArguments,
-            "Keep conversations in a Neo4j server from now on: asks, tries, explains, and saves.",
+            "Keep conversations in a Neo4j server from now on: asks for it, tests the connection and saves "
+            "it.",
             "neo4j+s://ada@graph.example.org",
             "(it asks)",
             more="The password is asked for, or taken from RAGFORGE_STORE_PASSWORD; it is kept in the "
@@ -153,75 +162,74 @@ VERB = Verb(
         _verb(
             "waiting",
             WaitingArguments,
-            "Show what waits here for the server, and what was for a database that was emptied or replaced.",
+            "Show the rows waiting here for the server, and those for a database that was emptied or "
+            "replaced.",
             "",
             "--carry",
         ),
         _verb(
             "embedder",
             EmbedderArguments,
-            "Change what the store is embedded by, for everybody who uses it, and set memory.embedder here.",
+            "Change the store's embedder for everybody who uses it, and set memory.embedder here.",
             "static",
             "ollama:nomic-embed-text",
-            more="Everything is embedded anew in the background; until then search goes by words.",
+            more="Everything is embedded again in the background; until then, search uses words alone.",
         ),
         _verb(
             "backups",
             BackupsArguments,
-            "List the backups that ragforge makes by itself: one each day, and one before each migration.",
+            "List the automatic backups: one each day, and one before each migration.",
             "",
             "--now",
         ),
         _verb(
             "recover",
             RecoverArguments,
-            "Bring back one of the backups that ragforge made: it takes the place of the databases as they "
-            "are.",
+            "Restore a backup that ragforge made automatically, in place of the current databases.",
             "20261122T131500Z",
             "20261122T131500Z --only machine",
-            more="These are set aside in a folder beside them, and nothing is deleted. Every ragforge must "
-            "be closed.\nA file that `ragforge db backup` wrote is for `ragforge db restore`.",
+            more="The current databases are moved to a folder next to them; nothing is deleted. Close every "
+            "ragforge first.\nUse `ragforge db restore` for a file that `ragforge db backup` wrote.",
         ),
         _verb(
             "status",
             StatusArguments,
-            "Tell which store is used, what it holds and how it is: schema, indexes, latency, what waits.",
+            "Show which store is used, what it contains, and its state: schema, indexes, latency, waiting "
+            "rows.",
             "",
             "--json",
         ),
         _verb(
             "migrate",
             StoreArguments,
-            "Bring the database's schema up to date, after ragforge was updated on all machines that share "
-            "it.",
+            "Update the database's schema, after ragforge was updated on all machines that share it.",
             "",
             "--store bolt://localhost:7687",
-            more="A file of SQLite is brought up to date whenever it is opened.",
+            more="An SQLite file is updated automatically when it is opened.",
         ),
         _verb(
             "check",
             CheckArguments,
-            "Look for what is wrong with any file of the store; exit code 1 if something is.",
+            "Check every file of the store for problems; the exit code is 1 if there are any.",
             "",
             "--repair",
-            more="Each file is named: conversations, contents, versions, this machine's state, what waits "
+            more="Each file is listed: conversations, contents, versions, this machine's state, what waits "
             "for servers.",
         ),
         _verb(
             "backup",
             BackupArguments,
-            "Write all conversations and versions, with their contents, to one file that every store reads.",
+            "Write all conversations and versions, with their contents, to one file that any store can read.",
             "history.jsonl.gz",
             more="Keep it private: it holds all that was said. Nobody but you can read the file.",
         ),
         _verb(
             "restore",
             RestoreArguments,
-            "Put a backup's conversations into a store, beside those that it has; doing so twice changes "
-            "nothing.",
+            "Add the conversations of a backup to those in a store; restoring twice changes nothing.",
             "history.jsonl.gz",
             "FILE --to bolt://localhost",
-            more="The file is read to its end first: one that is cut or altered changes nothing.",
+            more="The whole file is checked first: a truncated or altered file changes nothing.",
         ),
         Verb(
             "person",
@@ -249,11 +257,11 @@ VERB = Verb(
         _verb(
             "copy",
             CopyArguments,
-            "Copy all conversations from one store to another, which keeps what it has; read back at the "
-            "end.",
+            "Copy all conversations into another store, which keeps its own; verified at the end.",
             "--to bolt://localhost:7687",
             "--from bolt://localhost:7687 --to sqlite:///home/me/mine.db",
-            more="Broken off, the same command goes on where it was. Copying twice changes nothing.",
+            more="If it is interrupted, run the same command again to continue. Copying twice changes "
+            "nothing.",
         ),
     ),
 )

@@ -18,9 +18,9 @@ class DiffArguments(Struct, frozen=True):
 
     start: Annotated[
         str,
-        word("A", "Since this version; otherwise since before the newest turn.", values=ValuesOf.BRANCHES),
+        word("A", "From this version; by default from before the newest turn.", values=ValuesOf.BRANCHES),
     ] = ""
-    end: Annotated[str, word("B", "Up to this version; otherwise up to now.", values=ValuesOf.BRANCHES)] = ""
+    end: Annotated[str, word("B", "To this version; by default now.", values=ValuesOf.BRANCHES)] = ""
 
 
 async def _run(session: "Session", args: DiffArguments) -> Outcome:

@@ -13,5 +13,5 @@ async def _run(session: "Session", args: NoArguments) -> Outcome:
 
 
 VERB = Verb(
-    "exit", "Leave; the resume command is left in the terminal.", NoArguments, _run, aliases=("quit",)
+    "exit", "Exit; the command to resume is printed in the terminal.", NoArguments, _run, aliases=("quit",)
 )

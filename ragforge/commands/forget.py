@@ -16,9 +16,10 @@ from ragforge.domain.memories import Memory
 if TYPE_CHECKING:
     from ragforge.session.state import Session
 
-AS_MESSAGE = "To send this to the model instead, press Esc and begin the message with a space."
+AS_MESSAGE = "To send this to the model instead, press Esc and start the message with a space."
 NOT_REACHED = (
-    "Not reached: exports and backup files that you made, backups of a server, copies on other machines, "
+    "This does not reach: exports and backup files that you made, backups of a server, copies on other "
+    "machines, "
     "sessions that another ragforge has open now, the project's files with their versions, and git."
 )
 _HEX = frozenset("0123456789abcdef")
@@ -27,14 +28,12 @@ _HEX = frozenset("0123456789abcdef")
 class ForgetArguments(Struct, frozen=True):
     """Which memory. undo: bring it back, or the one that was forgotten last."""
 
-    words: Annotated[str, rest("ID | WORDS", "The id of a memory, or words that fit it.")] = ""
-    undo: Annotated[bool, option("--undo", help="Bring it back, or the one that was forgotten last.")] = False
+    words: Annotated[str, rest("ID | WORDS", "The id of a memory, or words that match it.")] = ""
+    undo: Annotated[bool, option("--undo", help="Restore it, or by default the one forgotten last.")] = False
     everywhere: Annotated[
         bool, option("--everywhere", help="Remove it from the history and from backups too.")
     ] = False
-    now: Annotated[bool, option("--now", help="With --everywhere: at once, so that it cannot be undone.")] = (
-        False
-    )
+    now: Annotated[bool, option("--now", help="With --everywhere: at once; this cannot be undone.")] = False
     yes: Annotated[bool, option("--yes", help="With --everywhere: do not ask.")] = False
     json: Annotated[bool, shell_option("--json", help="Print JSON.")] = False
 
@@ -43,7 +42,7 @@ async def _run(session: "Session", args: ForgetArguments) -> Outcome:
     from ragforge.session.memory_tools import best_match, kept_or_recalled_last
 
     if args.now and not args.everywhere:
-        raise UsageError("--now belongs to --everywhere.")
+        raise UsageError("--now needs --everywhere.")
     if args.undo and args.everywhere:
         return await _put_back(session, args)
     if args.undo:
@@ -58,7 +57,7 @@ async def _run(session: "Session", args: ForgetArguments) -> Outcome:
         return Tell(await _forget(session, memory))
     found = await best_match(session.workspace, args.words)
     if found is None:
-        raise UsageError(f"No memory fits {args.words!r}. /memory lists them.")
+        raise UsageError(f"No memory matches {args.words!r}. /memory lists them.")
     return _asked([found])
 
 
@@ -77,7 +76,7 @@ def _asked(memories: Sequence[Memory], *, detail: str = "") -> Outcome:
         question = f"Forget this {memory.type}: {memory.content}"
         return Confirm(question, then=f"forget {memory.id}", detail=detail)
     options = [Option(str(each.type), each.content, f"forget {each.id}") for each in memories]
-    return Choose("Which one should be forgotten?", detail, tuple(options))
+    return Choose("Which memory should be forgotten?", detail, tuple(options))
 
 
 async def _forget_everywhere(session: "Session", args: ForgetArguments) -> Outcome:
@@ -89,7 +88,7 @@ async def _forget_everywhere(session: "Session", args: ForgetArguments) -> Outco
     if memory is None and args.words:
         memory = await best_match(session.workspace, args.words)
     if memory is None:
-        raise UsageError("Say which memory, by its id or by words that fit it. /memory lists them.")
+        raise UsageError("Name a memory by its id or by words that match it. /memory lists them.")
     if args.yes:
         plan = await redact(session, memory, at_once=args.now)
         if args.json:
@@ -128,7 +127,7 @@ def _sealed_words(memory: Memory, *, now: bool) -> str:
     undo = typed(f"forget --everywhere --undo {id}", shell=f"memory restore {id} --everywhere")
     return (
         "The words stay sealed in a database on this machine until the next clean-up "
-        f"(`{typed('history gc')}`); until then `{undo}` puts them back."
+        f"(`{typed('history gc')}`); until then `{undo}` restores them."
     )
 
 
@@ -136,7 +135,7 @@ async def _put_back(session: "Session", args: ForgetArguments) -> Outcome:
     from ragforge.session.redaction import put_back
 
     content = await put_back(session, args.words.lower())
-    return Report(data={"restored": content}) if args.json else Tell(f"Put back everywhere: {content}")
+    return Report(data={"restored": content}) if args.json else Tell(f"Restored everywhere: {content}")
 
 
 async def _forget(session: "Session", memory: Memory) -> str:
@@ -148,7 +147,8 @@ async def _forget(session: "Session", memory: Memory) -> str:
         lines += ["", "Forgotten with it, because it says the same:", "", *(f"- {shown(m)}" for m in alike)]
     lines += [
         "",
-        "Earlier messages and summaries go to the model without it. The turns in which it was said stay in "
+        "Earlier messages and summaries are sent to the model without it. The turns in which it was said "
+        "stay in "
         "the history, where you can read and search them.",
     ]
     return "\n".join(lines)
@@ -188,7 +188,7 @@ async def _forgotten_last(session: "Session") -> Memory | None:
 
 VERB = Verb(
     "forget",
-    "Keep a statement from every model, by its memory's id or by words; without either, it asks which one.",
+    "Stop sending a statement to any model, by its memory's id or by words; without either, asks which.",
     ForgetArguments,
     _run,
 )

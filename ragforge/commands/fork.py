@@ -20,13 +20,13 @@ class ForkArguments(Struct, frozen=True):
 
 async def _run(session: "Session", args: ForkArguments) -> Outcome:
     if not session.live.stored:
-        raise UsageError("Nothing was said here yet, so there is nothing to fork.")
+        raise UsageError("This session has no messages yet, so there is nothing to fork.")
     return Fork(args.turn)
 
 
 VERB = Verb(
     "fork",
-    "Go on from here, or from an earlier turn, in a session of its own.",
+    "Continue from here, or from an earlier turn, in a new session.",
     ForkArguments,
     _run,
     while_running=False,

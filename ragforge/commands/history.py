@@ -9,6 +9,7 @@ from ragforge.commands.base import Confirm, NoArguments, Opens, Outcome, Report,
 from ragforge.domain.arguments import Former, option, shell_option, word
 from ragforge.domain.commands import is_in_shell
 from ragforge.domain.errors import UsageError
+from ragforge.domain.words import counted
 
 if TYPE_CHECKING:
     from ragforge.session.state import Session
@@ -32,14 +33,14 @@ class CleanUpArguments(Struct, frozen=True):
         Meta(ge=0, le=DAYS_MAX),
         word(
             "DAYS",
-            "Give up contents of versions that are older and that no branch, label or head needs; 0: of "
-            "none. Otherwise as history.keep_days says.",
+            "Remove contents of older versions that no branch, label or head needs; 0 removes none. By "
+            "default history.keep_days.",
         ),
     ] = None
-    dry_run: Annotated[bool, option("--dry-run", help="Only say what would go.")] = False
+    dry_run: Annotated[bool, option("--dry-run", help="Only show what would be removed.")] = False
     yes: Annotated[bool, option("--yes", "-y", help="Do not ask.")] = False
     gone: Annotated[
-        str, option("--gone", metavar="URL", help="This store is gone for good: keep nothing for it.")
+        str, option("--gone", metavar="URL", help="This store no longer exists: keep nothing for it.")
     ] = ""
 
 
@@ -48,7 +49,7 @@ class ShowArguments(Struct, frozen=True):
 
     version: Annotated[str, word("VERSION", "A branch, a label, HEAD or a part of an id.")]
     path: Annotated[str, word("PATH", "Relative to the project's folder.")]
-    number: Annotated[int | None, Meta(ge=1), word("N", "Print this content; else list them.")] = None
+    number: Annotated[int | None, Meta(ge=1), word("N", "Print this content; by default list them.")] = None
 
 
 async def _run(session: "Session", args: NoArguments) -> Outcome:
@@ -84,8 +85,8 @@ async def _clean_up(session: "Session", args: CleanUpArguments) -> Outcome:
     if would_go and (found.versions or not is_in_shell()):
         question = f"{collected_words(found, dry_run=True)} Remove it for good?"
         unasked = (
-            f"{found.versions} old versions would lose contents, and there is no terminal to ask in. Add "
-            "--yes to remove them without asking, or 0 as DAYS to keep them."
+            f"{counted(found.versions, 'old version')} would lose contents, and there is no terminal to ask "
+            "in. Add --yes to remove them without being asked, or give 0 as DAYS to keep them."
         )
         then = f"{VERB.name} {CLEAN_UP.line(replace(args, yes=True))}"
         return Confirm(question, then, unasked=unasked)
@@ -105,7 +106,9 @@ async def _show(session: "Session", args: ShowArguments) -> Outcome:
         rows = enumerate(found, 1)
         return Report([f"{place}  {node.digest[:12]}  {size(node.size)}" for place, node in rows])
     if args.number > len(found):
-        raise UsageError(f"{len(found)} contents lay there, so there is no number {args.number}.")
+        raise UsageError(
+            f"Only {counted(len(found), 'content')} at this path, so there is no number {args.number}."
+        )
     content = await session.workspace.blobs.get(found[args.number - 1].digest)
     lines = content.decode(errors="replace").splitlines()
     return Report(exact=content, markdown=fenced("\n".join(lines[:LINES_MAX]), "text"))
@@ -113,7 +116,7 @@ async def _show(session: "Session", args: ShowArguments) -> Outcome:
 
 CLEAN_UP = Verb(
     "gc",
-    "Remove contents that nothing needs; asks where old versions would lose theirs.",
+    "Remove contents that nothing needs; asks first if old versions would lose theirs.",
     CleanUpArguments,
     _clean_up,
     opens=Opens.NONE,
@@ -121,13 +124,13 @@ CLEAN_UP = Verb(
 )
 VERB = Verb(
     "history",
-    "Show what the contents of versions take on this machine; gc removes what nothing needs.",
+    "Show the space that contents of versions take on this machine; gc removes what nothing needs.",
     NoArguments,
     _run,
     verbs=(
         Verb(
             "size",
-            "Tell what the contents take on this machine, and what for.",
+            "Show the space that contents take on this machine, and what for.",
             SizeArguments,
             _size,
             opens=Opens.NONE,
@@ -135,10 +138,10 @@ VERB = Verb(
         CLEAN_UP,
         Verb(
             "show",
-            "List what lay at a path in a version, from before it to its end, or print one of these.",
+            "List the contents of a path in a version, from before it to its end, or print one of them.",
             ShowArguments,
             _show,
-            more="What a turn wrote and then overwrote itself is among them.",
+            more="They include what a turn wrote and then overwrote.",
             opens=Opens.NONE,
             reads=True,
         ),

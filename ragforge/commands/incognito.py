@@ -10,13 +10,13 @@ if TYPE_CHECKING:
 
 async def _run(session: "Session", args: NoArguments) -> Outcome:
     if session.workspace.incognito:
-        return Tell("This run is incognito: when it ends, all that it kept is removed. /exit ends it.")
+        return Tell("This run is incognito: when it ends, everything it stored is removed. /exit ends it.")
     return GoIncognito()
 
 
 VERB = Verb(
     "incognito",
-    "Leave this session, which is kept, and start anew in a temporary store: nothing of it stays.",
+    "Keep this session and start a new one in a temporary store, which is removed at the end.",
     NoArguments,
     _run,
     while_running=False,

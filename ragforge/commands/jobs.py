@@ -29,14 +29,14 @@ async def _output(session: "Session", args: JobArguments) -> Outcome:
 
 async def _stop(session: "Session", args: JobArguments) -> Outcome:
     job = await session.workspace.jobs.stop(args.id)
-    return Tell(f"Job {job.id} is stopped: `{job.command}`")
+    return Tell(f"Stopped job {job.id}: `{job.command}`")
 
 
 def _listed(jobs: "Jobs") -> str:
     from ragforge.shell.jobs import JobStatus
 
     if not jobs.list():
-        return "Nothing runs in the background."
+        return "No background jobs."
     return "\n".join(
         f"- **{job.id}** {job.status}"
         + (f" with {job.exit_code}" if job.status is JobStatus.EXITED else "")
@@ -47,11 +47,11 @@ def _listed(jobs: "Jobs") -> str:
 
 VERB = Verb(
     "jobs",
-    "List background commands, show their output, stop one.",
+    "List background jobs, show their output, or stop one.",
     NoArguments,
     _run,
     verbs=(
-        Verb("output", "Show what a job has written.", JobArguments, _output),
+        Verb("output", "Show the output of a job.", JobArguments, _output),
         Verb("stop", "Stop a job.", JobArguments, _stop),
     ),
 )

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 LIMIT_MAX = 10_000
 LIMIT_IN_SHELL = 30
-NO_VERSION = "There is no version in this project yet: every turn makes one."
+NO_VERSION = "This project has no versions yet. Every turn makes one."
 
 
 class LogArguments(Struct, frozen=True):
@@ -48,13 +48,13 @@ async def _run(session: "Session", args: LogArguments) -> Outcome:
     notes = () if found.rows else (none,)
     if found.more:
         more = f"log {2 * limit}{f' --by {args.by}' if args.by else ''}"
-        notes = (f"Older ones follow: {typed(more)} lists more.",)
+        notes = (f"There are older ones: {typed(more)} lists more.",)
     return Report(log_lines(found, writers if shown else {}), notes)
 
 
 VERB = Verb(
     "log",
-    "Look through the tree of versions: turns, your edits, restores, merges; with N, list them.",
+    "Browse the tree of versions: turns, your edits, restores, merges; with N, list them.",
     LogArguments,
     _run,
     opens=Opens.NONE,

@@ -52,15 +52,15 @@ class ListArguments(Struct, frozen=True):
 
     types: Annotated[tuple[MemoryType, ...], shell_option("--type", help="Only this type; repeatable.")] = ()
     sort: Annotated[MemorySort, shell_option("--sort", help="The order.")] = MemorySort.RECENT
-    scope: Annotated[MemoryScope | None, shell_option("--scope", help="Only those that hold there.")] = None
-    all_projects: Annotated[bool, shell_option("--all", help="Those of every project.")] = False
+    scope: Annotated[MemoryScope | None, shell_option("--scope", help="Only those with this scope.")] = None
+    all_projects: Annotated[bool, shell_option("--all", help="Include every project.")] = False
     all_owners: Annotated[
-        bool, shell_option("--all-owners", help="Also what belongs to other users of the store.")
+        bool, shell_option("--all-owners", help="Include what belongs to other users of the store.")
     ] = False
-    forgotten: Annotated[bool, shell_option("--forgotten", help="The forgotten ones as well.")] = False
+    forgotten: Annotated[bool, shell_option("--forgotten", help="Include the forgotten ones.")] = False
     at: Annotated[
         str | None,
-        shell_option("--at", metavar="WHEN", help="Those that held then: 2026-11-21, 3d, 2w."),
+        shell_option("--at", metavar="WHEN", help="Only those that were valid then: 2026-11-21, 3d, 2w."),
     ] = None
     limit: Annotated[
         int, Meta(ge=1, le=READ_MAX), shell_option("--limit", metavar="N", help="At most this many.")
@@ -83,7 +83,7 @@ class AddArguments(Struct, frozen=True):
     importance: Importance = None
     topic: Topic = None
     scope: Annotated[
-        MemoryScope, shell_option("--scope", help="Where it holds: in this project, or global.")
+        MemoryScope, shell_option("--scope", help="Where it applies: in this project, or global.")
     ] = MemoryScope.PROJECT
 
 
@@ -96,7 +96,7 @@ class EditArguments(Struct, frozen=True):
     importance: Importance = None
     topic: Topic = None
     owner: Annotated[
-        OwnerChoice | None, shell_option("--owner", help="Whose it is: only its owner's model is given it.")
+        OwnerChoice | None, shell_option("--owner", help="Who owns it: only its owner's model gets it.")
     ] = None
 
 
@@ -106,7 +106,7 @@ class ForgetArguments(Struct, frozen=True):
     ids: Ids
     everywhere: Everywhere = False
     now: Annotated[
-        bool, shell_option("--now", help="With --everywhere: at once, so that it cannot be undone.")
+        bool, shell_option("--now", help="With --everywhere: remove at once; this cannot be undone.")
     ] = False
     yes: Annotated[bool, shell_option("--yes", "-y", help="With --everywhere: do not ask.")] = False
     json: AsJson = False
@@ -155,8 +155,8 @@ async def _list(library: "Library", args: ListArguments) -> Outcome:
 def _notes(count: int, args: ListArguments) -> tuple[str, ...]:
     if not count:
         where = "" if args.all_projects else " in this project (--all lists those of every project)"
-        return (f"Nothing is remembered{where}, or nothing fits.",)
-    return (f"The first {args.limit}; --limit shows more.",) if count == args.limit else ()
+        return (f"Nothing is remembered{where}, or nothing matches.",)
+    return (f"Only the first {args.limit} are shown; --limit shows more.",) if count == args.limit else ()
 
 
 async def _show(library: "Library", args: ShowArguments) -> Outcome:
@@ -210,7 +210,7 @@ async def _add(library: "Library", args: AddArguments) -> Outcome:
     kept = await remember(library.store, memory)
     return Report(
         [
-            f"{'Known already' if was_known else 'Remembered'}: {_words(kept)}",
+            f"{'Already known' if was_known else 'Remembered'}: {_words(kept)}",
             *(f"It replaces: {_words(old)}" for old in replaced),
         ]
     )
@@ -221,7 +221,7 @@ async def _edit(library: "Library", args: EditArguments) -> Outcome:
 
     old = await find_memory(library.store, args.id)
     new = await _edited(library, old, args)
-    undo = f"`ragforge memory forget {new.id[:8]}` brings back the words of before ({old.id[:8]})."
+    undo = f"`ragforge memory forget {new.id[:8]}` restores the previous words ({old.id[:8]})."
     return Report([f"Changed: {_words(new)}"], (undo,) if new.id != old.id else ())
 
 
@@ -235,14 +235,12 @@ async def _edited(library: "Library", old: "Memory", args: EditArguments) -> "Me
     if not args.words and not is_changed:
         raise UsageError("Say what to change: new words, --type, --importance, --topic or --owner.")
     if args.importance is not None and not 0 <= args.importance <= 1:  # before anything is changed
-        raise UsageError(f"The importance of a memory lies between 0 and 1; {args.importance:g} does not.")
+        raise UsageError(f"The importance of a memory must be between 0 and 1, not {args.importance:g}.")
     new = old
     if args.words:
         new = await edit(library.store, old, content=await redacted(library, args.words), at=now())
         if new.id == old.id and not is_changed:
-            raise UsageError(
-                "These are the words that it has: case, spaces and a final stop make no other memory."
-            )
+            raise UsageError("The words are the same: case, spaces and a final full stop do not count.")
     if is_changed:
         new = await change(
             library.store,
@@ -260,7 +258,7 @@ async def _forget(library: "Library", args: ForgetArguments) -> Outcome | Instea
     from ragforge.memory.forgotten import forget
 
     if args.now and not args.everywhere:
-        raise UsageError("--now belongs to --everywhere.")
+        raise UsageError("--now needs --everywhere.")
     if args.everywhere:
         return _everywhere(args.ids, now=args.now, yes=args.yes, json=args.json)
     return await _mark(library, args, forget, done="Forgotten", undo="restore")
@@ -308,7 +306,7 @@ async def _mark(
             }
         )
     named = " ".join(memory.id[:8] for memory in found)
-    takes_back = f"`ragforge memory {undo} {named}` takes that back."
+    takes_back = f"`ragforge memory {undo} {named}` undoes that."
     return Report([f"{done}: {_words(memory)}" for memory in marked], (takes_back,))
 
 
@@ -318,7 +316,7 @@ def _words(memory: "Memory") -> str:
 
 VERB = Verb(
     "memory",
-    "List what is remembered; filter, sort, edit, forget, and see what it rests on.",
+    "List memories; filter, sort, edit or forget them, and see what they are based on.",
     MemoryArguments,
     _run,
     while_running=False,
@@ -330,20 +328,21 @@ VERB = Verb(
             shell=_list,
             reads=True,
         ),
-        Verb("show", "Show one memory whole.", ShowArguments, shell=_show, reads=True),
+        Verb("show", "Show one memory in full.", ShowArguments, shell=_show, reads=True),
         Verb(
             "why",
-            "Show what a memory rests on, what it replaces or is replaced by, and how often it was used.",
+            "Show what a memory is based on, what it replaces or is replaced by, and how often it was used.",
             ShowArguments,
             shell=_why,
             reads=True,
         ),
         Verb(
             "add",
-            "Remember something; what was forgotten and has the same words is restored.",
+            "Remember something; a forgotten memory with the same words is restored.",
             AddArguments,
             shell=_add,
-            more="Without --type the words may begin with it, as in 'decision: use MySQL'; else a fact.",
+            more="Without --type, the words can start with it, as in 'decision: use MySQL'; otherwise it is "
+            "a fact.",
         ),
         Verb(
             "edit",
@@ -353,10 +352,10 @@ VERB = Verb(
         ),
         Verb(
             "forget",
-            "Forget memories: nothing that says the same goes to a model any more. They can be restored.",
+            "Forget memories: nothing that says the same is sent to a model any more. They can be restored.",
             ForgetArguments,
             shell=_forget,
         ),
-        Verb("restore", "Bring back what was forgotten.", RestoreArguments, shell=_restore),
+        Verb("restore", "Restore what was forgotten.", RestoreArguments, shell=_restore),
     ),
 )

@@ -57,7 +57,7 @@ def memory_lines(memory: Memory) -> list[str]:
         "binds": binds_words(memory),
         "applies to": one_line(", ".join(memory.applies_to)),
         "used": used_words(memory),
-        "rests on": counted(len(memory.turns), "turn"),
+        "based on": counted(len(memory.turns), "turn"),
         "state": ", ".join(marks_of(memory)),
     }
     facts = (f"  {name:<11} {value}" for name, value in rows.items() if value)
@@ -68,7 +68,7 @@ def story_lines(story: Story, abandoned: Collection[str]) -> list[str]:
     """The memory, the turns that it rests on with the command that opens each, and what it is linked with."""
     lines = [*memory_lines(story.memory), ""]
     if not story.evidence:
-        lines.append("It rests on no stored turn: a user stated it directly, or its session was deleted.")
+        lines.append("It is based on no stored turn: a user stated it directly, or its session was deleted.")
     for each in story.evidence:
         undone = "  (undone)" if each.turn.id in abandoned else ""
         title = one_line(each.session.title) if each.session else "a deleted session"

@@ -24,14 +24,14 @@ if TYPE_CHECKING:
 
 OUTPUT_LINES_SHOWN = 8
 _SIDES = {
-    Side.MARKERS: "conflict markers show both; what is no text stays as it is here",
-    Side.OURS: "they stay as they are here",
-    Side.THEIRS: "they become what the other side made of them",
+    Side.MARKERS: "write conflict markers with both sides; binary files stay as they are here",
+    Side.OURS: "keep them as they are here",
+    Side.THEIRS: "take them from the other side",
 }
 _WITHOUT = {
-    Side.MARKERS: "none of them; conflict markers show both sides",
-    Side.OURS: "none of them; the lines of this side stay",
-    Side.THEIRS: "none of them; the lines of the other side are taken",
+    Side.MARKERS: "none; write conflict markers with both sides",
+    Side.OURS: "none; keep the lines of this side",
+    Side.THEIRS: "none; take the lines of the other side",
 }
 
 
@@ -46,14 +46,14 @@ class MergeArguments(Struct, frozen=True, kw_only=True):
     ]
     on_conflict: Annotated[
         Side | None,
-        option("--on-conflict", help="What becomes of files that both changed in the same place."),
+        option("--on-conflict", help="What to do with files that both changed in the same place."),
     ] = None
     strategy: Annotated[
         MergeMode | None,
         option(
             "--strategy",
-            help="Ask the model about them first: in one way, or in both and take the one that alone passes "
-            "history.check_command, else what stays nearer to both sides.",
+            help="Ask the model about them first: in one way, or in both, taking the one that alone passes "
+            "history.check_command, or else the one nearer to both sides.",
         ),
     ] = None
     take: Annotated[str, option("--take", hidden=True)] = ""
@@ -76,7 +76,7 @@ async def _run(session: "Session", args: MergeArguments) -> Outcome:
         attempts = attempts_of(session)
         if attempts.undecided is None:
             raise UsageError(
-                "No results of a merge wait to be chosen from. /merge NAME --strategy best makes some."
+                "There are no merge results to choose from. /merge NAME --strategy best makes some."
             )
         candidates, attempts.undecided = attempts.undecided, None
         return HeadMoved(await take_candidate(session, args.name, candidates, args.take, side=args.side))
@@ -101,7 +101,7 @@ def _lines(session: "Session", args: MergeArguments) -> AsyncGenerator[str | Out
 
     async def work(tell: Callable[[str], None]) -> Outcome:
         if not is_in_shell():
-            tell("Merging. Esc ends it, and nothing is changed then.")
+            tell("Merging. Esc stops it without changing anything.")
         try:
             moved = await merge(
                 session, args.name, side=args.side, strategy=args.strategy, ask=not is_in_shell(), tell=tell
@@ -111,7 +111,7 @@ def _lines(session: "Session", args: MergeArguments) -> AsyncGenerator[str | Out
             return _choice_of(undecided.candidates, args)
         return HeadMoved(moved)
 
-    return _followed(work, stopped="The merge was ended. Nothing was changed.")
+    return _followed(work, stopped="The merge was stopped. Nothing was changed.")
 
 
 def _line(args: MergeArguments, *, check: CheckAnswer) -> str:
@@ -123,7 +123,7 @@ def _question_about(conflicts: "Sequence[MergeConflict]", args: MergeArguments, 
     shown = [f"{escaped(each.path)}: {each.kind}" for each in conflicts[:PATHS_SHOWN]]
     if len(conflicts) > PATHS_SHOWN:
         shown.append(f"and {len(conflicts) - PATHS_SHOWN} more")
-    asks = f"ask {model} in two ways, and see what it makes of them; what is no text stays as it is here"
+    asks = f"ask {model} for two solutions and compare them; binary files stay as they are here"
     options = [
         Option(side, meaning, VERB.line(replace(args, on_conflict=side, check=None)))
         for side, meaning in _SIDES.items()
@@ -132,7 +132,9 @@ def _question_about(conflicts: "Sequence[MergeConflict]", args: MergeArguments, 
         best = replace(args, strategy=MergeMode.BEST, check=None)
         options.append(Option(MergeMode.BEST, asks, VERB.line(best)))
     files = counted(len(conflicts), "file")
-    return Choose(f"Both sides changed {files}. What shall become of that?", "\n".join(shown), tuple(options))
+    return Choose(
+        f"Both sides changed {files}. What should happen to them?", "\n".join(shown), tuple(options)
+    )
 
 
 def _choice_of(candidates: "Candidates", args: MergeArguments) -> Choose:
@@ -144,7 +146,7 @@ def _choice_of(candidates: "Candidates", args: MergeArguments) -> Choose:
     ]
     ends = [f"{each.name}, the end of the check:\n{_end(each)}" for each in candidates.each if _end(each)]
     return Choose(
-        "Which result of the merge shall be taken? Nothing was changed yet.",
+        "Which merge result do you want to take? Nothing was changed yet.",
         "\n\n".join([*candidates.notes, *ends]),
         (*named, Option(args.side, _WITHOUT[args.side], VERB.line(plain))),
         diff="".join(each.diff for each in candidates.each),
@@ -189,12 +191,12 @@ async def _followed(
 
 VERB = Verb(
     "merge",
-    "Merge another line of work into the files; where both changed the same lines, you are asked.",
+    "Merge a branch or version into the files; asks where both changed the same lines.",
     MergeArguments,
     _run,
-    more="What only one of them changed is taken, what both did in different places is put together; the "
-    "version that is made has both as parents. On the command line nobody is asked: exit code 1 where "
-    "conflict markers are left, or a result was taken that failed the check or has an objection to it.",
+    more="Changes of one side are taken, and changes in different places are combined; the new version has "
+    "both as parents. On the command line nobody is asked: the exit code is 1 if conflict markers are left, "
+    "or if the result taken failed the check or has an objection to it.",
     while_running=False,
     opens=Opens.NEWEST_OR_NEW,
     former=tuple(Former(f"--{side}", f"--on-conflict {side}") for side in Side),

@@ -14,16 +14,16 @@ if TYPE_CHECKING:
 
 MEANING: Mapping[Mode, str] = {
     Mode.ASK: "writes, edits and commands ask first.",
-    Mode.ACCEPT_EDITS: "changes of files inside the project need no asking; commands do.",
+    Mode.ACCEPT_EDITS: "file changes inside the project do not ask; commands do.",
     Mode.PLAN: "nothing is changed; the model reads and makes a plan.",
-    Mode.ALL: "nothing is asked. Only for folders that you could lose.",
+    Mode.ALL: "nothing asks. Use it only in folders that you could lose.",
 }
 
 
 class ModeArguments(Struct, frozen=True):
     """Which one. yes: the question about it was answered."""
 
-    mode: Annotated[Mode | None, word("MODE", "How much may happen without asking.")] = None
+    mode: Annotated[Mode | None, word("MODE", "What may happen without asking.")] = None
     yes: Annotated[bool, option("--yes", hidden=True)] = False
 
 
@@ -40,4 +40,4 @@ async def _run(session: "Session", args: ModeArguments) -> Outcome:
     return Tell(f"The mode is now **{args.mode}**: {MEANING[args.mode]}")
 
 
-VERB = Verb("mode", "Show or choose how much may happen without asking.", ModeArguments, _run)
+VERB = Verb("mode", "Show or choose what may happen without asking.", ModeArguments, _run)

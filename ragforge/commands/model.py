@@ -26,8 +26,8 @@ async def _run(session: "Session", args: ModelArguments) -> Outcome:
     try:
         name = await choose_model(session, args.name)
     except ModelError as error:
-        raise UsageError(f"{error} The model stays as it was.") from error
-    return Tell(f"From the next message on this session talks to **{name}**. The history goes along.")
+        raise UsageError(f"{error} The model was not changed.") from error
+    return Tell(f"From the next message on, this session uses **{name}**, with its history.")
 
 
 VERB = Verb(

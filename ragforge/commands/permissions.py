@@ -44,15 +44,15 @@ async def _remove(session: "Session", args: RemoveArguments) -> Outcome:
 
 def _listed(rules: tuple[Rule, ...]) -> str:
     if not rules:
-        return "No rules in this project: whatever changes something asks first. /mode says what else holds."
+        return "No rules in this project: every change asks first. /mode shows what else applies."
     lines = [f"{number}. {_code(rule)}" for number, rule in enumerate(rules, 1)]
     return "\n".join(
         [
-            "In this project these need no asking:",
+            "Allowed in this project without asking:",
             "",
             *lines,
             "",
-            "`/permissions remove NUMBER` takes one away.",
+            "`/permissions remove NUMBER` removes one.",
         ]
     )
 
@@ -78,7 +78,7 @@ def _chosen(rules: tuple[Rule, ...], text: str) -> Rule:
 
 VERB = Verb(
     "permissions",
-    "List, add or remove the rules that let things happen without asking.",
+    "List, add or remove rules for what may happen without asking.",
     NoArguments,
     _run,
     verbs=(

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from ragforge.session.state import Session
 
 
-STILL_OPEN = "ragforge that is open in this folder goes on in the project of before."
+STILL_OPEN = "Any ragforge already open in this folder stays in the previous project."
 
 
 class ListArguments(Struct, frozen=True):
@@ -85,7 +85,7 @@ async def _join(session: "Session", args: JoinArguments) -> Outcome:
     workspace = session.workspace
     project = await find_named(workspace.store, args.named)
     if workspace.project.id == project.id and not workspace.alike:
-        raise UsageError(f"This folder is part of {project.name} already.")
+        raise UsageError(f"This folder is already part of {project.name}.")
     before = await workspace.store.projects.get(workspace.project.id)
     await join_project(workspace, project)
     told = f"This folder is part of {await describe_project(workspace.store, project)} from now on."
@@ -214,7 +214,7 @@ VERB = Verb(
         ),
         Verb(
             "leave",
-            "Make this folder a project of its own, for a fork or a copy that is something else.",
+            "Make this folder a separate project, for a fork or a copy that is something else.",
             NoArguments,
             _leave,
             opens=Opens.NONE,

@@ -16,7 +16,7 @@ class RedoArguments(MoveArguments, frozen=True, kw_only=True):
     """How many turns or which one, and how."""
 
     turns: Annotated[
-        int | str, Meta(ge=1), word("N|ID", "How many turns; or the one to bring again, by a part of its id.")
+        int | str, Meta(ge=1), word("N|ID", "How many turns; or a part of the id of the one to redo.")
     ] = 1
 
 
@@ -30,7 +30,7 @@ async def _run(session: "Session", args: RedoArguments) -> Outcome:
 
 VERB = Verb(
     "redo",
-    "Bring again the turn that was undone last, or N of them, or the one with this id.",
+    "Redo the turn that was undone last, or N of them, or the one with this id.",
     RedoArguments,
     _run,
     while_running=False,

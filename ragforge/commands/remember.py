@@ -47,11 +47,11 @@ def split_type(args: str) -> tuple[MemoryType, str]:
 
 def _told(saved: "Saved") -> str:
     memory = saved.memory
-    known = "Known already" if saved.was_known else f"Remembered as {_with_article(memory.type)}"
-    lines = [f"{known}: {shown(memory)}. `/forget {memory.id[:ID_CHARS_SHOWN]}` takes it back."]
+    known = "Already known" if saved.was_known else f"Remembered as {_with_article(memory.type)}"
+    lines = [f"{known}: {shown(memory)}. `/forget {memory.id[:ID_CHARS_SHOWN]}` forgets it."]
     lines += [f"\nIt replaces {shown(old)}." for old in saved.replaced]
     if saved.near:
-        title = "Near to it, and still remembered (`/forget ID` where one no longer holds):"
+        title = "Similar memories, which are kept (`/forget ID` if one no longer applies):"
         lines += ["", title, "", *(f"- {shown(near)}" for near in saved.near)]
     return "\n".join(lines)
 
@@ -68,7 +68,7 @@ def _with_article(type: MemoryType) -> str:
 
 VERB = Verb(
     "remember",
-    "Keep something beyond this conversation, as in: /remember decision: use MySQL.",
+    "Remember something beyond this conversation, as in: /remember decision: use MySQL.",
     RememberArguments,
     _run,
 )

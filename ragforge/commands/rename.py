@@ -24,7 +24,7 @@ class RenameArguments(Struct, frozen=True):
 async def _run(session: "Session", args: RenameArguments) -> Outcome:
     title = " ".join(args.title.split())[:TITLE_CHARS_MAX]
     if not title:
-        raise UsageError("Say the new title: /rename TITLE.")
+        raise UsageError("Give the new title: /rename TITLE.")
     title = session.workspace.redactor.text(title)
     session.change(title=title)
     if session.live.stored and not session.live.read_only:

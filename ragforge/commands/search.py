@@ -43,7 +43,7 @@ class SearchArguments(Struct, frozen=True):
     ] = None
     until: Annotated[
         str | None,
-        shell_option("--until", metavar="WHEN", help="Only what was before: as with --since."),
+        shell_option("--until", metavar="WHEN", help="Only from before then: as with --since."),
     ] = None
     by: Annotated[
         str | None, option("--by", metavar="NAME", help="Only what this user said: a name or an id.")
@@ -60,9 +60,7 @@ class SearchArguments(Struct, frozen=True):
             help="Only turn, tool_call, summary, memory or version; may be given again.",
         ),
     ] = ()
-    explain: Annotated[bool, shell_option("--explain", help="Show what each source says of each hit.")] = (
-        False
-    )
+    explain: Annotated[bool, shell_option("--explain", help="Show how each source scored each hit.")] = False
     json: Annotated[bool, shell_option("--json", help="Print one JSON object.")] = False
 
     def query(self, *, project_id: str, session_id: str | None, person: str, by: str) -> "Query":
@@ -151,7 +149,7 @@ def parse_when(text: str, moment: datetime, *, flag: str, end_of_day: bool = Fal
         return when if when.tzinfo else when.astimezone()
     except (ValueError, OverflowError):
         raise UsageError(
-            f"{flag} {text!r} is no date. Write it like 2026-11-21, 2026-11-21T14:30, 12h, 3d or 2w."
+            f"{flag} {text!r} is not a date. Write it like 2026-11-21, 2026-11-21T14:30, 12h, 3d or 2w."
         ) from None
 
 

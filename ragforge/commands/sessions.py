@@ -27,14 +27,15 @@ class SessionsArguments(Struct, frozen=True):
     """Which to list."""
 
     words: Annotated[str, rest("WORDS", "To filter by.", only=Face.INTERFACE)] = ""
-    all_projects: Annotated[bool, shell_option("--all", help="Those of every project.")] = False
+    all_projects: Annotated[bool, shell_option("--all", help="Include every project.")] = False
     limit: Annotated[
         int, Meta(ge=1, le=LIMIT_MAX), shell_option("--limit", metavar="N", help="At most this many.")
     ] = 50
     by: Annotated[
-        str | None, shell_option("--by", metavar="NAME", help="Those that this user began: a name or an id.")
+        str | None,
+        shell_option("--by", metavar="NAME", help="Only those that this user started: a name or an id."),
     ] = None
-    archived: Annotated[bool, shell_option("--archived", help="Those that are archived.")] = False
+    archived: Annotated[bool, shell_option("--archived", help="Only archived ones.")] = False
     json: Annotated[bool, shell_option("--json", help="Print a JSON list.")] = False
 
 
@@ -59,17 +60,17 @@ class ArchiveArguments(Struct, frozen=True):
     older_than: Annotated[
         str,
         shell_option(
-            "--older-than", metavar="AGE", help="Those of the project without a message for so long: 30d, 8w."
+            "--older-than", metavar="AGE", help="All of the project without a message for this long: 30d, 8w."
         ),
     ] = ""
     yes: Annotated[bool, shell_option("--yes", "-y", help="Do not ask.")] = False
-    json: Annotated[bool, shell_option("--json", help="Print which as JSON.")] = False
+    json: Annotated[bool, shell_option("--json", help="Print them as JSON.")] = False
 
 
 class ConsolidateArguments(Struct, frozen=True):
     """How to print it."""
 
-    json: Annotated[bool, shell_option("--json", help="Print how many as JSON.")] = False
+    json: Annotated[bool, shell_option("--json", help="Print the number as JSON.")] = False
 
 
 class UnarchiveArguments(Struct, frozen=True):
@@ -139,7 +140,7 @@ async def _delete(library: "Library", args: DeleteArguments) -> Outcome:
         else ""
     )
     goes = f"{counted(would.turns, 'turn')} and {counted(would.tool_calls, 'tool call')}"
-    facts = f"{record.title!r}: {goes} would go{shared}."
+    facts = f"{record.title!r}: {goes} will be deleted{shared}."
     if not args.yes:
         unasked = "There is no terminal to ask in. Add --yes to delete the session without asking."
         return Confirm("Delete it for good?", "", detail=facts, unasked=unasked)
@@ -187,7 +188,11 @@ async def _archive_older(library: "Library", args: ArchiveArguments) -> Outcome:
             busy.append(session_id)
     if args.json:
         return Report(data={"archived": archived, "open": busy})
-    notes = (f"{counted(len(busy), 'session')} open elsewhere stayed: {', '.join(busy)}.",) if busy else ()
+    notes = (
+        (f"{counted(len(busy), 'session')} not archived, because open elsewhere: {', '.join(busy)}.",)
+        if busy
+        else ()
+    )
     return Report((f"Archived {counted(len(archived), 'session')}.",), notes)
 
 
@@ -277,19 +282,22 @@ VERB = Verb(
         Verb("rename", "Give a session a title.", RenameArguments, shell=_rename),
         Verb(
             "archive",
-            "Take a session, or all old ones, off the list; search still finds what was said in them.",
+            "Archive a session, or all old ones: they leave the list, but search still finds them.",
             ArchiveArguments,
             shell=_archive,
         ),
         Verb(
             "consolidate",
-            "Sum up each archived session of the project now, which otherwise happens in the background.",
+            "Summarise each archived session of the project now instead of in the background.",
             ConsolidateArguments,
             shell=_consolidate_instead,
         ),
         Verb("unarchive", "List an archived session again.", UnarchiveArguments, shell=_unarchive),
         Verb(
-            "delete", "Delete a session for good; asks, and says what goes.", DeleteArguments, shell=_delete
+            "delete",
+            "Delete a session for good; shows what will be deleted and asks first.",
+            DeleteArguments,
+            shell=_delete,
         ),
     ),
 )

@@ -27,10 +27,10 @@ async def _run(session: "Session", args: UndoArguments) -> Outcome:
 
 VERB = Verb(
     "undo",
-    "Take back the newest turn, or N of them: what it changed in the files, and the chat.",
+    "Undo the newest turn, or N of them: their file changes and the chat.",
     UndoArguments,
     _run,
-    more="What you or another session changed since stays. Nothing is lost: `ragforge redo` brings it again, "
+    more="What you or another session changed since then stays. Nothing is lost: `ragforge redo` redoes it, "
     "and `ragforge log` lists every state there was.",
     while_running=False,
     opens=Opens.NEWEST,

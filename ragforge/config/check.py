@@ -39,7 +39,7 @@ def find_key(path: KeyPath, *, where: str) -> SettingKey:
         hint = "Keys are not kept there: set the provider's variable, or paste the key when ragforge asks."
     else:
         hint = _nearest(name, [str(key) for key in KEYS.values()])
-    raise UsageError(f"{where}: there is no setting {name!r}. {hint}")
+    raise UsageError(f"{where}: unknown setting {name!r}. {hint}")
 
 
 def check_value(key: SettingKey, path: KeyPath, raw: Any, *, where: str, from_text: bool) -> Any:
@@ -53,7 +53,7 @@ def check_value(key: SettingKey, path: KeyPath, raw: Any, *, where: str, from_te
         return msgspec.convert(raw, key.type, strict=not from_text)
     except (msgspec.ValidationError, UnicodeError) as error:
         asked_for_all = path == ("mode",) and raw == "all"
-        extra = " That mode is given by --yolo or /mode all, for one run." if asked_for_all else ""
+        extra = " Use --yolo or /mode all to set that mode for one run." if asked_for_all else ""
         # What is not even a URL may hold a password all the same, in a place where nobody looks for it.
         shown = "what is there" if path == ("store",) and "@" in str(raw) else _shown(raw)
         raise UsageError(
@@ -69,9 +69,9 @@ def check_store(url: str, *, where: str, in_file: bool) -> None:
         raise UsageError(f"{where}: {error}") from error
     if in_file and hide_url_passwords(url) != url:
         raise UsageError(
-            f"{where}: store holds a password, and whatever is in a file gets copied and committed. "
-            "`ragforge db connect ADDRESS` keeps it in the system keyring; "
-            "in the file the address stands without it, like bolt://USER@HOST."
+            f"{where}: store contains a password, and files get copied and committed. "
+            "`ragforge db connect ADDRESS` keeps it in the system keyring; write the address without it "
+            "here, like bolt://USER@HOST."
         )
 
 
@@ -86,7 +86,9 @@ def misspelt_variables(names: Iterable[str], known: list[str]) -> list[str]:
     from difflib import get_close_matches  # only in the rare case: keeps the start light
 
     found = [(name, get_close_matches(name, known, n=1, cutoff=0.85)) for name in unknown]
-    return [f"The variable {name} is not read. Do you mean {near[0]}?" for name, near in found if near]
+    return [
+        f"ragforge does not read the variable {name}. Did you mean {near[0]}?" for name, near in found if near
+    ]
 
 
 def _check_endpoint_name(name: str, *, where: str) -> None:
@@ -109,7 +111,7 @@ def _nearest(name: str, known: list[str]) -> str:
     near = get_close_matches(name, known, n=2, cutoff=0.6) or [
         key for key in known if key.rpartition(".")[2] == name.rpartition(".")[2]
     ]
-    return f"Do you mean {' or '.join(map(repr, near))}?" if near else f"There are: {', '.join(known)}."
+    return f"Did you mean {' or '.join(map(repr, near))}?" if near else f"There are: {', '.join(known)}."
 
 
 def _shown(value: Any) -> str:

@@ -76,12 +76,12 @@ class ContextSettings(Struct, frozen=True, forbid_unknown_fields=True):
     ] = 40_000
     raw_tokens_low: Annotated[
         Tokens,
-        About("What is left of it then; never less than the last three turns.", TOKENS, ProjectMay.LOWER),
+        About("What it is cut down to; never less than the last three turns.", TOKENS, ProjectMay.LOWER),
     ] = 15_000
     block_tokens_max: Annotated[
         Annotated[int, Meta(ge=0, le=100_000)],
         About(
-            "How many tokens what was recalled may take in front of a message.",
+            "How many tokens the recalled context before a message may have.",
             "a whole number from 0 to 100000",
             ProjectMay.LOWER,
         ),
@@ -94,23 +94,22 @@ class MemorySettings(Struct, frozen=True, forbid_unknown_fields=True):
     enabled: Annotated[
         bool,
         About(
-            "Recall what matters before each message, and summarise each turn after it; --no-memory switches "
-            "recalling off for one run.",
+            "Recall what matters before each message, and summarise each turn after it; --no-memory turns "
+            "recall off for one run.",
             YES_NO,
         ),
     ] = True
     model: Annotated[
         ModelName,
         About(
-            "The model that summarises in the background; empty means a cheap one of the provider that the "
-            "session talks to.",
+            "The model that summarises in the background; empty means a cheap one of the session's provider.",
             "provider:name, such as gemini:gemini-3.5-flash-lite, or local for no model",
         ),
     ] = ""
     embedder: Annotated[
         EmbedderName,
         About(
-            "What compares texts by meaning: static comes with the program and needs no network.",
+            "The embedder, which compares texts by meaning: static is included and needs no network.",
             "static, minilm, gemini:gemini-embedding-2, gemini:gemini-embedding-001, model2vec:FOLDER, "
             "or ENDPOINT:MODEL of an OpenAI-compatible service",
         ),
@@ -138,28 +137,28 @@ class MemorySettings(Struct, frozen=True, forbid_unknown_fields=True):
     fusion: Annotated[
         Literal["convex", "rrf"],
         About(
-            "How finds by words, meaning, neighbours and metadata become one order: by scores, or by ranks.",
+            "How hits by words, meaning, neighbours and metadata are ranked: by their scores or their ranks.",
             "convex or rrf",
         ),
     ] = "convex"
     recent_hours: Annotated[
         Annotated[float, Meta(ge=0, le=8_760)],
-        About("Memories of so many hours count as recent.", "a number from 0 to 8760"),
+        About("Memories up to this many hours old count as recent.", "a number from 0 to 8760"),
     ] = 6.0
-    session_scope: Annotated[
-        bool, About("Put only this session's memories in front of the model.", YES_NO)
-    ] = False
+    session_scope: Annotated[bool, About("Recall only this session's memories.", YES_NO)] = False
     semantic_threshold: Annotated[
         Annotated[float, Meta(ge=0, le=1)],
-        About("Of memories closer than this cosine only the newer is recalled.", "a number from 0 to 1"),
+        About(
+            "Of memories more similar than this cosine, only the newer is recalled.", "a number from 0 to 1"
+        ),
     ] = 0.85
     semantic_buffer_max: Annotated[
         Annotated[int, Meta(ge=0, le=10_000)],
-        About("With how many that were chosen a memory is compared.", "a whole number from 0 to 10000"),
+        About("How many of those chosen each memory is compared with.", "a whole number from 0 to 10000"),
     ] = 100
     injected_max: Annotated[
         Annotated[int, Meta(ge=0, le=1_000)],
-        About("How many memories are put in front of a message at most.", "a whole number from 0 to 1000"),
+        About("The most memories put before a message.", "a whole number from 0 to 1000"),
     ] = 20
 
 
@@ -169,7 +168,7 @@ class ShellSettings(Struct, frozen=True, forbid_unknown_fields=True):
     timeout_s: Annotated[
         Seconds,
         About(
-            "Seconds before a command is ended, unless the call asks for another limit.",
+            "Seconds after which a command is stopped, unless the call asks for another limit.",
             "a number from 1 to 86400",
             ProjectMay.SET,
         ),
@@ -210,7 +209,7 @@ class HintSettings(Struct, frozen=True, forbid_unknown_fields=True):
     ] = True
     shown_max: Annotated[
         Annotated[int, Meta(ge=1, le=3)],
-        About("How many hints are offered after an answer at most.", "a whole number from 1 to 3"),
+        About("The most hints offered after an answer.", "a whole number from 1 to 3"),
     ] = 3
 
 
@@ -270,7 +269,7 @@ class RetrySettings(Struct, frozen=True, forbid_unknown_fields=True):
 
     attempts_max: Annotated[
         Annotated[int, Meta(ge=1, le=20)],
-        About("How often a busy model is asked before giving up.", "a whole number from 1 to 20"),
+        About("How many times a busy model is asked before giving up.", "a whole number from 1 to 20"),
     ] = 5
     delay_s_max: Annotated[
         Seconds,
@@ -297,7 +296,7 @@ class HistorySettings(Struct, frozen=True, forbid_unknown_fields=True):
     file_mb_max: Annotated[
         Annotated[float, Meta(gt=0, le=10_000)],
         About(
-            "Contents of larger files are not kept, so they cannot be undone; each is named.",
+            "Contents of larger files are not kept, so they cannot be undone; each is reported.",
             "a number above 0, 10000 at most (megabytes)",
             ProjectMay.LOWER,
         ),
@@ -305,24 +304,23 @@ class HistorySettings(Struct, frozen=True, forbid_unknown_fields=True):
     keep_days: Annotated[
         Annotated[int, Meta(ge=0, le=100_000)],
         About(
-            "After so many days a clean-up drops the contents of versions that no branch, label or head "
-            "needs; 0 keeps them for ever.",
+            "After this many days a clean-up removes the contents of versions that no branch, label or head "
+            "needs; 0 keeps them forever.",
             "a whole number from 0 to 100000",
         ),
     ] = 0
     size_gb_max: Annotated[
         Annotated[float, Meta(gt=0, le=1_000_000)],
         About(
-            "Kept contents that take more than this bring a warning that says what a clean-up would free.",
+            "Warn when kept contents take more than this, and say what a clean-up would free.",
             "a number above 0, 1000000 at most (gigabytes)",
         ),
     ] = 5.0
     check_command: Annotated[
         Annotated[str, Meta(max_length=10_000)],
         About(
-            "A shell command that ends with 0 where the project is sound: it chooses between merged files "
-            "and between alternatives. One that a project's file names runs only after its text was "
-            "confirmed.",
+            "A shell command that exits with 0 if the project works: it chooses between merged files and "
+            "between alternatives. One set by a project's file runs only after you confirm its text.",
             "a command such as make test",
             ProjectMay.CONFIRMED,
         ),
@@ -330,8 +328,8 @@ class HistorySettings(Struct, frozen=True, forbid_unknown_fields=True):
     validation_model: Annotated[
         ModelName,
         About(
-            "A second model that compares merged files with what both sides did and says what is wrong, "
-            "before you decide; empty means none.",
+            "A second model that compares merged files with both sides and reports problems before you "
+            "decide; empty means none.",
             "provider:name, such as gemini:gemini-3.8-flash",
         ),
     ] = ""
@@ -459,7 +457,7 @@ class Endpoint(Struct, frozen=True, forbid_unknown_fields=True):
     ] = None
     context_tokens_max: Annotated[
         Tokens | None,
-        About("The window of its models, where it does not tell.", TOKENS),
+        About("The context window of its models, if the service does not report it.", TOKENS),
     ] = None
 
 
@@ -501,7 +499,7 @@ class Settings(Struct, frozen=True, forbid_unknown_fields=True):
         Literal["list", "new", "continue"],
         About("What opens in a folder that has sessions.", "list, new or continue"),
     ] = "list"
-    mouse: Annotated[bool, About("Use the mouse; false leaves selecting to the terminal.", YES_NO)] = True
+    mouse: Annotated[bool, About("Use the mouse; false leaves selection to the terminal.", YES_NO)] = True
     theme: Annotated[
         Literal["auto", "dark", "light"],
         About("Colours; auto follows the terminal's background.", "auto, dark or light"),
@@ -536,7 +534,8 @@ class Settings(Struct, frozen=True, forbid_unknown_fields=True):
         Annotated[
             Annotated[str, Meta(max_length=200)],
             About(
-                "The keys of an action of the terminal interface instead of its own; empty takes them away.",
+                "The keys of an action of the terminal interface, instead of the default ones; empty removes "
+                "them.",
                 "keys with commas between them, such as ctrl+e, f2",
             ),
         ],

@@ -298,7 +298,7 @@ def _make_private(file: Path) -> str:
     except OSError as error:
         raise UsageError(
             f"{file} holds keys, others may read it, and its mode cannot be changed ({error.strerror}). "
-            "Remove it and give the key again."
+            "Remove it and enter the key again."
         ) from error
     return (
         f"Others could read {file} (mode {mode:04o}). Its mode is 0600 now; replace its keys if someone "

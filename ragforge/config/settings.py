@@ -229,8 +229,8 @@ def _not_for_projects(source: SettingSource, path: KeyPath) -> str:
     key = ".".join(path)
     allowed = ", ".join(str(key) for key in KEYS.values() if key.about.project is not ProjectMay.NOT)
     return (
-        f"{source}: a project may not set {key}: who clones it would get it unasked. Remove it there; "
-        f"for yourself, run: ragforge config set {key} VALUE. A project may set: {allowed}."
+        f"{source}: a project may not set {key}, because whoever clones it would get it unasked. Remove it "
+        f"there; to set it for yourself, run: ragforge config set {key} VALUE. A project may set: {allowed}."
     )
 
 

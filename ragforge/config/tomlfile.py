@@ -34,7 +34,7 @@ def read_text(file: Path) -> str | None:
         if not stat.S_ISREG(status.st_mode):
             raise UsageError(f"{file} is not a file. Remove it, or put settings in its place.")
         if status.st_size > _BYTES_MAX:
-            raise UsageError(f"{file} is larger than 1 MB, which no settings are. Make it smaller.")
+            raise UsageError(f"{file} is larger than 1 MB, too large for settings. Make it smaller.")
         return file.read_text(encoding="utf-8-sig")
     except (FileNotFoundError, NotADirectoryError):
         return None

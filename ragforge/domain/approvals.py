@@ -15,7 +15,7 @@ from ragforge.domain.words import day_words
 
 
 class Mode(StrEnum):
-    """How much may happen without asking."""
+    """What may happen without asking."""
 
     ASK = "ask"
     ACCEPT_EDITS = "accept-edits"

@@ -219,7 +219,7 @@ class ToolCall(Struct, frozen=True):
         return self.result.removeprefix(_DECLINED + _REASON).strip() if said else ""
 
 
-_DECLINED = "The person declined this call; nothing was done."
+_DECLINED = "The user declined this call; nothing was done."
 _REASON = " They said: "
 
 

@@ -48,7 +48,7 @@ def open_gemini(
     known = MODELS.get(model)
     if known is None:
         names = ", ".join(f"gemini:{name}" for name in MODELS)
-        raise UsageError(f"There is no embedder gemini:{model}; there are {names}.")
+        raise UsageError(f"Unknown embedder gemini:{model}; available are {names}.")
     service = Service("gemini", (base_url or BASE_URL).rstrip("/"), model)
     connection = Connection(
         service, find_key=lambda: find_key("gemini"), key_header="x-goog-api-key", needs_key=True

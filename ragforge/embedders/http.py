@@ -155,14 +155,16 @@ def _checked(found: tuple[str, str] | None, service: Service) -> tuple[str, str]
     if found is None:
         raise Refusal(
             ModelRefusedKey(
-                f"{service.name} needs a key to make vectors, and there is none. Give it one after /model, "
-                "or set memory.embedder to static."
+                f"{service.name} needs a key to make vectors, and none is set. Enter one with /model, or set "
+                "memory.embedder to static."
             )
         )
     key, source = found[0].strip(), found[1]
     if not (key and key.isascii() and key.isprintable() and " " not in key):
         raise Refusal(
-            ModelRefusedKey(f"The key from {source} holds characters that no key has: was it pasted whole?")
+            ModelRefusedKey(
+                f"The key from {source} contains characters that no key has. Paste the whole key again."
+            )
         )
     return key, source
 

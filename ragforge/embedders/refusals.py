@@ -71,18 +71,18 @@ def read_refusal(service: Service, status: int, body: bytes, headers: Mapping[st
         case 401 | 403:
             return Refusal(_key_refused(service, said))
         case 402:
-            return Refusal(ModelOverloaded(f"{service.name} wants to be paid first.{said}"))
+            return Refusal(ModelOverloaded(f"{service.name} needs credit.{said}"))
         case 429 if "PerDay" in whole or (_NO_MONEY.search(whole) and "QuotaFailure" not in whole):
-            spent = f"What {service.name} gives in a day, or for the money, is used up.{said}"
+            spent = f"The daily quota or credit at {service.name} is used up.{said}"
             return Refusal(ModelOverloaded(spent))
         case 429 | 529:
             over = ModelOverloaded(f"{service.name} is over its limit ({status}).{said}")
             return Refusal(over, may_pass=True, delay_s=delay_s)
         case 413:
-            return Refusal(ContextTooLong(f"The texts are longer than {service.model} takes.{said}"))
+            return Refusal(ContextTooLong(f"The texts are longer than {service.model} accepts.{said}"))
         # llama-server says so with 500.
         case _ if status in (400, 422, 500) and _TOO_LONG.search(whole):
-            return Refusal(ContextTooLong(f"A text is longer than {service.model} takes.{said}"))
+            return Refusal(ContextTooLong(f"A text is longer than {service.model} accepts.{said}"))
         case 400 | 404 if _NO_MODEL.search(whole):
             return Refusal(ModelUnknown(f"{service.name} has no embedder {service.model!r}.{said}"))
         case 404 | 405 | 501:

@@ -35,4 +35,4 @@ def open_embedder(
         )
     known = [each for found in discover(PACKAGE, "EMBEDDER", OwnEmbedder).values() for each in found.names]
     known += [f"{endpoint}:MODEL" for endpoint in sorted(endpoints)]
-    raise UsageError(f"There is no embedder {name!r}; there are {', '.join(known)}.")
+    raise UsageError(f"Unknown embedder {name!r}; available are {', '.join(known)}.")

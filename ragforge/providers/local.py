@@ -35,7 +35,7 @@ class LocalProvider:
         Raises StoreUnavailable when it cannot look, AnswerUnusable when a schema is to be filled.
         """
         if request.json_schema is not None:
-            raise AnswerUnusable("Without a model nothing can be put into a form. Choose one with /model.")
+            raise AnswerUnusable("Structured answers need a model. Choose one with /model.")
         question = _question(request)
         found = await self._search(question, HITS_ASKED) if question else []
         text = _answer(question, [hit for hit in found if not _is_echo(hit, question)][:HITS_MAX])
@@ -77,10 +77,10 @@ def _is_echo(hit: Hit, question: str) -> bool:
 
 def _answer(question: str, hits: list[Hit]) -> str:
     if not question:
-        return f"{FIRST_LINE}\n\nWrite some words to look for. {HOW_TO_GET_A_MODEL}"
+        return f"{FIRST_LINE}\n\nEnter some words to look for. {HOW_TO_GET_A_MODEL}"
     if not hits:
         return (
-            f"{FIRST_LINE}\n\nNothing that is stored matches these words. Try fewer or other ones, or search "
+            f"{FIRST_LINE}\n\nNothing stored matches these words. Try fewer or other ones, or search "
             f"every project with `ragforge search --all`. {HOW_TO_GET_A_MODEL}"
         )
     quoted = "\n\n".join(_quote(number, hit) for number, hit in enumerate(hits, 1))

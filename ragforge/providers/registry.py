@@ -83,7 +83,7 @@ def _check_provider(provider: str, endpoints: Mapping[str, Endpoint], name: str)
     if provider not in endpoints and own_protocol(provider) is None:
         known = provider_names(endpoints)
         raise UsageError(
-            f"There is no provider {provider!r}; there are {', '.join(known)}. "
+            f"Unknown provider {provider!r}; available are {', '.join(known)}. "
             f"A model of Ollama, for example, is named ollama:{name}; other services are added to the "
             "settings as endpoints."
         )

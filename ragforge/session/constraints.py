@@ -28,7 +28,7 @@ log = logging.getLogger(__name__)
 CONSTRAINTS_MAX = 10_000
 """The newest are held: nobody has said more."""
 
-ALONE = "This run has no person to ask."
+ALONE = "Nobody can be asked in this run."
 UNREAD = "what you said must not happen cannot be read, because the store is away"
 
 

@@ -161,10 +161,10 @@ def dropped_words(dropped: Sequence[Dropped]) -> str:
     turns, results = sum(each.turns for each in dropped), sum(each.results for each in dropped)
     what = [counted(turns, "older turn")] if turns else []
     what += [counted(results, "older tool result")] if results else []
-    verb = "goes" if turns + results == 1 else "go"
+    verb = "is" if turns + results == 1 else "are"
     return (
         f"Compacted from {dropped[0].tokens:,} to {dropped[-1].tokens_left:,} tokens: {' and '.join(what)} "
-        f"no longer {verb} to the model word for word. "
+        f"{verb} no longer sent to the model word for word. "
         "All of it stays in the session and is recalled when it matters."
     )
 

@@ -159,7 +159,8 @@ async def keep_server(machine: Machine, server: Server) -> list[str]:
         said.append(await asyncio.to_thread(save_store_password, server.url, password, environ))
     await asyncio.to_thread(set_value, user_file(environ), "store", server.url)
     said.append(
-        f"From the next start on conversations are kept at {server.url} (store in {user_file(environ)})."
+        f"Conversations are kept at {server.url} the next time you start ragforge (store in "
+        f"{user_file(environ)})."
     )
     return [*said, *_what_wins(machine)]
 
@@ -168,7 +169,10 @@ async def keep_embedded(machine: Machine) -> list[str]:
     """Keep conversations on this machine again; the sentences say where. Raises UsageError."""
     await asyncio.to_thread(unset, user_file(machine.environ), "store")
     place = embedded_store(machine.environ).removeprefix(FILE_SCHEME)
-    return [f"From the next start on conversations are kept in {place} again.", *_what_wins(machine)]
+    return [
+        f"Conversations are kept in {place} again the next time you start ragforge.",
+        *_what_wins(machine),
+    ]
 
 
 async def history_at(machine: Machine, url: str) -> Mapping[RecordKind, int]:
@@ -188,4 +192,4 @@ def _what_wins(machine: Machine) -> list[str]:
     source = machine.loaded.sources["store"]
     if source.kind not in (SourceKind.ENVIRONMENT, SourceKind.FLAG):
         return []
-    return [f"While {source} names {hide_url_passwords(machine.url)}, that is used instead: take it away."]
+    return [f"{source} names {hide_url_passwords(machine.url)}, which is used instead until you remove it."]

@@ -52,7 +52,7 @@ async def user_instructions(session: Session) -> str:
     clean = session.workspace.redactor.text
     # The user's own folder: a link leads where they want it to.
     found = await asyncio.to_thread(read_instructions, path, root=Path(path.anchor), clean=clean)
-    return f"Instructions of the person for all projects:\n\n{found.text.strip()}" if found else ""
+    return f"The user's instructions for all projects:\n\n{found.text.strip()}" if found else ""
 
 
 def _joined(*texts: str) -> str:

@@ -93,7 +93,7 @@ async def find_session(store: Store, id_part: str) -> ConversationSession:
         return rows[0].session
     if rows:
         ids = ", ".join(row.session.id for row in rows)
-        raise UsageError(f"Several sessions fit {id_part!r}: {ids}. Give more of the id.")
+        raise UsageError(f"Several sessions match {id_part!r}: {ids}. Give more of the id.")
     raise UsageError(f"There is no session {id_part!r}. `ragforge sessions` lists them.")
 
 

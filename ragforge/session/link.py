@@ -40,9 +40,9 @@ def stranded_words(link: Link) -> str:
     if not link.stranded:
         return ""
     return (
-        f"{counted(link.stranded, 'row')} on this machine were for another database, which answered at this "
-        "address before: it was emptied or replaced. `ragforge db waiting` shows them, and carries them into "
-        "the one that is there now or discards them."
+        f"{counted(link.stranded, 'row')} on this machine are for another database that was at this address "
+        "before: it was emptied or replaced. `ragforge db waiting` shows them, and carries them into the "
+        "current one or discards them."
     )
 
 
@@ -60,8 +60,8 @@ def notice_loss(session: "Session") -> str:
         return ""
     live.read_only = True
     return (
-        f"{_sentence(live.claim.lost)} This session is only shown here from now on. What was said here since "
-        "then is kept and arrives as a branch of it. /fork goes on from here in a session of your own."
+        f"{_sentence(live.claim.lost)} This session is read-only here from now on. What was said here since "
+        "then is kept and becomes a branch of it. /fork continues from here in a new session."
     )
 
 

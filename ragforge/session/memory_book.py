@@ -115,7 +115,9 @@ class MemoryBook(Struct, frozen=True):
     async def open_evidence(self, memory: Memory) -> TurnPlace:
         """The newest turn that it rests on and that can be seen. Raises UsageError where there is none."""
         if not memory.turns:
-            raise UsageError("It rests on no turn: you said so by a command, or the session was deleted.")
+            raise UsageError(
+                "It is based on no stored turn: you stated it with a command, or its session was deleted."
+            )
         await self.workspace.store.memories.touch([memory.id], now())
         for turn_id in reversed(memory.turns[1:]):
             try:

@@ -172,7 +172,7 @@ def question_of(session: Session, text: str) -> str:
     if tokens < ASKED_TOKENS or model_of(session).provider == NO_MODEL:
         return ""
     cost = pricing_of(session).cost(Usage(input_tokens=tokens))
-    price = f", about ${cost:.2f} each time that it is sent" if cost else ""
+    price = f", at about ${cost:.2f} each time" if cost else ""
     return f"Send this message of up to {tokens // 1000:,}k tokens{price}?"
 
 

@@ -18,8 +18,8 @@ if TYPE_CHECKING:  # verbs are declared before anything is opened
 PATHS_SHOWN = 8
 _MEANING = {
     ConflictChoice.KEEP: "leave them as they are now",
-    ConflictChoice.RESTORE: "use the version's content; the current file is kept as a version of its own",
-    ConflictChoice.MERGE: "merge both, with markers where both changed the same lines",
+    ConflictChoice.RESTORE: "use the version's content; the current file is kept as a separate version",
+    ConflictChoice.MERGE: "merge both, with conflict markers where both changed the same lines",
 }
 
 
@@ -30,7 +30,7 @@ class TakeArguments(Struct, frozen=True, kw_only=True):
         ConflictChoice | None,
         option(
             "--on-conflict",
-            help="What becomes of files that were changed since: they are kept if this is not given.",
+            help="What to do with files that changed since then; by default they are kept.",
         ),
     ] = None
 
@@ -54,8 +54,8 @@ class MoveArguments(TakeArguments, frozen=True, kw_only=True):
     part: Annotated[
         Part,
         flags(
-            files="Move the files alone, and not the conversation.",
-            chat="Move the conversation alone, and not the files.",
+            files="Move only the files, not the conversation.",
+            chat="Move only the conversation, not the files.",
         ),
     ] = Part.BOTH
 
@@ -76,10 +76,10 @@ async def moved_or_asked(
 
 
 def _question(paths: tuple[str, ...], line: Callable[[ConflictChoice], str]) -> Choose:
-    several = f"{len(paths)} files were" if len(paths) > 1 else "A file was"
+    several, them = (f"{len(paths)} files have", "them") if len(paths) > 1 else ("A file has", "it")
     shown = [escaped(path) for path in paths[:PATHS_SHOWN]]
     if len(paths) > PATHS_SHOWN:
         shown.append(f"and {len(paths) - PATHS_SHOWN} more")
     options = tuple(Option(choice, meaning, line(choice)) for choice, meaning in _MEANING.items())
-    question = f"{several} changed since, by you or by another session. What shall become of what is there?"
+    question = f"{several} changed since then, by you or another session. What should happen to {them}?"
     return Choose(question, "\n".join(shown), options)

@@ -262,16 +262,17 @@ async def _resumed(
 ) -> Resumed:
     notices: list[str] = []
     if folder := await own_folder(workspace, record):
-        notices.append(f"This session was begun in {_place_words(record)}. It goes on in {folder}.")
+        notices.append(f"This session was started in {_place_words(record)} and continues in {folder}.")
         record = replace(record, cwd=str(folder))
     elif not is_folder(Path(record.cwd)):
         notices.append(
-            f"The folder of this session, {record.cwd}, is gone. It goes on in {workspace.place.cwd}."
+            f"The folder of this session, {record.cwd}, no longer exists. The session continues in "
+            f"{workspace.place.cwd}."
         )
         record = replace(record, cwd=str(workspace.place.cwd))
     if not Path(record.cwd).resolve().is_relative_to(workspace.place.root):
         if not folder:
-            notices.append(f"This session belongs to {record.cwd} and goes on there.")
+            notices.append(f"This session belongs to {record.cwd} and continues there.")
         workspace = await _workspace_of(workspace, record)
         notices += await recover_folder(workspace.worktree())
     if record.archived_at is not None and not read_only:

@@ -99,8 +99,8 @@ def same_person_words(person: Person) -> str:
     if not person.elsewhere:
         return ""
     return (
-        f"You are {person.id} here, as on {person.elsewhere}: what that user is and prefers is yours. "
-        "Another e-mail address in git, before the first run with this store, makes you somebody else."
+        f"You are {person.id} here, as on {person.elsewhere}: that user's memories are yours. To be another "
+        "user, set another e-mail address in git before the first run with this store."
     )
 
 

@@ -165,7 +165,7 @@ async def find_named(store: Store, named: str) -> Project:
     if not found:
         raise UsageError(f"There is no project {named!r}. `ragforge project list` lists them.")
     lines = [f"  {each.id}  {await describe_project(store, each)}" for each in found]
-    raise UsageError("\n".join([f"Several projects fit {named!r}. Give the id of one:", *lines]))
+    raise UsageError("\n".join([f"Several projects match {named!r}. Give the id of one:", *lines]))
 
 
 async def describe_project(store: Store, project: Project) -> str:
@@ -177,7 +177,7 @@ async def last_use(store: Store, project: Project) -> str:
     """Who used the project last, where and when."""
     rows = await store.sessions.recent(project_id=project.id, limit=1)
     if not rows:
-        return "in which no session was begun"
+        return "with no sessions"
     session = rows[0].session
     who = one_line(session.person or session.machine) or "somebody"
     where = one_line(session.project_path or session.cwd) + (f" on {session.host}" if session.host else "")

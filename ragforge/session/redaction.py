@@ -110,10 +110,10 @@ async def put_back(session: Session, id_part: str = "") -> str:
             break
         newer |= {f"{kind_of(each)}/{key_of(each)}": sealed.content for each in records}
     else:
-        raise UsageError("Nothing that was forgotten everywhere is sealed here.")
+        raise UsageError("There is nothing forgotten everywhere that can be restored here.")
     for record in records:
         if later := newer.get(f"{kind_of(record)}/{key_of(record)}"):
-            raise UsageError(f"Put back first what was removed after it from the same place: {later}")
+            raise UsageError(f"Restore first what was removed after it from the same place: {later}")
     await session.workspace.store.archive.rewrite(records, without=[])
     put_back_ids = [each.id for each in records if isinstance(each, Memory)]
     await renew_periods(session.workspace.store, put_back_ids)

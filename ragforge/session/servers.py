@@ -78,7 +78,8 @@ def applications_server(environ: Mapping[str, str]) -> str:
             address = None
         where = f" ({address.bare_url})" if address else ""
         return (
-            f"{name} is set{where}. It may be your application's, so it is not used; to use it, name it here."
+            f"{name} is set{where}. It may be your application's, so it is not used; to use it, enter it "
+            "here."
         )
     return ""
 

@@ -79,21 +79,21 @@ def size_lines(found: HistorySize, *, size_gb_max: float) -> list[str]:
     lines = [
         f"{found.contents:,} contents take {size_words(found.bytes)}: "
         f"{size_words(found.versions_bytes)} for versions, {size_words(found.conversations_bytes)} for "
-        f"conversations, {size_words(found.local_bytes)} for what lies in the folders now.",
+        f"conversations, {size_words(found.local_bytes)} for the current files.",
     ]
     if found.free_bytes:
         lines.append(
-            f"{size_words(found.free_bytes)} are needed by nothing: `{gc}` removes what of it is a day old."
+            f"{size_words(found.free_bytes)} is not needed: `{gc}` removes what is older than a day."
         )
     if found.unknown_bytes:
         lines.append(
-            f"{size_words(found.unknown_bytes)} stay because it is not known what for: an older "
-            "ragforge kept them."
+            f"{size_words(found.unknown_bytes)} stays because an older ragforge kept it and its purpose is "
+            "unknown."
         )
     if found.bytes > size_gb_max * GIB:
         lines.append(
             f"That is more than history.size_gb_max ({size_gb_max:g} GB). `{gc} DAYS --dry-run` says what "
-            "giving up the contents of older versions would free."
+            "removing the contents of older versions would free."
         )
     return lines
 
@@ -105,7 +105,7 @@ def collected_words(found: Collected, *, dry_run: bool) -> str:
     if not found.contents:
         return f"{verb} {sealed}." if found.sealed else "There is nothing to remove."
     lost = (
-        f" {counted(found.versions, 'old version')} can then no longer be restored, or not wholly."
+        f" {counted(found.versions, 'old version')} can then no longer be restored, or not completely."
         if found.versions
         else ""
     )
@@ -137,7 +137,7 @@ async def room_warning(workspace: Workspace) -> str:
     except RagforgeError:
         # A store that cannot be asked: the command says which.
         return f"{over} `/history gc` says what a clean-up would free."
-    older = "`/history gc DAYS` gives up the contents of versions that are older."
+    older = "`/history gc DAYS` removes the contents of older versions."
     if not found.contents:
         return f"{over} All of it is needed; {older}"
     return f"{over} `/history gc` would free {size_words(found.bytes)}; {older}"

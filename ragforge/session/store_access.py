@@ -69,16 +69,14 @@ def _who_named(url: str, loaded: Loaded, environ: Mapping[str, str]) -> str:
     source = loaded.sources["store"]
     match source.kind:
         case SourceKind.FLAG:
-            return " It is the store that the command line names."
+            return " This store is set on the command line."
         case SourceKind.ENVIRONMENT:
-            return f" It is the store that the variable {source} names."
+            return f" This store is set by the variable {source}."
         case SourceKind.USER | SourceKind.PROJECT:
-            return f" It is the store that `store` in {source} names."
+            return f" This store is set by `store` in {source}."
         case SourceKind.DEFAULT:
             moved = "RAGFORGE_DATA_DIR"
-            return (
-                f" It is in the data folder, which the variable {moved} names." if environ.get(moved) else ""
-            )
+            return f" It is in the data folder set by the variable {moved}." if environ.get(moved) else ""
 
 
 def _to_ask_for(error: StoreLoginRefused, url: str) -> str:

@@ -1,6 +1,6 @@
 """Sub-agents: tasks in sessions of their own, beside the turn that hands them over.
 
-What they change is part of that turn's version, so an undo of the turn takes it back.
+What they change is part of that turn's version, so an undo of the turn forgets it.
 """
 
 import asyncio

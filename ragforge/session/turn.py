@@ -131,7 +131,7 @@ def _check_may_run(session: Session) -> None:
         raise UsageError(lost)
     if session.live.read_only:
         raise UsageError(
-            "This session is open elsewhere and only shown here. /fork goes on from it, /new starts another."
+            "This session is open elsewhere and read-only here. /fork continues from it, /new starts another."
         )
     if busy := session.why_busy:
         raise UsageError(busy)
@@ -327,7 +327,7 @@ async def _begin_queued(session: Session) -> _Run:
     """Keep all that waits as one message, and only then take it from the queue."""
     waiting = list(session.live.queue)
     if not waiting:
-        raise UsageError("No message waits any more.")
+        raise UsageError("No messages are waiting.")
     run = await _begin(session, tuple(part for parts in waiting for part in parts))
     await queue.remove(session, waiting)
     return run
@@ -364,7 +364,7 @@ async def _reopen(session: Session) -> _Run:
     await keep_end(session)
     turn = await store.turns.get(head) if head else None
     if turn is None:
-        raise UsageError("There is no turn to go on with yet.")
+        raise UsageError("There is no turn to continue yet.")
     if turn.status in (TurnStatus.FINISHED, TurnStatus.CONTINUED):
         raise UsageError("The last turn finished. Send a message to go on.")
     if turn.session_id != session.id:

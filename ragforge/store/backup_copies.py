@@ -78,8 +78,8 @@ def renew_backups(folder: Path, url: str) -> None:
         return
     if make_backup(folder, url, reason=Reason.ASKED) is None:
         raise StoreUnavailable(
-            f"The {len(old)} backups before this are still there, because another ragforge makes one just "
-            "now. Try again in a minute."
+            f"The {len(old)} backups before this are still there, because another ragforge is making one "
+            "right now. Try again in a minute."
         )
     remove_sets(folder, old)
 

@@ -49,6 +49,6 @@ def moved(file: StoreFile) -> StoreMoved:
     """The error for one of this machine's own databases that is open and no longer at its path."""
     return StoreMoved(
         f"{file.path} was removed, moved or replaced while ragforge had it open, so nothing more is written "
-        f"to it. It holds {file.facts.holds}. If you moved it, move it back. Else close every ragforge and "
-        f"start it again.{recovery_words(file.path.parent, file.path)}"
+        f"to it. It holds {file.facts.holds}. If you moved it, move it back. Otherwise close every ragforge "
+        f"and start it again.{recovery_words(file.path.parent, file.path)}"
     )

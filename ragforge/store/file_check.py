@@ -104,7 +104,7 @@ def _database_faults(file: StoreFile, *, deep: bool) -> list[str]:
         if is_empty:
             return ["It holds no tables."]
         if connection.pragma("application_id") != schema.application_id:
-            return ["It is another kind of database."]
+            return ["It is a different kind of database."]
         if version > len(schema.steps):
             return ["It was written by a newer ragforge. Update ragforge."]
         if not deep:

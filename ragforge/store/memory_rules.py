@@ -35,13 +35,13 @@ def check_memory(memory: Memory) -> None:
         raise UsageError("A memory needs text: what is to be remembered, in a sentence.")
     if (chars := len(memory.content)) > MEMORY_CHARS_MAX:
         raise UsageError(
-            f"A memory holds at most {MEMORY_CHARS_MAX:,} characters, and this has {chars:,}. "
-            "Say what matters in a sentence or two."
+            f"A memory can have at most {MEMORY_CHARS_MAX:,} characters, and this has {chars:,}. "
+            "Keep it to a sentence or two."
         )
     for name, value in (("importance", memory.importance), ("confidence", memory.confidence)):
         # Also false for what is not a number.
         if not 0 <= value <= 1:
-            raise UsageError(f"The {name} of a memory lies between 0 and 1; {value} does not.")
+            raise UsageError(f"The {name} of a memory must be between 0 and 1, not {value}.")
     expected = memory_id(
         memory.content, scope=memory.scope, project_id=memory.project_id, session_id=memory.session_id
     )

@@ -71,7 +71,7 @@ def check_scheme(url: str) -> str:
     if scheme not in schemes():
         known = ", ".join(f"{name}://" for name in schemes())
         shown = hide_url_passwords(url)
-        raise UsageError(f"No store answers to {shown!r}. Its address begins with one of: {known}.")
+        raise UsageError(f"Not a store's address: {shown!r}. It must begin with one of: {known}.")
     return scheme
 
 

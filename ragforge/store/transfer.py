@@ -163,7 +163,7 @@ async def copy(
     await blobs.set_used_by(target.url)
     ours, theirs = await asyncio.gather(source.status(), target.status())
     if _identity(ours) == _identity(theirs):
-        raise UsageError(f"Both are {ours.place}. To copy, give two different stores.")
+        raise UsageError(f"Both are {ours.place}. Give two different stores to copy.")
 
     async def run(checkpoint: Checkpoint) -> TransferResult:
         total = sum(ours.counts.values())

@@ -10,7 +10,7 @@ from ragforge.tools.base import Effect, Preview, Tool, ToolContext, ToolResult
 from ragforge.tools.shell import describe_job
 
 DESCRIPTION = """\
-Read what a background command has written and how it stands, or stop it. Without an id: list all of them."""
+Read what a background command has written and its status, or stop it. Without an id: list all of them."""
 
 
 class JobArgs(msgspec.Struct, forbid_unknown_fields=True):
@@ -39,7 +39,7 @@ async def run(args: JobArgs, ctx: ToolContext) -> ToolResult:
 
 def _list(args: JobArgs, ctx: ToolContext) -> ToolResult:
     if args.stop:
-        return ToolResult("Which job shall be stopped? Give its id.", failed=True)
+        return ToolResult("Which job should be stopped? Give its id.", failed=True)
     lines = [f"{job.id}  {job.status}  {job.command}" for job in ctx.jobs.list()]
     return ToolResult("\n".join(lines) or "There are no background jobs.")
 

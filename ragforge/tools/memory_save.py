@@ -43,7 +43,7 @@ class MemorySaveArgs(msgspec.Struct, forbid_unknown_fields=True):
     source: Annotated[
         Literal["said", "seen", "concluded"],
         Meta(
-            description="What it rests on: `said` by the person, `seen` in a file or an output, or what you "
+            description="What it is based on: `said` by the user, `seen` in a file or an output, or what you "
             "`concluded`."
         ),
     ] = "said"
@@ -78,7 +78,7 @@ async def run(args: MemorySaveArgs, ctx: ToolContext) -> ToolResult:
 
 
 async def preview(_args: MemorySaveArgs, _ctx: ToolContext) -> Preview:
-    """Nothing to consent to: it touches no file, the user sees it, and `/forget` takes it back."""
+    """Nothing to consent to: it touches no file, the user sees it, and `/forget` forgets it."""
     return Preview()
 
 
@@ -86,15 +86,15 @@ def _told(saved: Saved) -> str:
     memory = saved.memory
     if memory.forgotten_at:
         return (
-            "The person had this very memory forgotten, so it stays forgotten. Do not save it again unless "
-            "they ask for it."
+            "The user had this memory forgotten, so it stays forgotten. Do not save it again unless they ask "
+            "for it."
         )
-    known = "Known already, now with this turn as evidence too" if saved.was_known else "Saved"
+    known = "Already known, now with this turn as evidence too" if saved.was_known else "Saved"
     lines = [f"{known}: {_words(memory)}"]
     lines += [f"It replaces {_words(old)}" for old in saved.replaced]
     if saved.near:
         lines += [
-            "Near to it are these. If it replaces one of them, call memory_save again with the same content "
+            "These are similar. If it replaces one of them, call memory_save again with the same content "
             "and its id in `updates`:",
             *(f"- {_words(near)}" for near in saved.near),
         ]
@@ -109,8 +109,8 @@ TOOL = Tool(
     name="memory_save",
     description=(
         "Remember something beyond this conversation: a decision, preference, goal, task or fact that will "
-        "matter later. Use it when the person asks for it, or states or changes something lasting; what a "
-        "turn comes to is filed without it. Save one statement a call."
+        "matter later. Use it when the user asks for it, or states or changes something lasting; the results "
+        "of a turn are filed without it. Save one statement a call."
     ),
     effect=Effect.READ,  # of the user's own files and commands it changes nothing
     args_type=MemorySaveArgs,

@@ -17,12 +17,12 @@ def resolve(path_text: str, ctx: ToolContext) -> Path:
     if not path_text.strip():
         raise UsageError("The path is empty. Give the path of a file or folder.")
     if "\0" in path_text:
-        raise UsageError("The path holds a NUL character, which no file name can. Remove it.")
+        raise UsageError("The path contains a NUL character, which no file name can. Remove it.")
     shown = repr(path_text if len(path_text) <= 80 else path_text[:77] + "...")
     try:
         path = Path(os.path.realpath(ctx.cwd / Path(path_text).expanduser()))
     except RuntimeError as error:
-        raise UsageError(f"Cannot tell whose home {shown} means. Write the path out.") from error
+        raise UsageError(f"Cannot tell whose home {shown} means. Write the full path.") from error
     except UnicodeEncodeError as error:
         raise UsageError(f"The path {shown} holds characters that no file name can.") from error
     looped = f"The path {shown} is a symbolic link that leads back to itself."

@@ -111,7 +111,7 @@ def folder_of(path_text: str, ctx: ToolContext, *, or_file: bool = False) -> Pat
             return path
         what = "is not a folder" if path.exists() else "does not exist"
     except OSError as error:
-        raise UsageError(f"Cannot look into {display(path, ctx)}: {why(error)}.") from error
+        raise UsageError(f"Cannot read {display(path, ctx)}: {why(error)}.") from error
     raise UsageError(f"{display(path, ctx)} {what}. Give a folder{' or a file' if or_file else ''} as path.")
 
 

@@ -61,9 +61,9 @@ TOOL = Tool(
     name="search_history",
     description=(
         "Search earlier conversations, tool calls, summaries, memories and versions of the files of this "
-        "project, by words and by meaning. Use it when the person refers to something that is not in this "
-        "conversation. What is undone lies on a branch that was left; of what is replaced, a newer memory "
-        "took the place."
+        "project, by words and by meaning. Use it when the user refers to something that is not in this "
+        "conversation. 'Undone' marks what is on an abandoned branch, 'replaced' what a newer memory "
+        "supersedes."
     ),
     effect=Effect.READ,
     args_type=SearchHistoryArgs,

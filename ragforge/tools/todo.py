@@ -79,7 +79,7 @@ def _summary(args: TodoArgs) -> str:
 TOOL = Tool(
     name="todo",
     description=(
-        "Keep the list of what is to be done, which the person sees while you work. Use it for work of "
+        "Keep the list of what is to be done, which the user sees while you work. Use it for work of "
         "three steps or more and for plans: write the whole list before you begin, have one item active at "
         "a time, and mark each done as soon as it is. Not for a single step or a question."
     ),

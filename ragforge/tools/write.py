@@ -43,7 +43,7 @@ def _plan(args: WriteArgs, ctx: ToolContext, path: Path) -> Change:
     check_was_read(path, before, ctx)
     file = decode(before)
     if file is None:
-        raise UsageError(f"{shown} is not text. If it shall be replaced, delete it first.")
+        raise UsageError(f"{shown} is not text. To replace it, delete it first.")
     # The mark is written again by `encode`; a second one would be a stray character in the text.
     text = to_newline(args.content.removeprefix("\ufeff") if file.mark else args.content, file.newline)
     check_hides_nothing(path, file.text, text, ctx)

@@ -42,9 +42,7 @@ async def merge(
         total = Sum(Choices(), notes=list(notes))
         changed = [escaped(each.target) for each in resolved if each not in found.conflicts]
         if changed:
-            total.notes.append(
-                f"Changed since it was worked out, so not taken from it: {', '.join(changed)}."
-            )
+            total.notes.append(f"Changed since then, so not taken from it: {', '.join(changed)}.")
         total.notes += [
             f"Left as it is here: {escaped(each.path)}, because {each.kind}." for each in settled.left
         ]
@@ -73,7 +71,7 @@ async def three_ways(files: ProjectFiles, name: str, head: Head) -> tuple[Versio
     labels = (head.branch or HEAD, name)
     found = await merge_versions(versions, files.blobs, head.version, theirs.id, labels=labels)
     if found.base == theirs.id:
-        raise UsageError(f"There is nothing to merge: everything of {name!r} is in this line already.")
+        raise UsageError(f"Nothing to merge: everything in {name!r} is already here.")
     return found, theirs
 
 

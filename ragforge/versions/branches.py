@@ -40,8 +40,8 @@ async def start_branch(worktree: Worktree, name: str, at: str = HEAD) -> BranchR
         [*tip] = await versions.get([taken.version_id])
         where = f" and points to {shown(tip[0])}" if tip else ""
         raise UsageError(
-            f"There is a branch {name!r} already{where}. `{typed(f'checkout {name}')}` goes there; "
-            f"`{typed(f'branch -d {name}')}` takes the name away, and no version with it."
+            f"The branch {name!r} already exists{where}. `{typed(f'checkout {name}')}` goes there; "
+            f"`{typed(f'branch -d {name}')}` deletes the name but no version."
         )
     async with worktree.ground() as ground:
         head = await ground.files.state.head(ground.root)

@@ -179,8 +179,8 @@ async def _find_needs(
     unseen = sorted(set(await blobs.used_by()) - {bare_url(store.url) for store in stores})
     if unseen:
         raise UsageError(
-            f"Contents here are needed by {' and '.join(unseen)} too, and nobody knows which before that is "
-            "asked. Make it reachable and try again. For one that is gone for good, run: "
+            f"Contents here are also needed by {' and '.join(unseen)}, and only that store knows which. Make "
+            "it reachable and try again. If it no longer exists, run: "
             f"ragforge history gc --gone {unseen[0]}"
         )
     needs = _Needs()
@@ -216,7 +216,7 @@ def _check_all_is_there(store: Store, link: Link) -> None:
     """Raises StoreUnavailable where what the store needs cannot be known."""
     if link.waiting or link.away:
         raise StoreUnavailable(
-            f"{bare_url(store.url)} does not have all that was written yet, so it is not known what it "
+            f"{bare_url(store.url)} has not received everything that was written, so it is unknown what it "
             "needs. Try again when it can be reached."
         )
 

@@ -113,7 +113,7 @@ class FilesInConflict(UsageError):
 
     def __init__(self, paths: Sequence[str]) -> None:
         super().__init__(
-            f"Changed since: {', '.join(paths)}. Say what shall become of it: keep, restore or merge."
+            f"Changed since: {', '.join(paths)}. Choose what should happen to them: keep, restore or merge."
         )
         self.paths = tuple(paths)
 

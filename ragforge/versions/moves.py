@@ -59,7 +59,7 @@ from ragforge.versions.turn_choice import (
 )
 from ragforge.versions.turns import named
 
-NOTE = "These are the files of what was undone without the conversation, which stayed where it is."
+NOTE = "These are the files that were undone without the conversation, which has not moved."
 
 
 async def undo(
@@ -95,7 +95,7 @@ async def rewind(
     if any(turn.session_id != chat.session_id for turn in turns):
         raise UsageError(
             f"Turn {number} belongs to the session that this one was forked from. "
-            f"/fork {number} there goes on from it; /checkout VERSION brings its files."
+            f"Use /fork {number} there to continue from it, or /checkout VERSION for its files."
         )
     return await _back(worktree, chat, turns, MoveAction.REWIND, choices or Choices(), part)
 
@@ -125,7 +125,7 @@ async def redo(
         if chain.others:
             others = "; ".join(named(other) for other in chain.others)
             command.total.notes.append(
-                f"Other ways on from here: {others}. `{redo_of_one()}` takes one of them."
+                f"Other turns to redo from here: {others}. `{redo_of_one()}` takes one of them."
             )
         for undone in alone:
             await command.redo_files(undone)
@@ -392,7 +392,7 @@ async def _turn_of(worktree: Worktree, chat: ChatHead, target: Version) -> tuple
             return own[0].parent or "", []
     if head and theirs:
         return head, [
-            "The chat stays where it is: this version was made in another session. "
+            "The chat was not moved: this version was made in another session. "
             f"`ragforge -r {theirs}` resumes that one."
         ]
     return head or "", []
@@ -405,7 +405,7 @@ async def _files(worktree: Worktree, part: Part) -> AsyncGenerator[Ground | None
         yield None
         return
     if not await worktree.is_tracked():
-        raise UsageError(f"{worktree.not_tracked} To move the conversation alone, add --chat.")
+        raise UsageError(f"{worktree.not_tracked} To move only the conversation, add --chat.")
     async with worktree.ground() as ground:
         yield ground
 
@@ -417,7 +417,7 @@ async def _empty(worktree: Worktree, path: Sequence[Turn]) -> set[str]:
 def _check_begun(worktree: Worktree) -> None:
     """Raise UsageError where nothing is stored of the session yet."""
     if not worktree.session_id:
-        raise UsageError("Nothing was said in this session yet, so there is nothing to undo or redo.")
+        raise UsageError("This session has no messages yet, so there is nothing to undo or redo.")
 
 
 def _check_recorded(turns: Sequence[Turn], versions: Sequence[Version]) -> None:
@@ -426,8 +426,8 @@ def _check_recorded(turns: Sequence[Turn], versions: Sequence[Version]) -> None:
     unknown = [turn for turn in turns if turn.id not in known]
     if unknown:
         raise UsageError(
-            f"What {named(unknown[0])} did to the files was not recorded, so that it cannot be undone. "
-            "To take back the conversation alone, add --chat."
+            f"What {named(unknown[0])} did to the files was not recorded, so it cannot be undone. To undo "
+            "only the conversation, add --chat."
         )
 
 
@@ -446,6 +446,6 @@ def _words(turns: Sequence[Turn]) -> str:
 def _check_count(found: int, count: int) -> None:
     """Raise UsageError where there is less to redo than was asked for."""
     if not found:
-        raise UsageError("There is nothing to redo: no turn that goes on from here was undone.")
+        raise UsageError("There is nothing to redo: no turn that follows this one was undone.")
     if found < count:
         raise UsageError(f"Only {found} can be redone, and not {count}. Nothing was changed.")

@@ -33,7 +33,7 @@ def check_branch_name(name: str) -> str:
     )
     if wrong:
         raise UsageError(
-            f"{name!r} cannot be a branch's name. Use letters and digits, with -, _, . or / between them."
+            f"{name!r} is not a valid branch name. Use letters and digits, with -, _, . or / between them."
         )
     return name
 
@@ -83,7 +83,7 @@ async def _named(versions: Versions, project_id: str, name: str, *, head: str) -
         fits = "; ".join(
             f"{each.id} ({first_words(each.label or each.title, 30) or 'no title'})" for each in found
         )
-        raise UsageError(f"Several versions fit {name!r}: {fits}. Give more of the id.")
+        raise UsageError(f"Several versions match {name!r}: {fits}. Give more of the id.")
     raise UsageError(
         f"There is no version or branch {name!r}. "
         f"`{typed('log')}` lists the versions, `{typed('branch')}` the branches."
@@ -92,11 +92,11 @@ async def _named(versions: Versions, project_id: str, name: str, *, head: str) -
 
 async def _why_none_here(versions: Versions, project_id: str) -> str:
     if not await versions.rows(project_id, limit=1):
-        return "There is no version of these files yet: nothing was done here."
+        return "These files have no versions yet: nothing was done here."
     return (
         "The files are at the beginning, before the first version, so there is no version here to name. "
-        f"The next turn makes one, `{typed('redo')}` brings again the one that was undone, and any other can "
-        f"be named: `{typed('log')}` lists them."
+        f"The next turn makes one, `{typed('redo')}` redoes the one that was undone, and any other can be "
+        f"named: `{typed('log')}` lists them."
     )
 
 

@@ -23,5 +23,5 @@ async def _recover(worktree: Worktree) -> list[str]:
             return []
         return await worktree.recorder.recover(worktree.files)
     except (RagforgeError, OSError) as error:
-        log.warning("What was cut off in %s could not be made good: %s", root, error, exc_info=error)
-        return [f"What was cut off in {root} could not be made good yet: {error}"]
+        log.warning("What was cut off in %s could not be repaired: %s", root, error, exc_info=error)
+        return [f"What was interrupted in {root} could not be repaired yet: {error}"]

@@ -357,7 +357,9 @@ def _touch(connection: Connection, root: Path, turn_id: str, *, commands: int = 
     )
     for (number,) in list(rows):
         return number
-    raise Conflict(f"Turn {turn_id} is not running in {root}, so nothing can be noted of it. Send it again.")
+    raise Conflict(
+        f"Turn {turn_id} is not running in {root}, so nothing can be recorded for it. Send it again."
+    )
 
 
 def _end(connection: Connection, root: Path, turn_id: str) -> None:

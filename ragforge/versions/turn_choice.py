@@ -34,7 +34,7 @@ def turns_to_undo(path: Sequence[Turn], session_id: str, count: int, *, empty: C
     counted = [index for index, turn in enumerate(own) if turn.id not in empty]
     if not counted:
         forked = "; what came before the fork belongs to the other session" if len(path) > len(own) else ""
-        raise UsageError(f"There is nothing to undo: no turn of this session stands{forked}.")
+        raise UsageError(f"There is nothing to undo: this session has no turn left{forked}.")
     if count > len(counted):
         turns = "turn" if len(counted) == 1 else "turns"
         raise UsageError(
@@ -100,7 +100,7 @@ async def redo_chain(
             break
         if len(found) > 1 and found[0].undone is None:
             several = "; ".join(named(each.turn) for each in found)
-            raise UsageError(f"Several turns go on from here: {several}. Say which: `{redo_of_one()}`.")
+            raise UsageError(f"Several turns continue from here: {several}. Say which: `{redo_of_one()}`.")
         if not told:
             others = others or tuple(each.turn for each in found[1:])
         turns.append(found[0])

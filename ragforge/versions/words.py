@@ -35,7 +35,9 @@ def moved_lines(moved: MoveResult) -> list[str]:
         _what(moved),
         *_files("Restored", moved.restored),
         *_files("Removed", moved.removed),
-        *_files("Kept as it is, because it was changed since" if len(moved.kept) == 1 else _KEPT, moved.kept),
+        *_files(
+            "Kept as it is, because it has changed since then" if len(moved.kept) == 1 else _KEPT, moved.kept
+        ),
         *_files("Merged", moved.merged),
         *_files("With conflict markers to resolve", moved.marked),
         *(f"Not restored: {path} ({why})." for path, why in moved.skipped),
@@ -67,7 +69,7 @@ def moved_json(moved: MoveResult) -> JsonObject:
     }
 
 
-_KEPT = "Kept as they are, because they were changed since"
+_KEPT = "Kept as they are, because they have changed since then"
 
 
 def _what(moved: MoveResult) -> str:

@@ -54,7 +54,7 @@ async def test_a_backup_is_restored_elsewhere(quick: Program, openai: OpenAIStan
 async def test_another_embedder_is_asked_about_with_what_it_costs(quick: Program, openai: OpenAIStandIn):
     await quick.run("-p", "the parser fails")
     none = await quick.run("db", "embedder", "nonsense")
-    assert (none.code, "There is no embedder 'nonsense'" in none.err) == (2, True)
+    assert (none.code, "Unknown embedder 'nonsense'" in none.err) == (2, True)
     missing = await quick.run("db", "embedder", "minilm")
     assert (missing.code, "make minilm" in missing.err, "--yes" in missing.err) == (2, True, False)
     other = await quick.run("db", "embedder", "gemini:gemini-embedding-2")

@@ -190,7 +190,7 @@ async def test_flags_that_contradict_each_other_are_named(alone: Program):
         (("--at", "2"), "-r ID"),
         (("-c",), "No session"),
         (("--model", "nope"), "provider:name"),
-        (("--model", "nope:x"), "no provider"),
+        (("--model", "nope:x"), "Unknown provider"),
         (("--store", "what://x"), "sqlite://"),
         (("--no-such-flag",), "No such option"),
         (("--output-format", "xml"), "stream-json"),

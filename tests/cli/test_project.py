@@ -46,7 +46,7 @@ async def test_a_project_that_cannot_be_told_is_joined_by_nobody(quick: Program)
         assert (unknown.code, words in unknown.err) == (2, True), unknown
     assert (await quick.run("project", "join", ids[0][-8:])).code == 0
     again = await quick.run("project", "join", ids[0])
-    assert (again.code, "is part of zoo already" in again.err) == (2, True)
+    assert (again.code, "is already part of zoo" in again.err) == (2, True)
 
 
 async def test_projects_are_merged_with_all_that_is_theirs_and_taken_apart(quick: Program) -> None:

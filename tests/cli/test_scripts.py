@@ -31,7 +31,7 @@ async def test_a_slash_command_runs_or_is_refused_and_never_reaches_the_model(
     assert (as_json["schema_version"], as_json["status"], as_json["turn"]) == (1, "finished", None)
     assert "**This project**" in as_json["text"]
     for line, said in (
-        ("/cots", "There is no command /cots. Did you mean `ragforge -c -p /cost`?"),
+        ("/cots", "Unknown command /cots. Did you mean `ragforge -c -p /cost`?"),
         ("/sessions", "needs the interface"),
         ("/exit", "needs the interface"),
         ("/model", "needs the interface"),

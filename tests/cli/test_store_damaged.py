@@ -104,7 +104,7 @@ def test_every_role_is_checked(tmp_path: Path, role: Role, kind: str):
 def test_a_database_of_another_role_is_told(tmp_path: Path):
     path = tmp_path / "part.db"
     prepare(path, schema_of(Role.MACHINE), lock_dir=tmp_path)
-    assert file_faults(StoreFile(Role.OUTBOX, path)) == ["It is another kind of database."]
+    assert file_faults(StoreFile(Role.OUTBOX, path)) == ["It is a different kind of database."]
 
 
 def unsearchable(file: StoreFile) -> None:

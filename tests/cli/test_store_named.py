@@ -20,12 +20,12 @@ async def test_a_store_that_cannot_be_opened_says_who_named_it(alone: Program, t
         alone.run("-p", "hello", env={"RAGFORGE_STORE": place}),
     )
     assert "Cannot open the store" in by_flag.err
-    assert "the command line names" in by_flag.err
-    assert "the variable RAGFORGE_STORE names" in by_variable.err
-    assert f"`store` in {configured / 'config.toml'} names" in by_file.err
+    assert "set on the command line" in by_flag.err
+    assert "set by the variable RAGFORGE_STORE" in by_variable.err
+    assert f"set by `store` in {configured / 'config.toml'}" in by_file.err
     assert "There is no store" in of_command.err
-    assert f"`store` in {configured / 'config.toml'} names" in of_command.err
-    assert "the variable RAGFORGE_STORE names" in as_prompt.err
+    assert f"set by `store` in {configured / 'config.toml'}" in of_command.err
+    assert "set by the variable RAGFORGE_STORE" in as_prompt.err
     assert {ran.code for ran in (by_flag, by_variable, by_file, of_command, as_prompt)} == {4}
 
 
@@ -34,4 +34,4 @@ async def test_the_default_store_says_where_its_folder_comes_from(alone: Program
     ran = await alone.run("sessions")
     assert ran.code == 4
     assert "is not a database" in ran.err
-    assert "the variable RAGFORGE_DATA_DIR names" in ran.err
+    assert "set by the variable RAGFORGE_DATA_DIR" in ran.err

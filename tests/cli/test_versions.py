@@ -105,7 +105,7 @@ async def test_files_that_were_edited_since(quick: Program, openai: OpenAIStandI
     file.write_text("ONE\n2\n3\n4\nmine\n")
     kept = await quick.run("undo")
     assert (kept.code, file.read_text()) == (1, "ONE\n2\n3\n4\nmine\n")
-    assert "Kept as it is, because it was changed since: a.txt." in kept.out
+    assert "Kept as it is, because it has changed since then: a.txt." in kept.out
     assert "--on-conflict" in kept.err
     assert (await quick.run("redo", "--on-conflict", "keep")).code == 0
     merged = await quick.run("undo", "--on-conflict", "merge")
@@ -160,10 +160,10 @@ async def test_names_that_are_none_and_names_that_are_too_short(quick: Program, 
     newest, _ = await log(quick)
     wrong = {
         ("checkout", "nowhere"): "no version or branch 'nowhere'. `ragforge log` lists the versions, ",
-        ("checkout", newest["version"][:4]): "Several versions fit",
+        ("checkout", newest["version"][:4]): "Several versions match",
         ("checkout", "HEAD~7"): "only 1 versions come before",
         ("diff", "nowhere"): "no version or branch",
-        ("branch", "a..b"): "cannot be a branch's name",
+        ("branch", "a..b"): "is not a valid branch name",
         ("branch", "-d", "none"): "no branch 'none'. `ragforge branch` lists them.",
         ("undo", "0"): "'[N]': it takes a whole number from 1 on, and not '0'.",
         ("redo", "two"): "'[N|ID]': it takes a whole number from 1 on, or at least 4 characters of an id",
@@ -217,7 +217,7 @@ async def test_a_home_folder_has_no_versions(quick: Program, openai: OpenAIStand
     assert (await quick.run("-p", "hi", cwd=home)).code == 0
     refused = await quick.run("undo", cwd=home)
     assert (refused.code, refused.out) == (2, "")
-    assert "never covered" in " ".join(refused.err.split())
+    assert "never tracked" in " ".join(refused.err.split())
     assert "--chat" in refused.err
     undone = await quick.run("undo", "--chat", cwd=home)
     assert (undone.code, "Undone turn 1" in undone.out) == (0, True)
@@ -236,7 +236,7 @@ async def test_lines_of_work_are_merged(quick: Program, openai: OpenAIStandIn):
     newest, *_ = await log(quick)
     assert (newest["by"], len(newest["parents"]), newest["head"]) == ("merge", 2, True)
     again = await quick.run("merge", "left")
-    assert (again.code, "nothing to merge" in again.err) == (2, True)
+    assert (again.code, "Nothing to merge" in again.err) == (2, True)
     assert (await quick.run("checkout", "left")).code == 0
     await turn(quick, openai, "clash", "a.txt", "left\\n2\\nCLASH\\n", "-c")
     marked = await quick.run("merge", newest["version"])

@@ -342,7 +342,7 @@ async def test_no_new_database_is_made_under_a_process_whose_file_was_removed(fo
     path = machine_file(folder).path
     async with held_open(path):
         path.unlink()
-        with pytest.raises(StoreMoved, match=r"local\.db .* Else close every ragforge"):
+        with pytest.raises(StoreMoved, match=r"local\.db .* Otherwise close every ragforge"):
             await open_local_state(folder)
         assert not path.exists()
     local = await open_local_state(folder)

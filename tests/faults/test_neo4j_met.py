@@ -146,9 +146,9 @@ async def test_a_password_that_is_missing_is_asked_for_in_a_terminal_and_nowhere
     program = Program(tmp_path, env={"RAGFORGE_STORE": url})
     ran = await program.run("db", "status")
     assert (ran.code, ran.out) == (4, "")
-    assert "wants a user and a password" in ran.err
+    assert "needs a user and a password" in ran.err
     assert "ragforge db connect" in ran.err
-    assert "the variable RAGFORGE_STORE names" in ran.err
+    assert "set by the variable RAGFORGE_STORE" in ran.err
     main, other = pty.openpty()
     process = await program.start("db", "status", stdin=other, stderr=other)
     os.close(other)

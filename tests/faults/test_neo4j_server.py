@@ -45,7 +45,7 @@ def administer(server: OwnServer, statement: str, **parameters: str) -> None:
 
 
 async def test_a_wrong_password_is_refused_and_not_shown(server: OwnServer) -> None:
-    for password, told in (("wrong horse", "refuses the user 'neo4j'"), ("", "wants a user and a password")):
+    for password, told in (("wrong horse", "refuses the user 'neo4j'"), ("", "needs a user and a password")):
         graph = Graph(Address.from_url(server.url, password))
         with pytest.raises(LoginRefused, match=told) as refused:
             await graph.connect()
@@ -175,7 +175,7 @@ async def test_a_read_only_server_is_read_and_gets_all_when_it_may_be_written(
         neo4j.end(server)
         await speaker.call()
         neo4j.start_again(server, settings=["server.databases.default_to_read_only=true"])
-        await until(lambda: "only reads" in store.link.away, AWAY_S_MAX)
+        await until(lambda: "is read-only" in store.link.away, AWAY_S_MAX)
         await speaker.end()
         assert store.link.waiting > 0
         # Nothing of the other session is kept here.
@@ -187,7 +187,7 @@ async def test_a_read_only_server_is_read_and_gets_all_when_it_may_be_written(
             speaker.acknowledged.turns
         )
     async with opened(url, tmp_path / "another machine") as store:
-        with pytest.raises(StoreUnavailable, match="only reads"):
+        with pytest.raises(StoreUnavailable, match="is read-only"):
             await store.sessions.claim(session.id)
         # Nothing is kept there.
         assert await store.turns.get(elsewhere.id) == turn

@@ -152,11 +152,11 @@ async def test_a_restore_killed_at_any_point_is_finished_or_taken_back(
         elif point <= staged:
             assert read_tree(ground.root) == BEFORE, what
             assert recovered["finished"] is False
-            assert "was taken back" in recovered["text"]
+            assert "was undone" in recovered["text"]
         else:
             assert read_tree(ground.root) == AFTER, what
             assert recovered["finished"] is True
-            assert "is now finished" in recovered["text"]
+            assert "is now complete" in recovered["text"]
             assert recovered["then"] == THEN
             assert sorted(recovered["done"]) == [each.path for each in wanted_between(BEFORE, AFTER)]
             assert recovered["skipped"] == []
@@ -218,7 +218,7 @@ async def test_what_somebody_did_after_the_crash_is_left_and_told(restorer: Rest
     (ground.root / "changed").write_text("by hand, after the crash")
     recovered = restorer.run("recover", ground.folder).result
     assert recovered["finished"] is True
-    assert recovered["skipped"] == [["changed", "it changed just now, and is left as it is"]]
+    assert recovered["skipped"] == [["changed", "it has just changed, and is left as it is"]]
     assert read_tree(ground.root) == {**AFTER, "changed": a_file("by hand, after the crash")}
 
 

@@ -133,7 +133,7 @@ async def test_stopping_one_leaves_the_others_running(
     await until(lambda: group.runs[0].is_done)
     assert group.is_running
     assert not group.runs[1].is_done
-    with pytest.raises(UsageError, match="does not run"):
+    with pytest.raises(UsageError, match="is not running"):
         await group.stop(1)
     with pytest.raises(UsageError, match="already"):
         await start_alternatives(session, AttemptRequest(2, "more"))
@@ -181,7 +181,7 @@ async def test_what_was_not_allowed_before_is_refused_with_a_reason(
     assert "not confined" in asked
     group = await start_alternatives(session, AttemptRequest(2, "write it"))
     await all_lines(group)
-    assert "no person to ask" in str(models.asked[READABLE][-1].body)
+    assert "nobody can be asked" in str(models.asked[READABLE][-1].body)
     assert [change.path for change in group.results[0].version.changes] == ["a.txt", "allowed"]
     assert [change.provenance for change in group.results[0].version.changes] == [
         Provenance.TOOL,

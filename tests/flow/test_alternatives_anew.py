@@ -97,7 +97,7 @@ async def test_one_that_was_taken_is_worked_out_anew_without_its_approach(
 
 
 async def test_without_any_request_there_is_nothing_to_work_out(session: Session) -> None:
-    with pytest.raises(UsageError, match="Nothing was asked yet"):
+    with pytest.raises(UsageError, match="no earlier request"):
         await start_alternatives(session, AttemptRequest(2, ""))
     assert not session.live.stored
 

@@ -75,8 +75,8 @@ async def test_what_lies_outside_of_the_copy_is_out_of_reach_for_file_tools(
     group = await start_alternatives(session, AttemptRequest(2, "write it"))
     await all_lines(group)
     heard = str(models.asked[READABLE][-1].body)
-    assert heard.count("outside of this copy") == 3
-    assert "outside of this copy" in str(models.asked[FAST][-1].body)
+    assert heard.count("outside this copy") == 3
+    assert "outside this copy" in str(models.asked[FAST][-1].body)
     assert tree(tmp_path / "project") == before
     assert not (tmp_path / "b.txt").exists()
     assert [each.version.changes for each in group.results] == [(), ()]
@@ -207,7 +207,7 @@ async def test_what_could_not_be_kept_stays_until_the_next_start(
 async def test_a_home_folder_is_never_copied(tmp_path: Path, gemini: GeminiStandIn) -> None:
     env = environ(tmp_path, gemini, HOME=str(tmp_path / "project"))
     async with opened(tmp_path, env) as session:
-        with pytest.raises(UsageError, match="never covered"):
+        with pytest.raises(UsageError, match="never tracked"):
             await start_alternatives(session, AttemptRequest(2, "look"))
         assert copies_in(session) == []
         assert not session.live.stored

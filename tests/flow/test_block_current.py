@@ -150,7 +150,7 @@ async def test_standing_instructions_that_bind_come_first_and_what_has_no_room_i
     assert shown[0].reason.startswith("you made this a rule on ")
     assert len(shown) + len(block.unshown) == 42
     last = block.text.splitlines()[-2]
-    assert last == f"- {len(block.unshown)} more had no room here"
+    assert last == f"- {len(block.unshown)} more did not fit here"
     section = block.text[block.text.index("\n## ") : block.text.index("\n</")]
     assert text_tokens(section) <= 150
     assert block.tokens > 200

@@ -76,7 +76,7 @@ async def test_an_edited_call_is_checked_and_asked_about_anew_and_the_model_is_t
             ("ls", "ls"),
             ("echo two > b.txt", "echo two > b.txt"),
         ]
-        assert "not as you edited it: The command holds a NUL character" in approvals[1].reason
+        assert "not as you edited it: The command contains a NUL character" in approvals[1].reason
         assert approvals[2].reason == "you edited it"  # asked all the same, though `ls` only reads
         assert "with a redirection: > b.txt" in approvals[3].reason
         assert (session.cwd / "b.txt").read_text() == "two\n"

@@ -40,13 +40,13 @@ async def test_compact_drops_now_stays_so_after_a_resume_and_loses_nothing(
 ) -> None:
     flags = {"context.raw_tokens_low": 1_000}
     async with opened(tmp_path, environ(tmp_path, gemini), flags=flags) as session:
-        assert "nothing to compact" in await told(session, "compact")
+        assert "Nothing to compact" in await told(session, "compact")
         turns = await said_before(session, [(f"Step {n}. " + "Lorem. " * 200, "Done.") for n in range(8)])
         record = session.live.record
         await close_session(session)
         again = (await resume_session(session.workspace, record)).session
         assert len(again.live.view.window.turn_ids) == 8
-        assert "older turns no longer go" in await told(again, "compact")
+        assert "older turns are no longer sent" in await told(again, "compact")
         left = again.live.view.window.turn_ids
         assert left == [turn.id for turn in turns[-4:]]
         gemini.script(Text("Yes."))

@@ -51,7 +51,7 @@ async def test_a_question_is_not_asked_again_because_nobody_waits_for_it(gemini:
 async def test_the_quota_of_the_day_is_final(gemini: GeminiStandIn) -> None:
     gemini.script_embeddings(QuotaPerDay())
     embedder = of_gemini(gemini)
-    with pytest.raises(ModelOverloaded, match="in a day"):
+    with pytest.raises(ModelOverloaded, match="daily quota"):
         await embedder.embed(TEXTS)
     await embedder.close()
     assert len(gemini.asked("batchEmbedContents")) == 1

@@ -61,4 +61,4 @@ async def test_the_command_says_what_a_model_needs() -> None:
     )
     _, told = await process.communicate()
     assert process.returncode == 2
-    assert b"There is no provider 'nobody'" in told
+    assert b"Unknown provider 'nobody'" in told

@@ -100,7 +100,7 @@ async def test_at_once_no_file_holds_it_any_more(session: Session, gemini: Gemin
     assert "cormorant" in whole
     assert VALUE not in whole
     assert await store.check() == []
-    with pytest.raises(UsageError, match="sealed"):
+    with pytest.raises(UsageError, match="nothing forgotten everywhere"):
         await told(session, "--everywhere --undo")
 
 
@@ -154,7 +154,7 @@ async def test_what_shares_a_record_is_put_back_in_turn_and_removed_from_what_is
     await told(session, f"--everywhere --yes {host}")
     await told(session, f"--everywhere --yes {price}")
     assert await said() == f"{MARK} And the tests pass."
-    with pytest.raises(UsageError, match=r"Put back first .*8124"):
+    with pytest.raises(UsageError, match=r"Restore first .*8124"):
         await told(session, f"--everywhere --undo {host}")
     await told(session, "--everywhere --undo")
     await told(session, "--everywhere --undo")
@@ -167,5 +167,5 @@ async def test_what_shares_a_record_is_put_back_in_turn_and_removed_from_what_is
     assert await said() == f"{SAID} {MARK} And the tests pass."
     with pytest.raises(UsageError, match="--everywhere"):
         await told(session, f"--now {host}")
-    with pytest.raises(UsageError, match="which memory"):
+    with pytest.raises(UsageError, match="a memory by its id"):
         await told(session, "--everywhere")

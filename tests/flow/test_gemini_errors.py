@@ -285,8 +285,8 @@ async def test_silence_ends(gemini: GeminiStandIn, reply: Any) -> None:
     [
         ("http://127.0.0.1:1", "Nothing answers at http://127.0.0.1:1"),
         ("https://host.invalid", "cannot be found"),
-        ("ftp://example.org", "is no address of a server"),
-        ("no url", "is no address of a server"),
+        ("ftp://example.org", "is not a server's address"),
+        ("no url", "is not a server's address"),
         ("http://[broken", "cannot be set up"),
         ("http://127.0.0.1:99999", "cannot be set up"),
     ],

@@ -343,7 +343,7 @@ async def test_a_store_that_goes_away_meanwhile_stops_the_clean_up(machine: Mach
     await machine.blobs.put(b"garbage, or of a branch that was not told")
     await machine.grow_old()
     store = cast("Store", Leaving(machine.store))
-    with pytest.raises(StoreUnavailable, match="not known what it needs"):
+    with pytest.raises(StoreUnavailable, match="unknown what it needs"):
         await collect([store], machine.blobs, machine.state, machine.local, keep_days=1)
     assert await machine.left(b"garbage, or of a branch that was not told")
 

@@ -48,7 +48,7 @@ async def test_a_lost_session_takes_no_more_messages_and_says_who_has_it(session
     await lose(session)
     with pytest.raises(UsageError, match="ann on laptop has taken this session over at 14:03") as caught:
         await say(session, "still mine?")
-    assert "as a branch" in str(caught.value)
+    assert "a branch of it" in str(caught.value)
     assert "/fork" in str(caught.value)
     assert session.live.read_only
     assert len(await session.workspace.store.turns.path(session.live.record.head)) == 1
@@ -69,7 +69,7 @@ async def test_a_session_lost_during_a_turn_is_told_before_its_end(
         events.append(event)
     assert isinstance(events[-1], TurnEnded)
     assert events[-1].turn.assistant == "Two."
-    assert "as a branch" in words(events)
+    assert "a branch of it" in words(events)
     assert session.live.read_only
 
 
@@ -105,7 +105,7 @@ async def test_a_fork_goes_on_from_what_was_said_here(tmp_path: Path, gemini: Ge
 
 
 async def test_a_fork_needs_something_that_was_said(session: Session) -> None:
-    with pytest.raises(UsageError, match="Nothing was said"):
+    with pytest.raises(UsageError, match="no messages yet"):
         await run_command(session, "fork", "")
     await say(session, "hello")
     assert await run_command(session, "fork", "1") == Fork(1)
@@ -129,7 +129,7 @@ def test_who_holds_up_what_waits_and_what_is_stranded_is_told() -> None:
     assert left_words(held) == f"2 rows cannot go to the server: {who}"
     assert left_words(replace(held, waiting=0)) == ""
     assert stranded_words(Link()) == ""
-    assert "3 rows on this machine were for another database" in stranded_words(Link(stranded=3))
+    assert "3 rows on this machine are for another database" in stranded_words(Link(stranded=3))
     assert "`ragforge db waiting`" in stranded_words(Link(stranded=3))
     assert [fact.name for fact in link_facts(replace(held, stranded=3))] == ["waiting", "held up", "stranded"]
 

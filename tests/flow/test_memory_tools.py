@@ -74,7 +74,7 @@ async def test_what_the_model_saves_rests_on_its_turn(session: Session, gemini: 
     assert memory.session_id == session.id
 
     again = await save(session, gemini, content=f"  {MYSQL.upper()} ", type="fact", source="concluded")
-    assert "Known already" in again.result
+    assert "Already known" in again.result
     [memory] = await kept(session)
     assert memory.turns == (call.turn_id, again.turn_id)
     assert (memory.content, memory.type) == (MYSQL, MemoryType.DECISION)
@@ -104,7 +104,7 @@ async def test_a_changed_decision_is_told_and_replaces_the_old_one(
     await save(session, gemini, content=MYSQL, type="decision")
     [old] = await kept(session)
     near = await save(session, gemini, content=POSTGRES, type="decision")
-    assert "Near to it" in near.result
+    assert "These are similar" in near.result
     assert f"{old.id[:8]} (decision" in near.result
     assert not (await kept(session))[0].replaced
 

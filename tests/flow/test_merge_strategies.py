@@ -133,7 +133,7 @@ async def test_what_it_cost_is_counted_even_where_the_answer_is_of_no_use(
     assert sum((proposal.usage for proposal in proposals), Usage()).total_tokens == 216
     problems = [proposal.resolutions[0].problem for proposal in proposals]
     assert any("cannot be read" in problem for problem in problems)
-    assert any("no whole answer (length" in problem for problem in problems)
+    assert any("an incomplete answer (length" in problem for problem in problems)
     assert smaller(proposals) is None
 
 
@@ -149,7 +149,7 @@ async def test_where_one_strategy_fails_the_other_is_there(
     proposals = await propose([await question_of(tree)], ask)
     combined, resolved = proposals
     assert combined.resolutions[0].content is None
-    assert "no whole answer (blocked" in combined.resolutions[0].problem
+    assert "an incomplete answer (blocked" in combined.resolutions[0].problem
     assert resolved.is_complete
     assert smaller(proposals) is resolved
 
@@ -285,8 +285,8 @@ async def test_what_no_model_is_asked_about_is_named(gemini: GeminiStandIn, tree
         secrets=(key,),
     )
     assert questions == []
-    assert "yours to decide" in left["gone"]
-    assert "no text" in left["bin"]
+    assert "only you can decide" in left["gone"]
+    assert "not text" in left["bin"]
     assert "secret" in left["key"]
     assert "too long" in left["big"]
     assert "written in" in left["odd"]
@@ -338,7 +338,7 @@ async def test_a_second_model_says_whether_the_merge_may_stand(
     ("verdict", "reason"),
     [
         ({"may_stand": False, "reasons": ["`items` is a generator."]}, "`items` is a generator."),
-        ({"keeps_theirs": False}, "what theirs did is not all kept"),
+        ({"keeps_theirs": False}, "not everything that theirs did is kept"),
         ({"may_stand": False}, "no reason was given"),
     ],
 )

@@ -144,7 +144,7 @@ async def test_files_that_changed_since_are_not_overwritten_by_a_result(
         moved = await take_candidate(session, "right", undecided.value.candidates, "combine_best")
         assert moved.marked == ("a.txt",)
         assert "MINE" in content(session)
-        assert any("Changed since it was worked out" in note and "a.txt" in note for note in moved.notes)
+        assert any("Changed since then" in note and "a.txt" in note for note in moved.notes)
 
 
 async def test_interrupted_nothing_was_merged_and_nothing_runs_on(
@@ -270,7 +270,7 @@ async def test_the_projects_own_command_runs_only_after_its_very_text_was_confir
     async with opened(tmp_path, environ(tmp_path, gemini)) as session:
         checking = await check_command(session.workspace)
         assert (checking.command, checking.asked) == ("", "")
-        assert "cannot be read for certain (1 look-alike letter)" in checking.note
+        assert "cannot be parsed reliably (1 look-alike letter)" in checking.note
         assert "p\u0430<U+0430>y" in checking.note
     want(f"touch {mark}; exit 1")
     flags: dict[str, object] = {"history.check_command": "true"}

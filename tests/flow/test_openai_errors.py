@@ -66,7 +66,7 @@ async def test_a_wrong_key_is_named_by_its_source_and_never_shown():
     async with OpenAIStandIn(key="right") as server:
         with pytest.raises(ModelRefusedKey, match=r"refused the key from OPENAI_API_KEY \(401\)"):
             await events_of(provider_at(server.base_url, key="wrong"))
-        with pytest.raises(ModelRefusedKey, match="wants a key and there is none"):
+        with pytest.raises(ModelRefusedKey, match="needs a key, and none is set"):
             await events_of(provider_at(server.base_url))
         with pytest.raises(ModelRefusedKey, match="refused the key"):
             await provider_at(server.base_url, key="wrong").verify()
@@ -87,7 +87,7 @@ async def test_a_key_that_the_server_repeats_is_hidden():
 @pytest.mark.parametrize("key", ["with space", "two\nlines", "schlüssel"])
 async def test_a_key_that_cannot_be_one_is_refused_before_anything_is_sent(key):
     async with OpenAIStandIn() as server:
-        with pytest.raises(ModelRefusedKey, match="pasted whole") as caught:
+        with pytest.raises(ModelRefusedKey, match="Paste the whole key") as caught:
             await events_of(provider_at(server.base_url, key=key))
         assert not server.requests
     assert key not in str(caught.value)
@@ -137,7 +137,7 @@ async def test_an_unknown_model_says_so_and_how_to_get_one(flavour, hint):
 async def test_a_request_that_is_too_long_is_known_by_any_servers_words(status, body):
     async with OpenAIStandIn() as server:
         server.script(Failure(status, body))
-        with pytest.raises(ContextTooLong, match="longer than test-model takes"):
+        with pytest.raises(ContextTooLong, match="longer than test-model accepts"):
             await events_of(provider_at(server.base_url))
         server.script(Raw([sse(body)] if "error" in body else [sse({"error": body})]))
         with pytest.raises(ContextTooLong):
@@ -237,7 +237,7 @@ async def test_a_base_url_without_its_version_says_what_is_missing():
 async def test_a_redirect_is_told_not_followed_with_the_key():
     async with OpenAIStandIn() as server:
         server.script(Failure(308, "", (("Location", "https://elsewhere.example/v1"),)))
-        with pytest.raises(ModelUnreachable, match=r"sends on to https://elsewhere\.example/v1"):
+        with pytest.raises(ModelUnreachable, match=r"redirects to https://elsewhere\.example/v1"):
             await events_of(provider_at(server.base_url, key="k"))
 
 

@@ -80,7 +80,7 @@ async def test_a_session_that_somebody_else_began_goes_on_in_the_users_own_folde
         assert resumed.session.live.record.cwd == str(mine)
         assert resumed.session.workspace.place == workspace.place
         (told,) = resumed.notices
-        assert f"begun in {theirs} on {record.host} by ada@example.org. It goes on in {mine}." in told
+        assert f"started in {theirs} on {record.host} by ada@example.org and continues in {mine}." in told
         await close_session(resumed.session)
         fork = await fork_session(workspace, record)
         assert (fork.live.record.cwd, fork.live.record.project_path) == (str(mine), str(mine.parent))

@@ -101,7 +101,7 @@ def test_a_verb_is_a_file_on_the_command_line(
 async def test_a_report_says_the_same_in_both_places(session: Session) -> None:
     listed = await run_command(session, "log", "3")
     assert isinstance(listed, Report)
-    assert listed.shown == "There is no version in this project yet: every turn makes one."
+    assert listed.shown == "This project has no versions yet. Every turn makes one."
     assert Report([[Span("a"), Span("b", Emphasis.MARKED)], "c"], ("d",)).shown == "```text\nab\nc\n```\nd"
     with pytest.raises(UsageError, match="log has no --json"):
         await run_command(session, "log", "--json")
@@ -135,7 +135,7 @@ async def test_what_follows_a_verb_is_its_own_or_refused_with_what_there_is(
     assert asked.then == "mode all --yes"
     for line, said in {
         "jobs stop": "/jobs stop needs ID",
-        "jobs pause 1": "/jobs does not know 'pause'. Write /jobs or /jobs output ID or /jobs stop ID.",
+        "jobs pause 1": "/jobs has no 'pause'. Write /jobs or /jobs output ID or /jobs stop ID.",
         "mode quick": "/mode: MODE takes one of: ask, accept-edits, plan, all; and not 'quick'.",
         "clear all": "/clear does not know what to do with 'all'.",
         "copy code 0": "/copy code: N takes a whole number from 1 on, and not '0'.",

@@ -45,7 +45,7 @@ async def test_a_command_in_an_open_session_destroys_nothing(
         [request] = user.asked
         assert "ragforge db check --repair" in request.reason
     else:
-        assert "kept again" in told(events)
+        assert "stored again" in told(events)
         await undo(session)
     assert precious.read_bytes() == WORDS
 
@@ -54,7 +54,7 @@ async def test_a_tool_that_writes_keeps_what_it_overwrites(session: Session, gem
     precious = await begun(session, gemini)
     flipped(contents(session), at=WORDS)
     gemini.script(read("precious.txt"), write("precious.txt", "new"), Text("ok"))
-    assert "kept again" in told(await say(session, "write it"))
+    assert "stored again" in told(await say(session, "write it"))
     assert precious.read_text() == "new"
     await undo(session)
     assert precious.read_bytes() == WORDS

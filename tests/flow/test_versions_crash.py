@@ -76,7 +76,7 @@ async def test_what_a_command_destroyed_before_the_crash_can_be_had_again(
     await kill(process)
     async with started_again(tmp_path, gemini) as session:
         [said] = session.workspace.loaded.notices
-        assert "cut off by a crash" in said
+        assert "interrupted by a crash" in said
         assert "3 changed files" in said
         [version] = await line(session)
         assert kinds(version) == {

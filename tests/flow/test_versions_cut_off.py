@@ -68,7 +68,7 @@ async def test_the_heads_follow_the_files_at_the_next_start(
         record = session.live.record
     async with opened(tmp_path, env) as later:
         assert any(
-            "undo of turn 2 was interrupted, and is now finished" in each
+            "undo of turn 2 was interrupted and is now complete" in each
             for each in later.workspace.loaded.notices
         )
         assert (root_of(later) / "a.txt").read_text() == "1\n"

@@ -43,7 +43,7 @@ async def test_undo_takes_back_what_the_first_command_of_a_first_turn_did(
     await killed_at(program, gemini, "rm precious.txt; touch gone; sleep 100", "gone")
     ran = await program.run("undo")
     assert ran.code == 0, ran.err
-    assert "cut off by a crash" in ran.err + ran.out
+    assert "interrupted by a crash" in ran.err + ran.out
     assert precious.read_text() == "never read by anybody"
     assert not (program.project / "gone").exists()
     ran = await program.run("redo")

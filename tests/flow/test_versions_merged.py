@@ -26,7 +26,7 @@ async def test_what_both_did_in_different_places_is_put_together(session: Sessio
     branches = {row.branch.name: row.branch.version_id for row in await list_branches(session.worktree)}
     assert newest.parents == (before.version, branches["right"])
     assert (newest.by, newest.id, session.live.record.head) == (MERGE, branches["left"], chat)
-    with pytest.raises(UsageError, match="nothing to merge"):
+    with pytest.raises(UsageError, match="Nothing to merge"):
         await merge(session, "right")
     # An undo steps over the merge, and what it brought stays.
     await undo(session)

@@ -211,7 +211,7 @@ async def test_redo_asks_where_the_log_cannot_tell(session: Session, gemini: Gem
     await go_back()
     await turn(session, gemini, "another way", write("a.txt", "2\n"))
     await go_back()
-    with pytest.raises(UsageError, match=r"Several turns go on from here.*one way.*another way"):
+    with pytest.raises(UsageError, match=r"Several turns continue from here.*one way.*another way"):
         await redo(session)
     await redo(session, turn=one.id)
     assert (await head_turn(session), (root_of(session) / "a.txt").read_text()) == (one.id, "1\n")
@@ -339,7 +339,7 @@ async def test_branches_follow_new_versions(session: Session, gemini: GeminiStan
     await checkout(session, "left")
     assert (root_of(session) / "a.txt").read_text() == "left\n"
     assert (await head_of(session)).branch == "left"
-    with pytest.raises(UsageError, match="There is a branch 'right' already"):
+    with pytest.raises(UsageError, match="The branch 'right' already exists"):
         await start_branch(session.worktree, "right")
     await delete_branch(session.worktree, "left")
     assert (await head_of(session)).branch == ""
@@ -350,14 +350,14 @@ async def test_branches_follow_new_versions(session: Session, gemini: GeminiStan
 async def test_a_branch_needs_a_version_and_after_the_first_undo_there_is_none_here(
     session: Session, gemini: GeminiStandIn
 ):
-    with pytest.raises(UsageError, match="no version of these files yet: nothing was done"):
+    with pytest.raises(UsageError, match="These files have no versions yet: nothing was done"):
         await start_branch(session.worktree, "early")
     one = await turn(session, gemini, "one", write("a.txt", "1\n"))
     [version] = await versions_of(session, one)
     await undo(session)
     with pytest.raises(UsageError, match="at the beginning, before the first version") as refused:
         await start_branch(session.worktree, "early")
-    assert "`/redo` brings again" in str(refused.value)
+    assert "`/redo` redoes" in str(refused.value)
     assert not (await start_branch(session.worktree, "named", version.id)).current
     put(session, "b.txt", "mine\n")  # what was edited here is a version of its own
     started = await start_branch(session.worktree, "mine")
@@ -385,7 +385,7 @@ async def test_a_fork_undoes_its_own_turns_only(session: Session, gemini: Gemini
 
 
 async def test_nothing_moves_while_it_must_not(session: Session, gemini: GeminiStandIn):
-    with pytest.raises(UsageError, match="Nothing was said"):
+    with pytest.raises(UsageError, match="has no messages yet"):
         await undo(session)
     await turn(session, gemini, "one", write("a.txt", "1\n"))
     shown = (await resume_session(session.workspace, session.live.record, read_only=True)).session

@@ -74,7 +74,7 @@ async def test_an_ignored_file_is_named_at_every_turn_whose_tools_write_it(
         for path in paths:
             assert f"{path} (ignored by git)" in told(events)
         moved = await undo(session, part=Part.FILES)
-        assert "Left as it is, because it is not covered" in "".join(moved.notes)
+        assert "Left as it is, because it is not tracked" in "".join(moved.notes)
         assert "ignored/a.txt" in "".join(moved.notes)
     assert (session.cwd / "ignored" / "a.txt").read_text() == "four"
 
@@ -165,7 +165,7 @@ async def test_a_turn_of_which_nothing_was_recorded_is_undone_in_the_chat_alone(
     await store.archive.load([brought])
     await store.sessions.set_head(session.id, brought.id)
     session.change(head=brought.id)
-    with pytest.raises(UsageError, match="was not recorded, so that it cannot be undone"):
+    with pytest.raises(UsageError, match="was not recorded, so it cannot be undone"):
         await undo(session)
     assert session.live.record.head == brought.id
     await undo(session, part=Part.CHAT)

@@ -43,7 +43,7 @@ async def test_what_is_removed_without_being_tracked_is_named(tmp_path: Path, ge
         moved = await undo(session)
         assert set(moved.restored) == {"a.txt", "sub/s.txt"}
         [note] = moved.notes
-        assert note.startswith("Did not come back")
+        assert note.startswith("Not restored")
         for path in found:
             assert f"{path} (" in note
         found, heard = await run(session, gemini, "rm -rf .git")

@@ -56,7 +56,7 @@ def test_an_at_sign_in_a_password_need_not_be_quoted() -> None:
         ("bolt://localhost:٧٦٨٧", "no port"),
         ("bolt://localhost/a/b", "name of a database"),
         ("bolt://localhost/system", "Neo4j's own"),
-        ("bolt://localhost/%ff", "no UTF-8"),
+        ("bolt://localhost/%ff", "not UTF-8"),
         ("bolt://localhost?region=eu", "only neo4j://"),
         ("neo4j://localhost?region", "name=value"),
         ("neo4j://localhost?region=", "needs a name once and a value"),

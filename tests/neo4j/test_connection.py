@@ -169,7 +169,7 @@ async def test_tls_where_the_server_has_none_is_told_with_the_scheme_to_use(
 ) -> None:
     for scheme in ("bolt+s", "bolt+ssc"):
         graph = Graph(address_of(neo4j_server, scheme=scheme))
-        with pytest.raises(StoreUnavailable, match=r"without TLS there\. Use bolt://"):
+        with pytest.raises(StoreUnavailable, match=r"does not use TLS there\. Use bolt://"):
             await graph.connect()
         await graph.close()
 

@@ -27,7 +27,7 @@ def reported(code: str, message: str = "it said so") -> Neo4jError:
 @pytest.mark.parametrize(
     ("code", "message", "error", "told"),
     [
-        (f"{CLIENT}.Security.CredentialsExpired", "", LoginRefused, "the password of 'ann' changed first"),
+        (f"{CLIENT}.Security.CredentialsExpired", "", LoginRefused, "new password for 'ann'"),
         (f"{CLIENT}.Security.AuthenticationRateLimit", "", LoginRefused, "Wait, then try again"),
         (f"{CLIENT}.Security.Unauthorized", "", LoginRefused, "refuses the user 'ann' with this password"),
         (f"{CLIENT}.Security.TokenExpired", "", LoginRefused, "refuses the user 'ann'"),
@@ -38,10 +38,10 @@ def reported(code: str, message: str = "it said so") -> Neo4jError:
             f"{CLIENT}.General.ForbiddenOnReadOnlyDatabase",
             "no",
             ReadsOnly,
-            "only reads (no). Make it writable",
+            "is read-only (no). Make it writable",
         ),
-        (f"{CLIENT}.General.WriteOnReadOnlyAccessDatabase", "", ReadsOnly, "only reads"),
-        (f"{CLIENT}.Cluster.NotALeader", "", StoreUnavailable, "does not lead (it said so)"),
+        (f"{CLIENT}.General.WriteOnReadOnlyAccessDatabase", "", ReadsOnly, "is read-only"),
+        (f"{CLIENT}.Cluster.NotALeader", "", StoreUnavailable, "is not the leader (it said so)"),
         (f"{TRANSIENT}.General.OutOfMemoryError", "", StoreUnavailable, "out of memory"),
         (f"{TRANSIENT}.General.MemoryPoolOutOfMemoryError", "", StoreUnavailable, "out of memory"),
         (f"{CLIENT}.Transaction.TransactionTimedOut", "", OutcomeUnknown, "did not answer in time"),
@@ -61,7 +61,7 @@ def reported(code: str, message: str = "it said so") -> Neo4jError:
             "failed inside (Neo.DatabaseError.General",
         ),
         (f"{DATABASE}.Schema.ConstraintCreationFailed", "", StatementRefused, "refused a statement"),
-        (f"{CLIENT}.Statement.SyntaxError", "{odd}", StatementRefused, "{odd}). It is a value"),
+        (f"{CLIENT}.Statement.SyntaxError", "{odd}", StatementRefused, "{odd}). Either Neo4j"),
         ("odd", "", StatementRefused, "refused a statement (odd"),
     ],
 )
@@ -86,7 +86,7 @@ def test_a_password_that_expired_is_known_as_such() -> None:
 def test_a_server_without_a_login_is_told_what_it_wants() -> None:
     address = Address.from_url("bolt://localhost")
     found = worded(reported(f"{CLIENT}.Security.Unauthorized"), address, doing="read from")
-    assert "wants a user and a password" in str(found)
+    assert "needs a user and a password" in str(found)
     forbidden = worded(reported(f"{CLIENT}.Security.Forbidden"), address, doing="read from")
     assert "nobody may not" in str(forbidden)
     stopped = worded(reported(f"{TRANSIENT}.Database.DatabaseUnavailable"), address, doing="read from")

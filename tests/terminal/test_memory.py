@@ -64,9 +64,9 @@ def test_ten_turns_quit_and_what_turn_2_said_is_recalled_in_a_new_session(talker
     assert "MySQL" not in screen  # the decision says nothing of what was asked
 
     second.send("/memory")
-    second.wait_for(lambda screen: "Memories · 1" in screen and "rests on" in screen)
+    second.wait_for(lambda screen: "Memories · 1" in screen and "based on" in screen)
     second.press(ENTER)
-    second.wait_for("rests on no turn")  # it was said by a command
+    second.wait_for("based on no")  # it was said by a command
     second.press(ESCAPE)
     second.wait_for(lambda screen: "Memories ·" not in screen)
     second.send("/memory MySQL")

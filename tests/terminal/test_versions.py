@@ -133,7 +133,7 @@ def take_three_turns_back(screen: Screen, project: Path, before: list[Tree]) -> 
 
     plan.write_text("all by hand\n")
     screen.send("/undo")
-    screen.wait_for("What shall become of what is there?")
+    screen.wait_for("What should happen to it?")
     assert plan.read_text() == "all by hand\n"
     screen.press(b"2")  # restore
     screen.wait_for("Undone turn 2")

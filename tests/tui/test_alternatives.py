@@ -46,7 +46,7 @@ async def test_three_at_once_one_stopped_one_taken(lab: Lab) -> None:
         await chat.say("/alternatives stop 2")
         await chat.sees("2 (fast): stopped, 1 file +1 -0")
         await chat.sees("#  way")
-        await chat.sees("/alternatives take K brings files and chat to one of them")
+        await chat.sees("/alternatives take K moves files and chat to one of them")
         assert not copies(lab)
         assert tree(lab.project) == {}
 

@@ -105,7 +105,7 @@ async def test_commands_that_only_tell(lab: Lab) -> None:
         for line, seen in {
             "/cost": "**This session**",
             "/config turn": "turn.steps_max",
-            "/jobs": "Nothing runs in the background.",
+            "/jobs": "No background jobs.",
             "/mode": "The mode is **ask**",
             "/rename apples and pears": "**apples and pears**",
             "/modes": "Did you mean /mode?",
@@ -233,9 +233,9 @@ async def test_sessions_do_not_change_under_a_running_turn(lab: Lab) -> None:
         await chat.say("go")
         await chat.sees("Busy")
         await chat.pilot.press("ctrl+s")
-        await chat.sees("/sessions waits until the turn has ended")
+        await chat.sees("/sessions has to wait until the turn ends")
         await chat.say("/new")
-        await chat.sees("/new waits until the turn has ended")
+        await chat.sees("/new has to wait until the turn ends")
         assert chat.screen.busy
 
 
@@ -246,7 +246,7 @@ async def test_a_session_that_another_process_writes_is_shown_or_forked(lab: Lab
             await second.answers("n")
             await second.until(lambda: "read only" in second.status)
             await second.say("may I?")
-            await second.sees("only shown here")
+            await second.sees("read-only here")
             await second.until(lambda: second.draft == "may I?")
             second.screen.prompt.set_draft("")
         async with lab.chat(continue_newest=True) as third:

@@ -79,7 +79,7 @@ async def test_a_message_that_may_be_a_mistaken_paste_is_asked_about_first(lab: 
         await chat.screen.prompt.paste_in(pasted)
         await chat.enter()
         await chat.until(lambda: isinstance(chat.top, ConfirmScreen))
-        assert "up to 66k tokens, about $0." in chat.top._question
+        assert "up to 66k tokens, at about $0." in chat.top._question
         await chat.answers("n")
         await chat.until(lambda: chat.draft.strip() == f"why? {pasted}".strip(), "it returns")
         assert chat.screen.prompt.text == "why? [pasted 6001 lines]"

@@ -15,7 +15,7 @@ from tests.tui.chat_app import Lab
 OPTIONS = (
     Option("keep", "leave them as they are now", "undo --on-conflict keep"),
     Option("restore", "put there what the version has; what lies there now is a version of its own", "undo"),
-    Option("merge", "merge both, with markers where both changed the same lines", "undo"),
+    Option("merge", "merge both, with conflict markers where both changed the same lines", "undo"),
 )
 
 
@@ -25,7 +25,7 @@ async def test_every_answer_is_seen_however_many_files_are_asked_about(
 ) -> None:
     paths = "\n".join(f"src/file{number}.py" for number in range(100))
     async with lab.chat(size=size) as chat:
-        screen = ChooseScreen("100 files were changed since, by you or by another session.", paths, OPTIONS)
+        screen = ChooseScreen("100 files have changed since then, by you or another session.", paths, OPTIONS)
         await chat.app.push_screen(screen)
         answers = screen.query(".dialog-choice")
         await chat.until(
@@ -38,7 +38,7 @@ async def test_every_answer_is_seen_however_many_files_are_asked_about(
         assert screen.query_one("#choice-detail").region.height > 0
 
 
-QUESTION = "A file was changed since, by you or by another session. What shall become of what is there?"
+QUESTION = "A file has changed since then, by you or another session. What should happen to it?"
 DIFF = "--- a\n+++ b\n" + "".join(f"+line {number}\n" for number in range(40))
 
 

@@ -119,7 +119,7 @@ async def test_a_lost_session_is_told_once_and_a_fork_goes_on(lab: Lab) -> None:
         await chat.sees("ann on laptop has taken this session over")
         await chat.until(lambda: "read only" in chat.status)
         await chat.say("still mine?")
-        await chat.sees("/fork goes on from it")
+        await chat.sees("/fork continues from it")
         await chat.until(lambda: chat.draft == "still mine?")
         assert chat.words().count("ann on laptop") == 1
         chat.screen.prompt.set_draft("")

@@ -116,10 +116,10 @@ async def test_a_session_is_deleted_after_a_yes_though_the_list_is_closed_at_onc
 async def test_an_archived_session_is_listed_by_a_key_and_a_message_brings_it_back(lab: Lab) -> None:
     async with lab.chat() as chat:
         await chat.say("/archive")
-        await chat.sees("Nothing was said in this session yet")
+        await chat.sees("This session has no messages yet")
         await said(chat, "about apples", "about pears")
         await chat.say("/archive")
-        await chat.sees("The one before is archived")
+        await chat.sees("The previous session is archived")
         await at(chat, "/sessions", SessionsScreen)
         sessions = chat.top.query_one(SessionList)
         await chat.until(lambda: sessions.chosen is not None)

@@ -77,7 +77,7 @@ async def test_words_find_the_memory_and_the_user_is_asked(lab: Lab) -> None:
         await chat.sees("Forgotten:")
         assert await kept(chat) == []
         await chat.say("/forget orders MySQL")
-        await chat.sees("No memory fits")
+        await chat.sees("No memory matches")
 
 
 async def test_a_message_that_only_asks_to_forget_is_answered_here(lab: Lab, gemini: GeminiStandIn) -> None:
@@ -121,7 +121,7 @@ async def test_what_is_forgotten_everywhere_is_counted_and_asked_first(lab: Lab)
         await chat.sees("Removed everywhere:")
         assert await kept(chat, forgotten=True) == []
         await chat.say("/forget --everywhere --undo")
-        await chat.sees("Put back everywhere: the gateway listens on port 8443")
+        await chat.sees("Restored everywhere: the gateway listens on port 8443")
         assert len(await kept(chat)) == 1
 
 
@@ -130,9 +130,9 @@ async def test_near_memories_are_told(lab: Lab) -> None:
         await chat.say("/remember decision: the orders lie in MySQL")
         await chat.sees("Remembered as")
         await chat.say("/remember decision: the orders lie in PostgreSQL")
-        await chat.sees("Near to it, and still remembered")
+        await chat.sees("Similar memories, which are kept")
         await chat.say("/remember decision: The orders lie in MySQL.")
-        await chat.sees("Known already")
+        await chat.sees("Already known")
 
 
 async def test_each_turn_tells_what_was_recalled_also_when_it_is_resumed(

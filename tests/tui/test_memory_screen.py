@@ -214,7 +214,7 @@ async def test_a_memory_without_a_turn_says_so(filled: Lab) -> None:
     async with filled.chat() as chat:
         await open_screen(chat)
         await chat.enter()
-        await chat.until(lambda: "rests on no turn" in hint(chat))
+        await chat.until(lambda: "based on no stored turn" in hint(chat))
         assert isinstance(chat.top, MemoryScreen)
 
 
@@ -237,6 +237,6 @@ def test_the_screen_of_memories(shop: Path, snap_compare: Compare, columns: int,
         # A global one, whose id does not hang on the project's, which is random.
         await after_typing("/memory", "down", "down")(pilot)
         text = pilot.app.screen.query_one("#memory-detail", PlainText)
-        await until(pilot, lambda: "rests on" in text.text, what="the chosen one is explained")
+        await until(pilot, lambda: "based on" in text.text, what="the chosen one is explained")
 
     assert snap_compare(app, terminal_size=(columns, 24), run_before=before)

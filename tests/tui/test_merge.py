@@ -104,7 +104,7 @@ async def test_what_both_sides_changed_is_asked_about(lab: Lab) -> None:
             "1  markers: ",
             "2  ours: ",
             "3  theirs: ",
-            "4  best: ask gemini:gemini-3.8-flash in two ways",
+            "4  best: ask gemini:gemini-3.8-flash for two solutions",
         ):
             assert words in shown(chat)
         await chat.pilot.press("escape")
@@ -137,7 +137,7 @@ async def test_after_a_no_the_merge_goes_on_without_the_check(lab: Lab) -> None:
         assert "<<<<<<< left\nLEFT\n" in (lab.project / "a.txt").read_text()
         assert not mark.exists()
         await chat.say("/merge right --take=combine_best")
-        await chat.sees("No results of a merge wait")
+        await chat.sees("There are no merge results")
 
 
 async def test_escape_ends_a_check_that_hangs_and_takes_the_merge_back_whole(lab: Lab) -> None:
@@ -148,9 +148,9 @@ async def test_escape_ends_a_check_that_hangs_and_takes_the_merge_back_whole(lab
         await answered(chat, "y")
         await chat.until(mark.exists, "the check runs")
         await chat.say("/merge right")
-        await chat.sees("waits until the turn has ended")
+        await chat.sees("has to wait until the turn ends")
         await chat.pilot.press("escape")
-        await chat.sees("The merge was ended. Nothing was changed.")
+        await chat.sees("The merge was stopped. Nothing was changed.")
         assert tree(lab.project) == before
         assert not copies(lab)
         await chat.say("/merge right --theirs")

@@ -84,7 +84,7 @@ async def test_the_line_tells_how_much_and_opens_to_every_item_with_its_reason()
             "2 Jan · near in meaning (0.91) · Which database",
             "Memories",
             "[bold]always[/bold]",
-            "3 more items had no room.",
+            "3 more items did not fit.",
             "Only words were searched",
         ):
             assert words in app.text()

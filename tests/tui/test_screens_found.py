@@ -44,7 +44,7 @@ async def test_a_file_is_a_screen_with_its_command(lab: Lab) -> None:
         await chat.say("/new")
         await chat.sees("A new session")
         await chat.say("/titlse")
-        await chat.sees("There is no command /titlse. Did you mean /titles?")
+        await chat.sees("Unknown command /titlse. Did you mean /titles?")
         await chat.say("/titles pears")
         await chat.sees("No title has 'pears' in it.")
         assert interface_verbs()["titles"].help == "Go to a session by its title."

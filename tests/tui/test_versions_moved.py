@@ -43,7 +43,7 @@ async def test_undo_and_redo_change_what_is_seen_and_fill_the_prompt(lab: Lab) -
 
         (lab.project / "a.txt").write_text("mine\n")
         await chat.say("/undo 2 --on-conflict keep")
-        await chat.sees("Kept as it is, because it was changed since: a.txt.")
+        await chat.sees("Kept as it is, because it has changed since then: a.txt.")
         await chat.until(lambda: chat.draft == "first")
         assert set(tree(lab.project)) == {"a.txt"}
         await chat.say("/undo")

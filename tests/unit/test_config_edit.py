@@ -68,7 +68,7 @@ def test_a_first_value_makes_the_file_for_its_owner_alone(tmp_path: Path) -> Non
         ("turn", 5, "a section"),
         ("endpoints.new.key_env", "X", "no base_url"),
         ("endpoints.gemini.base_url", "http://x", "provider of its own"),
-        ("", "x", "no setting"),
+        ("", "x", "unknown setting"),
     ],
 )
 def test_what_would_not_load_is_not_written(file: Path, key: str, value: str, words: str) -> None:
@@ -86,7 +86,7 @@ def test_broken_files_are_left_alone(file: Path) -> None:
     with pytest.raises(UsageError, match="turn is a section"):
         set_value(file, "turn.steps_max", 5)
     file.write_text("wrong = 5\n")
-    with pytest.raises(UsageError, match="there is no setting 'wrong'"):
+    with pytest.raises(UsageError, match="unknown setting 'wrong'"):
         set_value(file, "mode", "ask")
     assert file.read_text() == "wrong = 5\n"
 

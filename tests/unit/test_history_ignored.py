@@ -265,7 +265,7 @@ def test_what_was_never_readable_is_not_new_once_it_is(bound: Project) -> None:
 
 def test_an_unreadable_root_is_explained(bound: Project) -> None:
     bound.root.chmod(0)
-    with pytest.raises(UsageError, match="Cannot look into"):
+    with pytest.raises(UsageError, match="Cannot read"):
         bound.scan()
 
 

@@ -287,7 +287,7 @@ async def test_a_database_of_another_program_is_not_touched(tmp_path: Path) -> N
     other = apsw.Connection(str(tmp_path / "local.db"))
     other.execute("CREATE TABLE theirs (x)")
     other.close()
-    with pytest.raises(StoreDamaged, match="another kind"):
+    with pytest.raises(StoreDamaged, match="different kind"):
         await open_local_state(tmp_path)
 
 

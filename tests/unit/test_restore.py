@@ -126,7 +126,7 @@ async def test_a_folder_with_other_files_is_not_replaced_by_a_file(place: Place)
     applied = await place.restore(wanted)
     assert read_tree(place.root) == {"a/theirs": a_file("2")}
     assert applied.done == ("a/ours",)
-    assert applied.skipped == (Skipped("a", "a folder lies there that holds other files"),)
+    assert applied.skipped == (Skipped("a", "a folder with other files is there"),)
 
 
 async def test_the_other_names_of_a_file_keep_its_content(place: Place, tmp_path: Path) -> None:
@@ -285,7 +285,7 @@ async def test_what_is_no_file_is_left_and_nobody_waits_for_it(
     wanted = [WantedFile("a", a_file("1").node, None)]
     assert await find_conflicts(place.root, wanted, place.blobs) == []
     applied = await place.restore(wanted, {"a": ConflictChoice.RESTORE})
-    assert applied.skipped == (Skipped("a", "a pipe, socket or device lies there"),)
+    assert applied.skipped == (Skipped("a", "a pipe, socket or device is there"),)
     assert os.path.lexists(place.root / "a")
 
 

@@ -45,7 +45,7 @@ async def test_only_what_is_neither_expected_nor_wanted_is_a_conflict(place: Pla
 @pytest.mark.parametrize(
     ("choices", "then", "skipped"),
     [
-        ({}, NOW, (Skipped("a", "it was changed since, and is kept"),)),
+        ({}, NOW, (Skipped("a", "it has changed since then and is kept"),)),
         ({"a": ConflictChoice.KEEP}, NOW, ()),
         ({"a": ConflictChoice.RESTORE}, OLD, ()),
         ({"a": ConflictChoice.MERGE}, lines(at15="by the person"), ()),
@@ -105,12 +105,12 @@ async def test_a_merge_takes_the_mode_that_one_side_changed(
 
 
 UNMERGEABLE: dict[str, tuple[A | None, A | None, A | None, str]] = {
-    "removed here": (LEFT, OLD, None, "what lies there is no file"),
+    "removed here": (LEFT, OLD, None, "what is there is not a file"),
     "to be removed": (LEFT, None, NOW, "it would be removed"),
-    "a link": (LEFT, OLD, a_link("x"), "what lies there is no file"),
-    "was a link": (a_link("x"), OLD, NOW, "it was no file before"),
-    "an empty folder": (LEFT, OLD, a_folder(), "what lies there is no file"),
-    "no text": (a_file("a\0b"), a_file("a\0c"), a_file("a\0d"), "it is no text"),
+    "a link": (LEFT, OLD, a_link("x"), "what is there is not a file"),
+    "was a link": (a_link("x"), OLD, NOW, "it was not a file before"),
+    "an empty folder": (LEFT, OLD, a_folder(), "what is there is not a file"),
+    "no text": (a_file("a\0b"), a_file("a\0c"), a_file("a\0d"), "it is not text"),
     "not at hand": (a_file("nobody kept it"), OLD, NOW, "an earlier content of it is not on this machine"),
 }
 
@@ -124,7 +124,7 @@ async def test_what_cannot_be_merged_is_kept_and_told(
     await place.keep({str(n): each for n, each in enumerate((wanted, a_file("a\0b"))) if each})
     asked = WantedFile("c", expected and expected.node, wanted and wanted.node)
     (conflict,) = await find_conflicts(place.root, [asked], place.blobs)
-    assert conflict.can_merge is (why == "it is no text")  # that is seen by merging alone
+    assert conflict.can_merge is (why == "it is not text")  # that is seen by merging alone
     applied = await place.restore([asked], {"c": ConflictChoice.MERGE})
     assert applied.skipped == (Skipped("c", f"it cannot be merged and is kept: {why}"),)
     assert read_tree(place.root).get("c") == found

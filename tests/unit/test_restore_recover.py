@@ -41,12 +41,12 @@ async def test_a_caller_that_died_learns_what_it_wanted_to_write(place: Place) -
         assert await recover(place.root, place.state, place.blobs) == Recovered(
             finished=True,
             title="undo of turn 1",
-            text="undo of turn 1 was interrupted, and is now finished: 2 paths restored, 2 left as they are.",
+            text="undo of turn 1 was interrupted and is now complete: 2 paths restored, 2 left as they are.",
             then=then,
             done=("a", "d"),
             skipped=(
-                Skipped("c", "it was changed since, and is kept"),
-                Skipped("b", "it changed just now, and is left as it is"),
+                Skipped("c", "it has changed since then and is kept"),
+                Skipped("b", "it has just changed, and is left as it is"),
             ),
         )
     await place.state.clear_journal(place.root)

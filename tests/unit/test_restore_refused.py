@@ -140,7 +140,7 @@ async def test_a_folder_that_was_to_be_closed_is_put_back_although_it_holds_othe
 
         with pytest.raises(RestoreFailed, match=r"nothing was changed.*permission denied") as raised:
             await apply(plan, place.state, place.blobs, told=told)
-        assert "not put back" not in str(raised.value)
+        assert "not restored" not in str(raised.value)
         await as_it_was(place, before)
 
 
@@ -212,7 +212,7 @@ async def test_where_neither_way_is_open_it_goes_on_at_the_next_start() -> None:
             if what == "rename changed":
                 place.root.chmod(0o555)
 
-        with pytest.raises(RestoreStopped, match=r"stands half way.*permission denied"):
+        with pytest.raises(RestoreStopped, match=r"is half done.*permission denied"):
             await apply(plan, place.state, place.blobs, told=told)
         with pytest.raises(RestoreStopped):
             await recover(place.root, place.state, place.blobs)
@@ -240,7 +240,7 @@ async def test_a_project_that_is_gone_is_said(place: Place, tmp_path: Path) -> N
     with pytest.raises(RestoreStopped, match="does not exist"):
         await apply(plan, place.state, place.blobs, told=told)
     (tmp_path / "elsewhere").rename(place.root)
-    # What stands half way is ended before anything else begins.
+    # What is half done is ended before anything else begins.
     with pytest.raises(RestoreStopped, match="an earlier restore"):
         await apply(plan, place.state, place.blobs)
     recovered = await recover(place.root, place.state, place.blobs)

@@ -21,7 +21,7 @@ def test_a_branch_is_named_as_in_git(name: str) -> None:
     if ran.returncode == 0:
         assert check_branch_name(name) == name
     else:
-        with pytest.raises(UsageError, match="branch's name"):
+        with pytest.raises(UsageError, match="not a valid branch name"):
             check_branch_name(name)
 
 

@@ -182,7 +182,7 @@ class LineCommands:
         conversation = self._face.conversation
         if isinstance(outcome, base.Fork):
             await conversation.fork(conversation.session.id, at=outcome.at)
-            self._printer.line(f"A fork, {short_id(conversation.session.id)}: it goes on from here.")
+            self._printer.line(f"The fork {short_id(conversation.session.id)} continues from here.")
         else:
             await conversation.start_new()
             self._printer.line(f"A new session. {outcome.said}")

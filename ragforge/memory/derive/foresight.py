@@ -378,8 +378,8 @@ PART: AnswerPart[Foreseen] = AnswerPart(
     "task as the turn left it; `collective_before_description`: that of the project. "
     "`predictability_individual` and `predictability_collective`: 0 to 10, how well the predictions `for "
     "this turn` in `<brought>` fit these descriptions: 0 no resemblance, 10 exact, null where there is none. "
-    "`collective_after_prediction`, then `individual_after_prediction`: what the next turn will come to. "
-    "`next_messages`: up to 3 that the person may send next, in their words, 80 characters each. "
+    "`collective_after_prediction`, then `individual_after_prediction`: the state after the next turn. "
+    "`next_messages`: up to 3 that the user may send next, in their words, 80 characters each. "
     "`files_foreseen`: up to 10 paths that the next turn will change. Descriptions and predictions: at most "
     "240 characters each, with names and numbers.",
     tokens_max=800,

@@ -236,7 +236,7 @@ async def _open(asked: RecallQuestion, hit: Hit) -> str:
     if turn is None:
         return f"There is no turn behind this source; it says: {hit.text}"
     turn = asked.forgotten.turn(turn)
-    text = f"The person said:\n{text_of(turn.user)}\n\nThe assistant answered:\n{turn.assistant}"
+    text = f"The user said:\n{text_of(turn.user)}\n\nThe assistant answered:\n{turn.assistant}"
     cut = f"\n[{len(text) - TURN_CHARS_MAX:,} more characters]" if len(text) > TURN_CHARS_MAX else ""
     return text[:TURN_CHARS_MAX] + cut
 

@@ -149,11 +149,11 @@ class GeminiProvider:
             )
         if not (key.isascii() and key.isprintable() and " " not in key):
             raise ModelRefusedKey(
-                f"The key{f' ({source})' if source else ''} holds characters that no key has. "
-                f"Copy it again from {KEY_PAGE}."
+                f"The key{f' ({source})' if source else ''} contains characters that no key has. Copy it "
+                f"again from {KEY_PAGE}."
             )
         if not MODEL_NAME.fullmatch(self.model):
-            raise ModelUnknown(f"{self.model!r} is no name of a model. Choose one with /model.")
+            raise ModelUnknown(f"{self.model!r} is not a model name. Choose one with /model.")
 
 
 def _is_uncounted(answer: Answer) -> bool:
@@ -172,7 +172,7 @@ def _open(model: str, parts: ProviderParts) -> Provider:
     key = parts.find_key("gemini")
     if key is None:
         raise ModelRefusedKey(
-            "Gemini needs a key and there is none. Get one at https://aistudio.google.com/apikey, then set "
+            "Gemini needs a key, and none is set. Get one at https://aistudio.google.com/apikey, then set "
             "GEMINI_API_KEY, or paste it in the interface after /model."
         )
     value, source = key

@@ -29,7 +29,7 @@ from ragforge.providers.base import LoadBlob, ModelRequest
 
 SKIP_SIGNATURE = base64.b64encode(b"skip_thought_signature_validator").decode()
 """Stands for the signature that a call made by another model, or by nobody, cannot have."""
-NOT_ANSWERED = "There is no result: the call was interrupted before it ran to its end."
+NOT_ANSWERED = "There is no result: the call was interrupted before it finished."
 GO_ON = "Go on."
 EARLIER = "[Earlier messages were left out.]"
 EMPTY = "[empty message]"

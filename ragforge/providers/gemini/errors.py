@@ -57,7 +57,7 @@ def explain(error: Exception, endpoint: Endpoint) -> ModelError | Retryable:
             first_line = str(error).split("\n", 1)[0]
             said = _one_line(f"{type(error).__name__}: {first_line}", endpoint)
             return AnswerUnusable(
-                f"What came from {endpoint.url} is not an answer that can be read ({said}). "
+                f"{endpoint.url} sent an answer that cannot be read ({said}). "
                 "Check that the address is Gemini's; /retry asks again."
             )
 
@@ -120,7 +120,7 @@ def _of_service(refusal: _Refusal, endpoint: Endpoint) -> ModelError | Retryable
         case 400 if re.search(r"token count.*exceed", refusal.message, re.IGNORECASE):
             return ContextTooLong(f"The request does not fit the window of {endpoint.model} ({said}).")
         case 413:
-            return ContextTooLong(f"The request is larger than Gemini takes ({said}).")
+            return ContextTooLong(f"The request is larger than Gemini accepts ({said}).")
         case 404:
             return ModelUnknown(
                 f"Gemini at {endpoint.url} has no model {endpoint.model!r} ({said}). "
@@ -137,7 +137,8 @@ def _of_service(refusal: _Refusal, endpoint: Endpoint) -> ModelError | Retryable
         case _:
             return ModelError(
                 f"Gemini refused the request for {endpoint.model} ({said}). "
-                "/retry asks again; where it stays so, /new starts without the history that may be the cause."
+                "/retry asks again; if that does not help, /new starts without the history that may be the "
+                "cause."
             )
 
 
@@ -154,7 +155,7 @@ def _over_quota(refusal: _Refusal, said: str, endpoint: Endpoint) -> ModelError 
     if daily:
         return ModelOverloaded(
             f"Today's quota of {endpoint.model} is used up ({said}; {daily[0]}). "
-            "Choose another model with /model, or go on tomorrow."
+            "Choose another model with /model, or continue tomorrow."
         )
     asks = f", asking to wait {wait_words(refusal.retry_delay_s)}" if refusal.retry_delay_s else ""
     over = ModelOverloaded(
@@ -173,7 +174,7 @@ def _of_network(error: Exception, endpoint: Endpoint) -> ModelError | Retryable:
     said = _one_line(next((str(cause) for cause in causes if str(cause)), type(error).__name__), endpoint)
     if isinstance(error, UnsupportedProtocol | InvalidURL):
         return ModelUnreachable(
-            f"{endpoint.url!r} is no address of a server ({said}). It should begin with https://."
+            f"{endpoint.url!r} is not a server's address ({said}). It should begin with https://."
         )
     if isinstance(error, ConnectTimeout):
         timed_out = ModelUnreachable(

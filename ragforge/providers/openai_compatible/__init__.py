@@ -229,8 +229,8 @@ def open_endpoint(name: str, model: str, parts: ProviderParts) -> Provider:
         key = parts.find_key(name) or ((value, endpoint.key_env) if value else None)
     if endpoint.key_env and key is None:
         raise ModelRefusedKey(
-            f"{name} needs a key for {endpoint.base_url} and there is none. "
-            f"Set {endpoint.key_env} in the environment, or choose the model with /model and enter one."
+            f"{name} needs a key for {endpoint.base_url}, and none is set. Set {endpoint.key_env} in the "
+            "environment, or choose the model with /model and enter one."
         )
     value, source = key or (None, "")
     return OpenAICompatibleProvider(

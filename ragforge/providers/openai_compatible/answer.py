@@ -226,12 +226,12 @@ def _request(call: _Call, taken: set[str]) -> CallRequest:
     try:
         decoded: JsonValue = read_json(call.arguments) if call.arguments.strip() else {}
     except ValueError as error:
-        malformed = malformed or f"the arguments are no JSON: {error}"
+        malformed = malformed or f"the arguments are not JSON: {error}"
     else:
         if isinstance(decoded, dict):
             args = decoded
         else:
-            malformed = malformed or "the arguments are no JSON object"
+            malformed = malformed or "the arguments are not JSON object"
     return CallRequest(own_id, call.name, {} if malformed else args, provider_id, malformed)
 
 
@@ -256,9 +256,9 @@ def _decode(payload: str) -> JsonObject:
     try:
         chunk = read_json(payload, keep_halves=True)
     except ValueError as error:
-        raise AnswerUnusable(f"The answer holds something that is no JSON: {payload[:80]!r}.") from error
+        raise AnswerUnusable(f"The answer contains something that is not JSON: {payload[:80]!r}.") from error
     if not isinstance(chunk, dict):
-        raise AnswerUnusable(f"The answer holds something that is no chunk of it: {payload[:80]!r}.")
+        raise AnswerUnusable(f"The answer contains an invalid chunk: {payload[:80]!r}.")
     return chunk
 
 

@@ -31,7 +31,7 @@ from ragforge.providers.base import LoadBlob, ModelRequest
 from ragforge.providers.openai_compatible.json_answers import response_format, told
 
 IMAGE_CHARS = 4_000
-NOT_ANSWERED = "There is no result: the call was interrupted before it ran to its end."
+NOT_ANSWERED = "There is no result: the call was interrupted before it finished."
 
 
 async def to_chat(

@@ -65,14 +65,14 @@ def refused(service: Service, status: int, body: str, headers: Mapping[str, str]
     words = _what_it_says(service, body)
     said = f" It says: {words}" if words else ""
     if status < 500 and _NO_MONEY.search(body):
-        return ModelOverloaded(f"{service.name} wants to be paid first, or the quota is used up.{said}")
+        return ModelOverloaded(f"{service.name} needs credit, or the quota is used up.{said}")
     if status not in (401, 403, 429) and _TOO_LONG.search(body):
-        return ContextTooLong(f"The request is longer than {service.model} takes.{said}")
+        return ContextTooLong(f"The request is longer than {service.model} accepts.{said}")
     match status:
         case 401 | 403:
             return ModelRefusedKey(_key_refused(service, status, said))
         case 402:
-            return ModelOverloaded(f"{service.name} wants to be paid first (402).{said}")
+            return ModelOverloaded(f"{service.name} needs credit (402).{said}")
         case _ if status < 500 and _NO_MODEL.search(body):
             return ModelUnknown(_model_unknown(service, said))
         case 404 | 405:
@@ -89,7 +89,7 @@ def refused(service: Service, status: int, body: str, headers: Mapping[str, str]
         case _ if 300 <= status < 400:
             target = headers.get("location", "another address")
             return ModelUnreachable(
-                f"{service.base_url} sends on to {target}. Set base_url of {service.name} to that."
+                f"{service.base_url} redirects to {target}. Set base_url of {service.name} to that."
             )
         case _:
             return ModelError(f"{service.name} refused the request ({status}).{said}")
@@ -123,20 +123,20 @@ def unreachable(service: Service, reason: str) -> ModelError:
 
 def broken_off(service: Service, reason: str) -> ModelError:
     """What to say when the connection ended amid the answer."""
-    return ModelUnreachable(f"The connection to {service.name} broke off: {reason}. Go on with /retry.")
+    return ModelUnreachable(f"The connection to {service.name} broke off: {reason}. Continue with /retry.")
 
 
 def silent(service: Service, idle_timeout_s: float) -> ModelError:
     """What to say when nothing came for too long."""
     return ModelUnreachable(
-        f"{service.name} said nothing for {idle_timeout_s:g} s. Try again with /retry; "
-        "stream.idle_timeout_s in the settings is how long to wait."
+        f"{service.name} sent nothing for {idle_timeout_s:g} s. Try again with /retry; "
+        "the setting stream.idle_timeout_s is how long to wait."
     )
 
 
 def _key_refused(service: Service, status: int, said: str) -> str:
     if service.key is None:
-        return f"{service.name} wants a key and there is none ({status}).{said} Set key_env of its endpoint."
+        return f"{service.name} needs a key, and none is set ({status}).{said} Set key_env of its endpoint."
     return f"{service.name} refused the key from {service.key_source} ({status}).{said}"
 
 

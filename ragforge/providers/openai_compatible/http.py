@@ -88,7 +88,7 @@ class Http:
             found: JsonValue = msgspec.json.decode(text)
         except (msgspec.DecodeError, RecursionError) as error:
             if needed:
-                raise no_stream(self._service, "something that is no JSON", text) from error
+                raise no_stream(self._service, "something that is not JSON", text) from error
             return {}
         return found if isinstance(found, dict) else {}
 
@@ -126,7 +126,8 @@ def _make_client(service: Service) -> "httpx2.AsyncClient":
     if service.key is not None:
         if not (service.key.isascii() and service.key.isprintable() and " " not in service.key):
             raise ModelRefusedKey(
-                f"The key from {service.key_source} holds characters that no key has: was it pasted whole?"
+                f"The key from {service.key_source} contains characters that no key has. Paste the whole key "
+                "again."
             )
         headers["Authorization"] = f"Bearer {service.key}"
     verify = is_encrypted(service.base_url)

@@ -122,7 +122,7 @@ class Neo4jStore:
         await self._nodes.arrive()
         info = await migrations.database_info(self._graph)
         if info is None:
-            raise StoreUnavailable(f"{self._graph.address.shown} is no database of ragforge any more.")
+            raise StoreUnavailable(f"{self._graph.address.shown} is no longer a ragforge database.")
         return await status(self._graph, info)
 
     async def check(self, *, repair: bool = False) -> list[str]:
@@ -168,9 +168,8 @@ class Neo4jStore:
         info = await migrations.database_info(self._graph)
         if info is None or info.id != self._database_id:
             raise StoreUnavailable(
-                f"{self._graph.address.shown} answers with another database than before. What waits is kept "
-                "for the one it was written for: end ragforge and start it anew, then `ragforge db waiting` "
-                "shows it."
+                f"{self._graph.address.shown} answers with a different database than before. Waiting rows "
+                "are kept for the previous one: restart ragforge, then `ragforge db waiting` shows them."
             )
         self._carrier.abandoned_stale |= info.abandoned_stale
 

@@ -56,7 +56,7 @@ class Address:
             raise _unusable(url, "its host cannot be read") from None
         if _CONTROL.search(url.strip()):
             # `urlsplit` would take them out of the password without a word.
-            raise _unusable("", "it holds a tab, a line break or another control character")
+            raise _unusable("", "it contains a tab, a line break or another control character")
         _check_scheme(url, parts.scheme, parts.hostname or "")
         if "#" in url or "@" in parts.path or "@" in parts.query:
             raise UsageError(f"{_hidden(url)} cannot be read as an address. {_QUOTING}")
@@ -110,8 +110,8 @@ def _check_scheme(url: str, scheme: str, host: str) -> None:
     if scheme in {"http", "https"}:
         safe = "neo4j+s" if scheme == "https" else "bolt"
         raise UsageError(
-            f"{_hidden(url)} is the address of Neo4j's web page. ragforge talks Bolt, which has a port of "
-            f"its own: try {safe}://{host or 'HOST'}:{DEFAULT_PORT}."
+            f"{_hidden(url)} is the address of Neo4j's web page. ragforge uses Bolt, which has its own port: "
+            f"try {safe}://{host or 'HOST'}:{DEFAULT_PORT}."
         )
     if scheme not in SCHEMES or "://" not in url:
         known = ", ".join(f"{name}://" for name in SCHEMES)
@@ -125,7 +125,7 @@ def _login(url: str, netloc: str) -> tuple[str, str]:
     try:
         user, secret = unquote(name, errors="strict"), unquote(password, errors="strict")
     except UnicodeDecodeError:
-        raise UsageError(f"{_hidden(url)} has a user or password that is no UTF-8. {_QUOTING}") from None
+        raise UsageError(f"{_hidden(url)} has a user or password that is not UTF-8. {_QUOTING}") from None
     if at and not user and not secret:
         raise _unusable(url, "there is an @ without a user before it")
     if colon and not secret:
@@ -152,7 +152,7 @@ def _port(url: str, netloc: str) -> int:
     if not behind.startswith(":") or not (digits.isascii() and digits.isdigit()) or len(digits) > 5:
         raise _unusable(url, "what follows the host's colon is no port number")
     if not 0 < int(digits) < 65536:
-        raise _unusable(url, "the port must lie between 1 and 65535")
+        raise _unusable(url, "the port must be between 1 and 65535")
     return int(digits)
 
 
@@ -161,7 +161,7 @@ def _database(url: str, path: str) -> str:
         # Neo4j knows databases by their names in small letters.
         name = unquote(path.removeprefix("/"), errors="strict").lower()
     except UnicodeDecodeError as error:
-        raise _unusable(url, "the name of the database is no UTF-8") from error
+        raise _unusable(url, "the name of the database is not UTF-8") from error
     if name and not _DATABASE.fullmatch(name):
         raise _unusable(url, "what follows the host is not the name of a database")
     if name == "system":
@@ -173,19 +173,19 @@ def _routing(url: str, scheme: str, query: str) -> tuple[tuple[str, str], ...]:
     if not query:
         return ()
     if not scheme.startswith("neo4j"):
-        raise _unusable(url, "only neo4j:// takes options behind a ?, the routing context of a cluster")
+        raise _unusable(url, "only neo4j:// takes options after a ?, the routing context of a cluster")
     try:
         pairs = tuple(parse_qsl(query, keep_blank_values=True, strict_parsing=True, errors="strict"))
     except ValueError as error:
-        raise _unusable(url, "behind the ? stand no options of the form name=value") from error
+        raise _unusable(url, "what follows the ? is not of the form name=value") from error
     names = [name for name, _ in pairs]
     if "address" in names or len(set(names)) < len(names) or not all(name and value for name, value in pairs):
-        raise _unusable(url, "each option behind the ? needs a name once and a value; `address` is reserved")
+        raise _unusable(url, "each option after the ? needs a name once and a value; `address` is reserved")
     return pairs
 
 
 def _unusable(url: str, why: str) -> UsageError:
-    return UsageError(f"{_hidden(url)} is no address of a Neo4j server: {why}. {_FORM}")
+    return UsageError(f"{_hidden(url)} is not the address of a Neo4j server: {why}. {_FORM}")
 
 
 def _hidden(url: str) -> str:

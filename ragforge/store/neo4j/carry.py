@@ -229,7 +229,7 @@ WITH d
 """
 
 OTHER_DATABASE = (
-    "The server answers with another database than before. What waits is kept for the one it was written for."
+    "The server answers with a different database than before. Waiting rows are kept for the previous one."
 )
 
 TIES = frozenset({"sessionId", "projectId", "parentId", "turnId", "covers", "person"})

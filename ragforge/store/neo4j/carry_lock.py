@@ -25,7 +25,8 @@ async def alone(path: Path, *, held: Callable[[str], object]) -> AsyncGenerator[
         descriptor = open_lock(path)
     except OSError as error:
         raise StoreUnavailable(
-            f"Cannot lock {path}: {error.strerror}. Make the folder writable; what waits goes on waiting."
+            f"Cannot lock {path}: {error.strerror}. Make the folder writable; the rows keep waiting until "
+            "then."
         ) from error
     try:
         told_at_s = monotonic() + timeouts.NEO4J_CARRY_LOCK_TOLD_AFTER_S

@@ -81,7 +81,7 @@ async def _of_schema(
     if made:
         try:
             if not await await_online(graph, made, wait_s=timeouts.NEO4J_INDEX_FILL_S_MAX):
-                yield "What was made again is still being filled; searches find more as it goes on."
+                yield "What was rebuilt is still being filled; searches find more as it fills."
         except StoreUnavailable as error:
             yield str(error)
 

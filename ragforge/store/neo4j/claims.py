@@ -79,7 +79,7 @@ class GraphClaim:
         """It is another's now."""
         self._lost = self._lost or (
             f"Session {short_id(self.session_id)} was taken over by {holder or 'another machine'}, because "
-            "this one was not heard of for too long. What was said here since arrives as a branch of it."
+            "this one did not respond for too long. What was said here since then becomes a branch of it."
         )
 
     async def release(self) -> None:

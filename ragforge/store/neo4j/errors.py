@@ -36,7 +36,7 @@ SAID_CHARS_MAX = 300
 
 _OTHER = "or choose the store on this machine with RAGFORGE_STORE=sqlite:///PATH"
 NO_ANSWER = (
-    "Tried to {doing} {at}: it did not answer {within}. Look whether it is stopped, overloaded or behind a "
+    "Tried to {doing} {at}: it did not answer {within}. Check whether it is stopped, overloaded or behind a "
     f"slow network, {_OTHER}."
 )
 
@@ -107,14 +107,14 @@ REFUSALS: tuple[ServerRefusal, ...] = (
     ServerRefusal(
         _titled("CredentialsExpired"),
         partial(LoginRefused, expired=True),
-        "{at} wants the password of {user!r} changed first. In its browser or cypher-shell, in the database "
+        "{at} requires a new password for {user!r} first. In its browser or cypher-shell, in the database "
         "`system`, run: ALTER CURRENT USER SET PASSWORD FROM 'old' TO 'new'. Then connect with the new one.",
     ),
     ServerRefusal(
         _titled("AuthenticationRateLimit"),
         LoginRefused,
-        "{at} was given a wrong password too often and refuses to listen for some seconds. Wait, then try "
-        "again with the right one.",
+        "{at} got a wrong password too often and refuses logins for some seconds. Wait, then try again with "
+        "the right one.",
     ),
     ServerRefusal(
         _titled(
@@ -133,8 +133,8 @@ REFUSALS: tuple[ServerRefusal, ...] = (
     ServerRefusal(
         _titled("DatabaseNotFound"),
         StoreUnavailable,
-        "{at} has no database {database!r}. SHOW DATABASES tells which there are; put its name behind the "
-        "host, or leave it out for your own.",
+        "{at} has no database {database!r}. SHOW DATABASES lists them; put the name after the host, or leave "
+        "it out for the default one.",
     ),
     ServerRefusal(
         _titled("DatabaseUnavailable"),
@@ -145,13 +145,13 @@ REFUSALS: tuple[ServerRefusal, ...] = (
     ServerRefusal(
         _titled("ForbiddenOnReadOnlyDatabase", "ReadOnly", "AccessMode", "WriteOnReadOnlyAccessDatabase"),
         ReadsOnly,
-        "Cannot {doing} {at}: the database only reads ({said}). Make it writable, or connect with neo4j:// "
+        "Cannot {doing} {at}: the database is read-only ({said}). Make it writable, or connect with neo4j:// "
         "so that the right member of the cluster is found.",
     ),
     ServerRefusal(
         lambda error: error.category == "Cluster",
         StoreUnavailable,
-        "Cannot {doing} {at}: this member of the cluster does not lead ({said}). Connect with neo4j:// "
+        "Cannot {doing} {at}: this member of the cluster is not the leader ({said}). Connect with neo4j:// "
         "instead of bolt://, or wait until a leader is elected.",
     ),
     ServerRefusal(
@@ -165,12 +165,12 @@ REFUSALS: tuple[ServerRefusal, ...] = (
     ServerRefusal(
         lambda error: _is_full(error.message),
         StoreUnavailable,
-        "Cannot {doing} {at}: its disk is full or out of order ({said}). Free some space there.",
+        "Cannot {doing} {at}: its disk is full or failing ({said}). Free some space there.",
     ),
     ServerRefusal(
         lambda error: _is_too_large(error.message),
         StatementRefused,
-        "{at} cannot hold one of the values: {said}.",
+        "{at} cannot store one of the values: {said}.",
     ),
     ServerRefusal(
         lambda error: error.kind == "TransientError",
@@ -185,8 +185,8 @@ REFUSALS: tuple[ServerRefusal, ...] = (
     ServerRefusal(
         lambda _: True,
         StatementRefused,
-        "{at} refused a statement ({code}: {said}). It is a value that Neo4j cannot hold, or a mistake of "
-        "ragforge's: please report it.",
+        "{at} refused a statement ({code}: {said}). Either Neo4j cannot store a value, or this is a bug in "
+        "ragforge: please report it.",
     ),
 )
 """The first that fits counts."""
@@ -218,7 +218,7 @@ def value_refused(error: Exception, address: Address) -> StatementRefused:
     """A value that is not even sent: text that is not UTF-8, an integer past 64 bits, a foreign type."""
     # Its own words may hold the value.
     return StatementRefused(
-        f"Neo4j at {address.shown} cannot hold one of the values ({type(error).__name__})."
+        f"Neo4j at {address.shown} cannot store one of the values ({type(error).__name__})."
     )
 
 
@@ -281,10 +281,10 @@ def _unreachable(error: Exception, address: Address, *, doing: str) -> StoreErro
         case WriteServiceUnavailable() | ReadServiceUnavailable():
             return StoreUnavailable(
                 f"Cannot {doing} Neo4j at {address.shown}: the cluster has no member for that at the moment "
-                f"({_said(error, address)}). SHOW DATABASES tells which are up; wait, {_OTHER}."
+                f"({_said(error, address)}). SHOW DATABASES lists which are up; wait, {_OTHER}."
             )
         case UnsupportedServerProduct():
-            return too_old(address, "one that speaks no Bolt of ours")
+            return too_old(address, "one whose Bolt version ragforge does not support")
         case ConnectionPoolError():
             return no_answer(address, doing=doing)
         case ServiceUnavailable() | SessionExpired():
@@ -314,7 +314,7 @@ def _no_connection(causes: list[BaseException], address: Address) -> StoreUnavai
         )
     if any(isinstance(cause, ssl.SSLError) or "Security" in type(cause).__name__ for cause in causes):
         return StoreUnavailable(
-            f"Cannot encrypt the connection to {address.shown}: the server speaks without TLS there. Use "
+            f"Cannot encrypt the connection to {address.shown}: the server does not use TLS there. Use "
             f"{plain}:// if it is on this machine or on a network that you trust."
         )
     if any(word in text for word in ("HTTP", "looks like")):
@@ -339,7 +339,7 @@ def _login_sentence(address: Address) -> str:
     at = f"Neo4j at {address.shown}"
     asks = f"`ragforge db connect {address.shown}`"
     if not address.password:
-        return f"{at} wants a user and a password. {asks} asks for them and keeps them."
+        return f"{at} needs a user and a password. {asks} asks for them and stores them."
     return f"{at} refuses the user {address.user!r} with this password. {asks} takes another."
 
 

@@ -169,7 +169,7 @@ async def _change_schema(graph: Graph, step: Step) -> None:
         await graph.transaction(work, deadline_s=timeouts.NEO4J_MIGRATION_STATEMENT_S_MAX)
     except StatementRefused as error:
         raise StoreUnavailable(
-            f"Cannot build the schema at {graph.address.shown}: {error} Something stands in the way of: "
+            f"Cannot build the schema at {graph.address.shown}: {error} Something is in the way of: "
             f"{' '.join(current.split())[:120]}. Remove it, or choose another database."
         ) from error
 
@@ -202,8 +202,8 @@ async def _record(graph: Graph, version: int, step: Step, *, holder: str) -> Non
     )
     if not rows:
         raise StoreUnavailable(
-            f"Another process took over the migration of {graph.address.shown}, because this one was silent "
-            f"for {timeouts.NEO4J_MIGRATION_LEASE_S} s. Try again when it is done."
+            f"Another process took over the migration of {graph.address.shown}, because this one did not "
+            f"respond for {timeouts.NEO4J_MIGRATION_LEASE_S} s. Try again when it is done."
         )
 
 
@@ -213,7 +213,7 @@ async def _await_indexes(graph: Graph, tell: Callable[[str], None]) -> None:
     until = time.monotonic() + timeouts.NEO4J_INDEXES_S_MAX
     while not await await_online(graph, wanted, wait_s=timeouts.NEO4J_INDEXES_SLICE_S):
         if time.monotonic() > until:
-            tell("The indexes are still being filled; searches find more as they go on.")
+            tell("The indexes are still being filled; searches find more as they fill.")
             return
         tell("Waiting for the indexes.")
 
@@ -310,7 +310,7 @@ def _foreign(graph: Graph, labels: Collection[str]) -> StoreForeign:
     named = [label or "nodes without a label" for label in labels][:NAMED_MAX]
     more = f" and {len(labels) - NAMED_MAX} more" if len(labels) > NAMED_MAX else ""
     return StoreForeign(
-        f"The database at {graph.address.shown} holds other things: {', '.join(named)}{more}. Nothing was "
-        "written. Choose a database of its own for ragforge, or say yes to sharing this one: ragforge db "
+        f"The database at {graph.address.shown} contains other data: {', '.join(named)}{more}. Nothing was "
+        "written. Choose a separate database for ragforge, or agree to share this one: ragforge db "
         "connect."
     )

@@ -105,8 +105,8 @@ class Neo4jTurns:
         await self._nodes.need(Label.SESSION, turn["sessionId"])
         if turn.get("takenOver"):
             raise Conflict(
-                "This turn was left running on another machine, which may still be at it. "
-                "Send its message again to have it done here."
+                "This turn was left running on another machine and may still be running there. Send its "
+                "message again to run it here."
             )
 
         def write(rows: Rows) -> None:

@@ -242,7 +242,7 @@ def connect(path: Path, *, query_only: bool = False, cache_kib: int = CACHE_KIB)
         if (found := connection.pragma(name)) != value:
             connection.close()
             raise StoreUnavailable(
-                f"Cannot use {path}: SQLite answers {name}={found} where {value} is needed. "
+                f"Cannot use {path}: SQLite reports {name}={found}, but {value} is needed. "
                 "Keep the store on a local disk."
             )
     return connection
@@ -259,7 +259,7 @@ def _refuse_moved(connection: Connection, path: Path) -> None:
 def _moved(path: Path) -> StoreMoved:
     return StoreMoved(
         f"The store {path} was removed, moved or replaced while it was in use, so nothing more is stored. "
-        "If you moved it, move it back. Else copy what you still need from here, close every ragforge "
+        "If you moved it, move it back. Otherwise copy what you still need from here, close every ragforge "
         "and run: ragforge db backups"
     )
 
@@ -294,14 +294,15 @@ def translated(path: Path) -> Generator[None, None, None]:
         ) from error
     except UnicodeEncodeError as error:
         # All text is made storable before; what is left are identifiers that a user typed.
-        raise Conflict(f"{error.object!r} is in no store: it is not valid text.") from error
+        raise Conflict(f"{error.object!r} cannot be in a store: it is not valid text.") from error
 
 
 def _explained(error: apsw.Error, path: Path) -> RagforgeError:
     match error:
         case apsw.NotADBError():
             return StoreDamaged(
-                f"{path} is not a database. Move it away, or choose another with RAGFORGE_STORE=sqlite:///PATH."
+                f"{path} is not a database. Move it away, or choose another with "
+                "RAGFORGE_STORE=sqlite:///PATH."
                 f"{_backup_words(path)}"
             )
         case apsw.CorruptError() | apsw.FormatError() | apsw.SQLError():

@@ -116,7 +116,7 @@ def _refuse_removed(path: Path) -> None:
         return
     raise StoreMoved(
         f"The store {path} was removed while another ragforge has it open. If you moved it, move it back. "
-        "Else close every ragforge and start it again."
+        "Otherwise close every ragforge and start it again."
     )
 
 
@@ -155,7 +155,7 @@ def _version(connection: Connection, path: Path, schema: Schema) -> int:
     (empty,) = next(connection.execute("SELECT NOT EXISTS (SELECT 1 FROM sqlite_schema)"))
     if not empty and connection.pragma("application_id") != schema.application_id:
         raise StoreDamaged(
-            f"{path} is a database of another kind. Choose another file with RAGFORGE_STORE=sqlite:///PATH."
+            f"{path} is a different kind of database. Choose another file with RAGFORGE_STORE=sqlite:///PATH."
         )
     refuse_newer(path, version, schema)
     return version

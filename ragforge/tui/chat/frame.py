@@ -279,7 +279,9 @@ class ChatFrame(Screen[None]):
         await self.transcript.load(stored.turns, stored.steps, stored.calls, recalled, forgotten)
         await self.show_commands_waiting()
         if at is not None:
-            self.say(f"Shown up to turn {at}. Ctrl+End shows what came after; a message goes on from there.")
+            self.say(
+                f"Shown up to turn {at}. Ctrl+End shows what came after; a message continues from there."
+            )
 
     async def show_commands_waiting(self) -> None:
         """What was run and has gone with no message yet."""

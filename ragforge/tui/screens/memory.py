@@ -302,11 +302,11 @@ LINKS_SHOWN = 2
 def _rests_on(story: Story) -> str:
     """The evidence in a few words."""
     if not story.evidence:
-        return "rests on no turn"
+        return "based on no turn"
     newest = story.evidence[-1]
     title = one_line(newest.session.title)[:40] if newest.session else "a deleted session"
     many = f"{len(story.evidence)} turns, the newest " if len(story.evidence) > 1 else ""
-    return f"rests on {many}{title}, turn {newest.turn.index + 1}"
+    return f"based on {many}{title}, turn {newest.turn.index + 1}"
 
 
 def _links(story: Story) -> list[str]:

@@ -134,7 +134,7 @@ class RecalledBody(Widget):
                 yield PlainText(heading, classes="recalled-section")
             yield RecalledItem(item)
         if self._block.left_out:
-            yield PlainText(f"{counted(self._block.left_out, 'more item')} had no room.")
+            yield PlainText(f"{counted(self._block.left_out, 'more item')} did not fit.")
         for item in self._block.unshown:
             yield RecalledItem(item)
         if self._block.limited:

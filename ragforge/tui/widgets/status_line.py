@@ -220,7 +220,7 @@ def _left(status: Status) -> list[_Fact]:
             *_server_words(status),
             "$text-warning",
             2,
-            "Rows wait on this machine for the Neo4j server. /store shows how it stands with it.",
+            "Rows wait on this machine for the Neo4j server. /store shows its state.",
         ),
         _Fact(
             status.model,

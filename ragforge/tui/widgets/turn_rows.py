@@ -28,7 +28,7 @@ class TurnRows(RowList[TurnRow]):
         return row.turn.id
 
     def _nothing(self) -> str:
-        return "Nothing was said in this session yet."
+        return "This session has no messages yet."
 
     def _draw_rows(self, rows: Sequence[TurnRow], width: int, chosen: TurnRow | None) -> list[Content]:
         lines: list[Content] = []

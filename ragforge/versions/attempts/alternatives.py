@@ -140,13 +140,13 @@ def table(rows: Sequence[Alternative], *, head: str = "") -> list[str]:
 def here_words(here: Here) -> str:
     """The alternatives with what they go on from, and what can be done with them, as Markdown."""
     if here.base is None:
-        return "There are no alternatives here. `/alternatives 3 PROMPT` works a request out in three ways."
+        return "There are no alternatives here. `/alternatives 3 PROMPT` tries a request in three ways."
     first = here.alternatives[0]
     return (
         f"Alternatives from {shown(here.base)}:\n\n"
         + fenced("\n".join(table(here.alternatives, head=here.head)), "")
         + f"\n\n`/alternatives take {first.number}` takes one; `/diff {short_id(here.base.id)} "
-        f"{short_id(first.version.id)}` shows what it changed. The others stay, and can be taken later."
+        f"{short_id(first.version.id)}` shows what it changed. The others are kept and can be taken later."
     )
 
 

@@ -58,7 +58,7 @@ def ways_of(count: int, *, model: str, models: Sequence[str] = ()) -> list[Way]:
     Raises UsageError for a number that makes no sense.
     """
     if not COUNT_MIN <= count <= COUNT_MAX:
-        raise UsageError(f"{COUNT_MIN} to {COUNT_MAX} alternatives can be worked out at once, not {count}.")
+        raise UsageError(f"Ask for {COUNT_MIN} to {COUNT_MAX} alternatives at once, not {count}.")
     if len(models) > count:
         raise UsageError(f"There are {len(models)} models for {count} alternatives: ask for {len(models)}.")
     names = tuple(APPROACHES)

@@ -92,7 +92,7 @@ class Candidates(Struct, frozen=True):
         for each in self.each:
             if each.name == name:
                 return each
-        raise UsageError(f"The merge was not worked out as {name!r}. There are: {self.names}.")
+        raise UsageError(f"The merge has no result {name!r}. Available: {self.names}.")
 
     @property
     def names(self) -> str:
@@ -116,7 +116,7 @@ class MergeUndecided(UsageError):
 
     def __init__(self, candidates: Candidates) -> None:
         super().__init__(
-            f"The merge of {short_id(candidates.theirs)} was worked out in ways to choose from: "
-            f"{candidates.names}. Nothing was changed yet."
+            f"The merge of {short_id(candidates.theirs)} has results to choose from: {candidates.names}. "
+            "Nothing was changed yet."
         )
         self.candidates = candidates

@@ -30,8 +30,8 @@ class CheckCommand(Struct, frozen=True):
     def question(self) -> str:
         """What is asked of the user about it."""
         return (
-            "This project names a command that tells whether it is sound. May it run, with your rights, in "
-            "copies of the project, now and whenever results are to be checked here?"
+            "This project sets a command that checks its files. May it run with your permissions in copies "
+            "of the project, now and whenever results are checked here?"
         )
 
 
@@ -49,14 +49,14 @@ async def check_command(workspace: Workspace) -> CheckCommand:
         once = f"{VARIABLE}={shlex.quote(wanted)}"
         return CheckCommand(
             asked=wanted,
-            note=f"The project names a check command that you have not confirmed, so it is not run: {shown}\n"
-            "/merge and /alternatives in the interface ask once whether it may. To run it this time, begin "
+            note=f"The project sets a check command that you have not confirmed, so it was not run: {shown}\n"
+            "/merge and /alternatives in the interface ask once whether it may. To run it this time, start "
             f"the command with {printable(once)}",
         )
     why = "you said no to" if may_run is False else _why_not_asked(wanted)
     return CheckCommand(
-        note=f"The project names a check command that {why}, so it is not run: {shown}\n"
-        f"To run it all the same, set it as your own: ragforge config set {KEY} COMMAND"
+        note=f"The project sets a check command that {why}, so it was not run: {shown}\n"
+        f"To run it anyway, set it as your own: ragforge config set {KEY} COMMAND"
     )
 
 
@@ -67,7 +67,7 @@ async def answer(workspace: Workspace, *, may_run: bool) -> None:
     """
     wanted = workspace.loaded.unconfirmed.get(KEY, "")
     if not wanted or _why_not_asked(wanted):
-        raise UsageError("This project asks for no check command that could be confirmed.")
+        raise UsageError("This project sets no check command to confirm.")
     await workspace.local.set_may_run(workspace.place.root, KEY, wanted, may_run=may_run)
 
 
@@ -76,5 +76,5 @@ def _why_not_asked(command: str) -> str:
     if len(command) > ASKED_CHARS_MAX or command.count("\n") >= ASKED_LINES_MAX:
         return "is too long to be asked about"
     if found := oddities(command):
-        return f"cannot be read for certain ({', '.join(found)})"
+        return f"cannot be parsed reliably ({', '.join(found)})"
     return ""

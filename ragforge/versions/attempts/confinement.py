@@ -30,7 +30,7 @@ def _confined(tool: AnyTool, root: Path) -> AnyTool:
         if outside is None:
             return found
         return Preview(
-            refused=f"{outside} lies outside of this copy of the project. `{tool.name}` works only in "
+            refused=f"{outside} is outside this copy of the project. `{tool.name}` works only in "
             f"{root} now; use paths relative to it."
         )
 

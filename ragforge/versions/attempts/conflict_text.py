@@ -137,19 +137,19 @@ async def texts_of(conflict: MergeConflict, blobs: Blobs, redactor: Redactor) ->
     What holds a secret is not sent, and a text in which it was hidden cannot be merged.
     """
     if conflict.text is None or not conflict.clashes or conflict.ours is None or conflict.theirs is None:
-        raise NotAsked(f"{conflict.kind}: that is yours to decide")
+        raise NotAsked(f"{conflict.kind}: only you can decide that")
     nodes = (conflict.base, conflict.ours, conflict.theirs)
     base, ours, theirs = [await blobs.get(node.digest) if node else None for node in nodes]
     before, mine, yours = decode(base or b""), decode(ours or b""), decode(theirs or b"")
     if before is None or mine is None or yours is None:
-        raise NotAsked("it is no text")
+        raise NotAsked("it is not text")
     if (mine.encoding, mine.mark) != (yours.encoding, yours.mark):
         raise NotAsked(f"the sides are written in {mine.encoding} and {yours.encoding}")
     texts = [file.text for file in (before, mine, yours)]
     if sum(map(len, texts)) > CHARS_MAX:
         raise NotAsked("it is too long to send")
     if any(redactor.text(text) != text for text in texts):
-        raise NotAsked("it holds what looks like a secret, which is not sent")
+        raise NotAsked("it contains what looks like a secret, which is not sent")
     contents = [
         (content or b"").removeprefix(file.mark)
         for content, file in ((base, before), (ours, mine), (theirs, yours))

@@ -20,8 +20,8 @@ SAVES = "memory_save"
 """A tool that is left out: what was learnt in a way that nobody takes is not to be remembered."""
 
 UNATTENDED = (
-    "Several ways of doing this are worked out at once, with no person to ask; only what was allowed "
-    "beforehand can be done. Go on without it."
+    "Several alternatives are being tried at once and nobody can be asked; only what was allowed beforehand "
+    "can be done. Continue without it."
 )
 
 

@@ -16,7 +16,7 @@ from ragforge.versions.copies.file_copies import Room
 log = logging.getLogger(__name__)
 
 HOW_TO_TAKE = (
-    "/alternatives take K brings files and chat to one of them; the others stay and can be taken later."
+    "/alternatives take K moves files and chat to one of them; the others are kept and can be taken later."
 )
 
 LINES_WAITING_MAX = 1000
@@ -55,7 +55,7 @@ class Group:
         found = next((run for run in self.runs if run.number == number and not run.is_done), None)
         if found is None:
             going = ", ".join(str(run.number) for run in self.runs if not run.is_done)
-            raise UsageError(f"Alternative {number} does not run. Running now: {going or 'none'}.")
+            raise UsageError(f"Alternative {number} is not running. Running now: {going or 'none'}.")
         await found.stop()
 
     async def close(self) -> None:

@@ -59,7 +59,7 @@ def request_for(system: str, blocks: Mapping[str, str], schema: JsonObject) -> M
 def read_answer(answer: ModelReply, type: type[Read]) -> Read:
     """The answer as this type. Raises AnswerUnusable where it is none, or not whole."""
     if answer.flaw:
-        raise AnswerUnusable(f"{answer.model} gave no whole answer ({answer.flaw}).")
+        raise AnswerUnusable(f"{answer.model} gave an incomplete answer ({answer.flaw}).")
     # Models that are held to no schema write words or a fence around the object.
     start, end = answer.text.find("{"), answer.text.rfind("}")
     try:

@@ -110,7 +110,7 @@ class Run:
         versions = await self.session.workspace.store.versions.of_turns([turn.id])
         if not versions:
             tell(
-                f"{self.title}: no version of it could be made yet. What it did lies in {self._copy.root} "
+                f"{self.title}: no version of it could be made yet. Its changes are in {self._copy.root} "
                 "until the next start, which makes one."
             )
             return

@@ -26,7 +26,7 @@ from ragforge.versions.copies.file_copies import make_room
 from ragforge.versions.copies.project_copies import bring_to, make_places, remove_copies
 from ragforge.versions.head_move import Ground
 
-COPYING = "Copying the project, once for each. Its own files stay as they are."
+COPYING = "Copying the project, once for each. Its own files are not changed."
 
 
 class AttemptRequest(Struct, frozen=True):
@@ -44,11 +44,11 @@ def ways_for(session: Session, wanted: AttemptRequest) -> list[Way]:
     """The ways. Raises UsageError where alternatives cannot be started now, or the wish makes no sense."""
     live = session.live
     if live.consent.mode is Mode.PLAN:
-        raise UsageError("Plan mode is on, in which nothing may be changed. /mode ask leaves it.")
+        raise UsageError("Plan mode is on, so nothing may be changed. /mode ask leaves it.")
     group = attempts_of(session).group
     if group and group.is_running:
         raise UsageError(
-            "Alternatives are being worked out already. Wait for them, or end some: /alternatives stop K."
+            "Alternatives are already running. Wait for them, or stop some: /alternatives stop K."
         )
     endpoints = session.workspace.settings.endpoints
     models = [str(parse_model(name, endpoints=endpoints)) for name in wanted.models]
@@ -67,11 +67,11 @@ async def question(session: Session, wanted: AttemptRequest) -> str:
     if session.live.consent.mode is Mode.ALL:
         commands = "every command runs without asking"
     else:
-        commands = "commands run that only read or that your rules allow, and others are refused"
+        commands = "commands that only read or that your rules allow are run, others are refused"
     return (
-        f"Work out {request.words} in {len(ways)} ways at once ({names})? Each writes files without asking, "
-        f"in its own copy of the project; {commands}. Shell commands are not confined to the copies. Nothing "
-        "of the project changes until you take one."
+        f"Try {request.words} in {len(ways)} ways at once ({names})? Each writes files without asking, "
+        f"in its own copy of the project; {commands}. Shell commands are not confined to the copies. The "
+        "project does not change until you take one."
     )
 
 

@@ -59,7 +59,7 @@ async def _places(
         head = await ground.files.state.head(ground.root)
         if head.version != found.ours:
             raise UsageError(
-                "The files were changed while the model was asked, so nothing was merged. Try again."
+                "The files changed while the model was answering, so nothing was merged. Try again."
             )
         places = await make_places(
             ground,

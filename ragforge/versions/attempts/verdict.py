@@ -77,9 +77,9 @@ def _objections(verdict: _Verdict) -> list[str]:
     if verdict.reasons:
         return verdict.reasons
     named = (
-        (verdict.keeps_ours, "what ours did is not all kept"),
-        (verdict.keeps_theirs, "what theirs did is not all kept"),
-        (verdict.adds_nothing, "something is new that neither side had"),
+        (verdict.keeps_ours, "not everything that ours did is kept"),
+        (verdict.keeps_theirs, "not everything that theirs did is kept"),
+        (verdict.adds_nothing, "something is new that was on neither side"),
     )
     return [words for kept, words in named if not kept] or ["no reason was given"]
 

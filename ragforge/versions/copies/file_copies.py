@@ -56,7 +56,8 @@ def copy_project(
     """
     if Path(os.path.realpath(target)).is_relative_to(os.path.realpath(source)):
         raise UsageError(
-            f"Copies of the project would lie in the project itself, at {target}. Choose another folder for "
+            f"Copies of the project would be inside the project itself, at {target}. Choose another folder "
+            "for "
             "ragforge's data with RAGFORGE_DATA_DIR."
         )
     copying = _Copying(os.path.realpath(source), str(target), stop or Event())
@@ -92,12 +93,12 @@ class _Copying:
             elif stat.S_ISREG(mode):
                 self._file(path)
             elif not stat.S_ISDIR(mode):
-                self.missing.append(f"{path} (no file, link or folder)")
+                self.missing.append(f"{path} (not a file, link or folder)")
         except FileNotFoundError:
             if os.path.lexists(f"{self._source}/{path}"):
                 raise
         except (NotAFile, PermissionError) as error:
-            reason = why(error) if isinstance(error, OSError) else "no file any more"
+            reason = why(error) if isinstance(error, OSError) else "no longer a file"
             self.missing.append(f"{path} ({reason})")
 
     def carry(self, path: str) -> None:

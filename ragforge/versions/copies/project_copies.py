@@ -82,7 +82,7 @@ async def make_places(
     files, carry = ground.files, ground.files.settings.history.alternatives_carry
     content = await ground.files.state.manifest(ground.root)
     if content is None:
-        raise UsageError(f"What lies in {ground.root} is not known yet. Try again.")
+        raise UsageError(f"The contents of {ground.root} are not known yet. Try again.")
     manifest = await in_thread(lambda _: Manifest.from_bytes(content))
     targets = [room.folder / str(number) / (ground.root.name or "project") for number in numbered]
     track_rules = ground.track_rules

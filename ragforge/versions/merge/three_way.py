@@ -29,7 +29,7 @@ class ConflictKind(StrEnum):
     CONTENT = "both changed the same lines"
     ADDED = "both added it, with different contents"
     REMOVED = "one removed it, the other changed or renamed it"
-    BINARY = "both changed it, and it is no text"
+    BINARY = "both changed it, and it is not text"
     TOO_LARGE = "both changed it, and it is too large to merge"
     MISSING = "both changed it, and a content of it is not on this machine"
     KIND = "both changed it, and it is a link or a folder on a side"

@@ -17,10 +17,10 @@ from ragforge.versions.tree import summed
 
 log = logging.getLogger(__name__)
 
-CUT_OFF = "Made after a crash: ragforge ended in the middle of this turn."
+CUT_OFF = "Made after a crash in the middle of this turn."
 CUT_OFF_IN_COMMAND = (
-    "Made after a crash: ragforge ended while a command of this turn ran, so what was found changed "
-    "afterwards is taken for the command's."
+    "Made after a crash: ragforge ended while a command of this turn ran, so what had changed afterwards is "
+    "attributed to the command."
 )
 ENDED = "Made afterwards: ragforge ended right after this turn, before its version was made."
 
@@ -84,7 +84,7 @@ async def _end(ledger: Ledger, open_turn: OpenTurn, untracked: tuple[Untracked, 
     paths = {change.path for change in summed(version.changes)}
     files = counted(len(paths), "changed file")
     return (
-        f"A turn of session {short_id(turn.session_id)} was cut off by a crash. What it did is kept as "
+        f"A turn of session {short_id(turn.session_id)} was interrupted by a crash. What it did is kept as "
         f"version {short_id(version.id)}, with {files}.{lost}"
     )
 

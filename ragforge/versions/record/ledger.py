@@ -33,19 +33,19 @@ log = logging.getLogger(__name__)
 NOT_KEPT = "its content could not be kept"
 UNKNOWN_TURN = "Of a turn that is not in this store."
 SCAN_LOST = (
-    "What was kept of the last look at this folder cannot be read. What was edited here since the last turn "
-    "is in no version; from now on everything is."
+    "The stored result of the last scan of this folder cannot be read. Edits made here since the last turn "
+    "are in no version; later ones will be."
 )
 KEPT_AGAIN = (
-    "The kept contents of {} were missing or damaged. They were kept again from the files: {}. Older "
+    "The stored contents of {} were missing or damaged. They were stored again from the files: {}. Older "
     f"versions may have lost contents too: `{CHECK}` says which."
 )
 UNREADABLE = (
-    "The kept contents of these files are missing or damaged, and the files cannot be read to keep them "
+    "The stored contents of these files are missing or damaged, and the files cannot be read to keep them "
     f"again: {{}}. Make them readable, or run `{REPAIR}`."
 )
 NAMED_MAX = 5
-BY_JOB = "A background job was running, so this may be its work or the person's."
+BY_JOB = "A background job was running, so this may be its work or the user's."
 
 
 class Known(Struct):

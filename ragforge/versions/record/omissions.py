@@ -12,7 +12,7 @@ NAMED_MAX = 5
 
 def not_kept(untracked: Iterable[Untracked]) -> str:
     """What cannot be undone of a turn, by name."""
-    return f"Not covered, so it cannot be undone: {_named(untracked)}."
+    return f"Not tracked, so it cannot be undone: {_named(untracked)}."
 
 
 def not_back(versions: Sequence[Version]) -> list[str]:
@@ -20,8 +20,8 @@ def not_back(versions: Sequence[Version]) -> list[str]:
     every = {each.path: each for version in versions for each in version.untracked if each.path != "."}
     gone = [each for each in every.values() if each.why.endswith(REMOVED)]
     others = [each for each in every.values() if not each.why.endswith(REMOVED)]
-    told = [f"Did not come back, because it is not covered: {_named(gone)}."] if gone else []
-    return told + ([f"Left as it is, because it is not covered: {_named(others)}."] if others else [])
+    told = [f"Not restored, because it is not tracked: {_named(gone)}."] if gone else []
+    return told + ([f"Left as it is, because it is not tracked: {_named(others)}."] if others else [])
 
 
 def unsure(versions: Sequence[Version]) -> list[str]:
@@ -30,8 +30,8 @@ def unsure(versions: Sequence[Version]) -> list[str]:
     if not shared:
         return []
     return [
-        "Not undone, because another session was at work at the same time and it may be its change: "
-        f"{', '.join(escaped(path) for path in shared)}. `{typed('checkout VERSION')}` brings any of them."
+        "Not undone, because another session was working at the same time and may have changed it: "
+        f"{', '.join(escaped(path) for path in shared)}. `{typed('checkout VERSION')}` restores any of them."
     ]
 
 

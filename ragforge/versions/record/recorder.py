@@ -275,7 +275,7 @@ class Worktree(Struct, frozen=True):
         """That the folder has no versions, and why."""
         return (
             f"No versions of files are kept in {self.files.root}: a home folder, or one above it, is never "
-            "covered. Start ragforge in a project's folder to have them."
+            "tracked. Start ragforge in a project's folder to have them."
         )
 
     async def head(self) -> Head:

@@ -32,8 +32,8 @@ TAKEN = frozenset({errno.ENOTEMPTY, errno.EEXIST, errno.EISDIR, errno.ENOTDIR})
 MADE_MODE = 0o700
 """Of a folder that was made an instant ago, until it gets its own."""
 
-CHANGED = "it changed just now, and is left as it is"
-OTHERS = "a folder lies there that holds other files"
+CHANGED = "it has just changed, and is left as it is"
+OTHERS = "a folder with other files is there"
 
 
 class Outcome(Struct):
@@ -141,7 +141,7 @@ class _Work:
             self._outcome.done.add(index)
             return
         if now.otherwise_named:
-            self._skip(index, "the disk takes its name for that of another file, which is left as it is")
+            self._skip(index, "the disk treats its name as that of another file, which is left as it is")
             return
         if now.filled and not is_folder:
             self._skip(index, OTHERS)

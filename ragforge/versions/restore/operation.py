@@ -120,8 +120,8 @@ async def apply(plan: Plan, state: HistoryState, blobs: Blobs, *, told: Told = s
 async def _apply(plan: Plan, state: HistoryState, blobs: Blobs, told: Told, stop: Event) -> Applied:
     if await state.journal(plan.root) is not None:
         raise RestoreStopped(
-            f"{plan.title}: nothing was changed, because an earlier restore in {plan.root} has not come to "
-            "its end. Start ragforge in this folder: it goes on from there."
+            f"{plan.title}: nothing was changed, because an earlier restore in {plan.root} has not finished. "
+            "Start ragforge in this folder: it continues from there."
         )
     await check_contents(plan, blobs)
     try:
@@ -185,7 +185,7 @@ async def _recover(root: Path, state: HistoryState, blobs: Blobs, told: Told) ->
             return Recovered(
                 False,
                 plan.title,
-                f"{plan.title} was interrupted before it changed a file, and was taken back.",
+                f"{plan.title} was interrupted before it changed a file, and was undone.",
             )
         case Phase.STAGED:
             try:
@@ -197,7 +197,7 @@ async def _recover(root: Path, state: HistoryState, blobs: Blobs, told: Told) ->
     skipped = (*plan.skipped, *journal.skipped)
     left = f", {len(skipped)} left as they are" if skipped else ""
     done = counted(len(journal.done), "path")
-    text = f"{plan.title} was interrupted, and is now finished: {done} restored{left}."
+    text = f"{plan.title} was interrupted and is now complete: {done} restored{left}."
     return Recovered(True, plan.title, text, plan.then, journal.done, skipped)
 
 
@@ -211,7 +211,8 @@ async def _finish_cut_off(journal: Journal, state: HistoryState, blobs: Blobs, t
     except (StepFailed, Stopped) as error:
         cause = f"{escaped(error.path)}: {why(error.error)}" if isinstance(error, StepFailed) else "cancelled"
         raise RestoreStopped(
-            f"{task.plan.title} was interrupted and cannot be finished: {cause}. See to it, and start again."
+            f"{task.plan.title} was interrupted and cannot be completed: {cause}. Fix this and start "
+            "ragforge again."
         ) from error
     return await _finish(task, state, blobs, told, journal.leftover)
 
@@ -246,8 +247,8 @@ async def _take_back(
     title, root = task.plan.title, task.plan.root
     cause = f"{escaped(failure.path)}: {why(failure.error)}"
     stopped = RestoreStopped(
-        f"{title} stands half way: {cause}. What is done could not be taken back just now. See to it, then "
-        "start ragforge in this folder: it goes on from there."
+        f"{title} is half done: {cause}. What was done could not be undone just now. Fix this, then start "
+        "ragforge in this folder: it continues from there."
     )
     if task.because:
         raise stopped from failure
@@ -283,7 +284,7 @@ def _not_put_back(skipped: Sequence[Skipped], stay: Sequence[str]) -> str:
     text = ""
     if skipped:
         paths = named([each.path for each in skipped])
-        text += f" Changed by somebody meanwhile, and therefore not put back: {paths}."
+        text += f" Changed by someone else in the meantime, and therefore not restored: {paths}."
     if stay:
         text += f" Temporary files that could not be removed: {named(stay)}."
     return text

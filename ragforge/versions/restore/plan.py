@@ -112,12 +112,12 @@ def cannot_merge(looked: Looked, missing: Collection[str]) -> str:
     """
     ours = looked.found.node
     if ours is None or ours.kind is not NodeKind.FILE:
-        return "what lies there is no file"
+        return "what is there is not a file"
     for base, theirs in looked.wanted.steps:
         if theirs is None:
             return "it would be removed"
         if theirs.kind is not NodeKind.FILE or (base is not None and base.kind is not NodeKind.FILE):
-            return "it was no file before"
+            return "it was not a file before"
         if theirs.digest in missing or (base is not None and base.digest in missing):
             return "an earlier content of it is not on this machine"
     return ""
@@ -254,7 +254,7 @@ async def _decided(root: Path, looked: Looked, choice: ConflictChoice | None, bl
         return _Decided(is_kept=True, why=f"it is too large ({size(found.size)}) to be kept elsewhere first")
     match choice:
         case None:
-            return _Decided(is_kept=True, why="it was changed since, and is kept")
+            return _Decided(is_kept=True, why="it has changed since then and is kept")
         case ConflictChoice.KEEP:
             return _Decided(is_kept=True)
         case ConflictChoice.RESTORE:
@@ -283,7 +283,7 @@ async def _merged(root: Path, looked: Looked, blobs: Blobs) -> _Decided:
         new = await blobs.get(theirs.digest)
         merged = await asyncio.to_thread(merge3, old, ours, new, labels=("now on the disk", "restored"))
         if merged.binary:
-            raise OutOfReach("it is no text")
+            raise OutOfReach("it is not text")
         ours, conflicts = merged.content, conflicts + merged.conflicts
         if base is None or base.mode != theirs.mode:
             mode = theirs.mode
@@ -385,5 +385,6 @@ def journal_from(content: bytes, root: Path) -> Journal:
             ".*.ragforge-tmp there, and compare the project with a version of yours."
         ) from error
     raise StoreNewer(
-        f"A restore in {root} was interrupted in a newer version of ragforge. Start that one once to end it."
+        f"A restore in {root} was interrupted in a newer version of ragforge. Start that version once to "
+        "finish it."
     )

@@ -93,13 +93,13 @@ class Reach:
         """Raises OutOfReach for a path that must not be touched, or that no file can have."""
         parts = path.split("/")
         if not path or "\0" in path or any(part in ("", ".", "..") for part in parts):
-            raise OutOfReach("no file of the project can have this path")
+            raise OutOfReach("no file in the project can have this path")
         try:
             os.fsencode(path)
         except UnicodeEncodeError as error:
             raise OutOfReach("no file can have this name here") from error
         if any(_is_version_control(part) for part in parts):
-            raise OutOfReach("what version control keeps for itself is never touched")
+            raise OutOfReach("version control's own files are never touched")
 
     @contextmanager
     def folder(self, path: str, *, listed: bool = False) -> Generator[int]:
@@ -152,7 +152,7 @@ class Reach:
                 with os.fdopen(os.open(name, _READ, dir_fd=folder), "rb") as file:
                     content = file.read()
         if hashlib.sha256(content).hexdigest() != node.digest:
-            raise OutOfReach("it changed just now")
+            raise OutOfReach("it has just changed")
         return content
 
     def nearest_folder(self, path: str) -> str:
@@ -226,7 +226,7 @@ def _look_at(name: str, folder: int) -> PathState:
         finally:
             os.close(inner)
         return PathState(folder_node(mode, is_empty=not filled), filled=filled, mode=mode)
-    raise OutOfReach("a pipe, socket or device lies there")
+    raise OutOfReach("a pipe, socket or device is there")
 
 
 def _digest_of(name: str, folder: int, seen: os.stat_result) -> tuple[str, int]:
@@ -240,7 +240,7 @@ def _digest_of(name: str, folder: int, seen: os.stat_result) -> tuple[str, int]:
     finally:
         os.close(descriptor)
     if _moment(seen) != _moment(before) or _moment(before) != _moment(after):
-        raise OutOfReach("it is being changed just now")
+        raise OutOfReach("it is being changed right now")
     return digest.hexdigest(), after.st_size
 
 

@@ -70,7 +70,7 @@ def begin_scan(
         os.scandir(root).close()
     except OSError as error:
         raise UsageError(
-            f"Cannot look into {root}: {why(error)}. Make it readable, or start ragforge in another folder."
+            f"Cannot read {root}: {why(error)}. Make it readable, or start ragforge in another folder."
         ) from error
     walking = Walking(track_rules, last, stop or Event(), since_ns=now_ns())
     if paths is None or not last.is_known:

@@ -202,7 +202,7 @@ class Manifest:
     def from_bytes(cls, content: bytes) -> "Manifest":
         """The inverse of `to_bytes`. Raises StoreDamaged, or StoreNewer for one of a newer version."""
         if not content.startswith(_MAGIC):
-            raise StoreNewer("What lay in the folder was kept by a newer ragforge. Update ragforge.")
+            raise StoreNewer("The state of this folder was written by a newer ragforge. Update ragforge.")
         try:
             start = len(_MAGIC) + 4
             if zlib.crc32(content[start:]) != int.from_bytes(content[len(_MAGIC) : start], "big"):
@@ -211,7 +211,9 @@ class Manifest:
             unpacked = {os.fsdecode(path): FolderSeen.unpacked(*packed) for path, *packed in folders}
             return cls(unpacked, sources)
         except (zlib.error, msgspec.DecodeError, ValueError) as error:
-            raise StoreDamaged(f"What lay in the folder at its last scan cannot be read: {error}.") from error
+            raise StoreDamaged(
+                f"The state of the folder at its last scan cannot be read: {error}."
+            ) from error
 
 
 def join(folder: str, name: str) -> str:

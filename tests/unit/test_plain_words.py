@@ -1,0 +1,59 @@
+"""What a user reads is plain English: phrases of a translated dialect do not come back."""
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+DIALECT = re.compile(
+    r"""
+    shall\ become | shall\ be\ (?:taken|stopped|forgotten) | for\ want\ of | had\ back
+    | wants\ a\ (?:key|user) | and\ there\ is\ none\b | brings?\ (?:it\ )?again | bring\ again
+    | lies\ (?:there|on\ the\ disk) | how\ it\ stands | holds\ from\ the\ next\ start
+    | from\ the\ next\ start\ on | goes\ on\ from\ (?:here|there|it)\b | all\ the\ same,
+    | (?:was|were|is)\ worked\ out | made\ good | stands\ half\ way | \bthe\ person\b | no\ person\ to\ ask
+    | is\ no\ (?:text|JSON|date|address) | no\ whole\ answer | put\ back\ everywhere
+    | wants\ to\ be\ paid | there\ is\ no\ command\ /
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+
+
+def test_no_phrase_of_the_dialect_is_in_what_a_user_reads() -> None:
+    read = [*strings(), *pages()]
+    assert len(read) > 5_000
+    found = [f"{where}: {match[0]}" for where, text in read if (match := DIALECT.search(text))]
+    assert found == []
+
+
+def strings() -> Iterator[tuple[str, str]]:
+    """Yield the string literals of the program, an f-string as one; users do not read docstrings."""
+    for file in sorted((ROOT / "ragforge").rglob("*.py")):
+        if not file.is_relative_to(ROOT / "ragforge" / "domain" / "language"):
+            yield from _strings_of(file)
+
+
+def _strings_of(file: Path) -> Iterator[tuple[str, str]]:
+    within = set[int]()
+    for node in ast.walk(ast.parse(file.read_bytes())):
+        match node:
+            case ast.Expr(value=ast.Constant() as docstring):
+                within.add(id(docstring))
+            case ast.JoinedStr(values=parts):
+                within |= {id(part) for part in parts}
+                texts = [str(part.value) if isinstance(part, ast.Constant) else "{}" for part in parts]
+                yield f"{file.relative_to(ROOT)}:{node.lineno}", "".join(texts)
+            case ast.Constant(value=str() as text) if id(node) not in within:
+                yield f"{file.relative_to(ROOT)}:{node.lineno}", text
+            case _:
+                pass
+
+
+def pages() -> Iterator[tuple[str, str]]:
+    """Yield each line of the pages and prompts with the start of the next, where a phrase may end."""
+    prompts = (ROOT / "ragforge" / "agent").rglob("*.md")
+    for file in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), *sorted(prompts)):
+        lines = file.read_text(encoding="utf-8").splitlines()
+        for number, (line, after) in enumerate(zip(lines, [*lines[1:], ""], strict=True), 1):
+            yield f"{file.relative_to(ROOT)}:{number}", f"{line} {after[:20]}"
