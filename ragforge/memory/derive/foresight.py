@@ -26,6 +26,7 @@ from ragforge.domain.foresight import (
     TurnUnits,
 )
 from ragforge.domain.json import JsonObject, JsonValue
+from ragforge.domain.printable import one_line
 from ragforge.domain.redact import Redactor
 from ragforge.domain.summaries import Summary
 from ragforge.domain.turns import TodoState, Turn
@@ -42,7 +43,7 @@ from ragforge.memory.foresight_records import TurnForesight, read_foresight, rea
 from ragforge.memory.forgotten import read_forgotten
 from ragforge.memory.material import Material, PartInput
 from ragforge.memory.part import AnswerPart, PartHome
-from ragforge.memory.sentences import cut_words, one_line
+from ragforge.memory.sentences import cut_words
 from ragforge.memory.todos import read_todos
 from ragforge.store.base import Store
 
