@@ -158,9 +158,13 @@ class HeadMoved(Struct, frozen=True):
 
 
 class Follow(Struct, frozen=True):
-    """Say each line as it comes, for as long as any come; what is not a line is done."""
+    """Say each line as it comes, for as long as any come; what is not a line is done.
+
+    stopped: what is said where Esc ended it; empty where Esc cannot.
+    """
 
     lines: "AsyncGenerator[str | Outcome, None]"
+    stopped: str = ""
 
 
 class ClearView(Struct, frozen=True):

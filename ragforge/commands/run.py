@@ -7,12 +7,15 @@ from typing import TYPE_CHECKING, Annotated
 from msgspec import Meta, Struct
 
 from ragforge.commands.base import Follow, Opens, Outcome, Tell, Verb
-from ragforge.domain.arguments import rest, shell_option, word
+from ragforge.domain.arguments import option, rest, shell_option, word
 from ragforge.domain.errors import UsageError
 
 if TYPE_CHECKING:
     from ragforge.session.state import Session
     from ragforge.workflow.execution import Execution, Front
+
+
+WAITS = "{name} waits for input: run it on the command line, with ragforge run {name}."
 
 
 class RunArguments(Struct, frozen=True):
@@ -32,9 +35,7 @@ class RunArguments(Struct, frozen=True):
     dry_run: Annotated[bool, shell_option("--dry-run", help="Check it, list its calls and run nothing.")] = (
         False
     )
-    resume: Annotated[bool, shell_option("--resume", help="Go on with its newest run that did not end.")] = (
-        False
-    )
+    resume: Annotated[bool, option("--resume", help="Go on with its newest run that did not end.")] = False
     json: Annotated[bool, shell_option("--json", help="Print a JSON object.")] = False
 
 
@@ -74,7 +75,8 @@ async def execution_for(session: "Session", args: RunArguments, front: "Front") 
 
 
 async def _run(session: "Session", args: RunArguments) -> Outcome:
-    return Follow(_lines(session, args))
+    stopped = f"Stopped. /run {args.name} --resume goes on after the last call that had ended."
+    return Follow(_lines(session, args), stopped)
 
 
 async def _lines(session: "Session", args: RunArguments) -> AsyncGenerator[str | Outcome, None]:
@@ -88,11 +90,11 @@ async def _lines(session: "Session", args: RunArguments) -> AsyncGenerator[str |
         shown.append(text)
 
     async def read_input() -> str:
-        raise UsageError(
-            f"{args.name} waits for input: run it on the command line, ragforge run {args.name}."
-        )
+        raise UsageError(WAITS.format(name=args.name))
 
     execution = await execution_for(session, args, Front(display, read_input, said.put_nowait))
+    if execution.waits_for_input:
+        raise UsageError(WAITS.format(name=args.name))
     task = asyncio.ensure_future(execution.go())
     task.add_done_callback(lambda _: said.put_nowait(None))
     try:

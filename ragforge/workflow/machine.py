@@ -112,10 +112,11 @@ class Machine:
                 raise
             except RagforgeError as error:
                 message = f"{self._where(at)}: {error}"
-                if state.waited_at is None:
+                if state.waited_at in (None, at):
                     raise ProgramFault(message) from error
                 await self._host.display(f"That did not work. {message}")
-                state.at, state.calls, state.loops, state.finished = state.waited_at, [], [], []
+                state.at = state.waited_at or 0
+                state.calls, state.loops, state.finished = [], [], []
                 state.steps = 0
         state.is_done = True
         await self._save(state)

@@ -327,3 +327,24 @@ async def test_an_error_of_the_program_shows_no_variables(lab: Lab, capsys: pyte
         await run()
     seen = capsys.readouterr()
     assert "do-not-show" not in seen.out + seen.err
+
+
+async def test_a_program_shows_its_calls_and_esc_stops_it_for_later(lab: Lab) -> None:
+    folder = lab.tmp_path / "config" / "programs"
+    folder.mkdir(parents=True)
+    lines = (".program twice", "LLM_EXEC $A, 'first', 'a'", "LLM_EXEC $B, 'second', $A", "DISPLAY $B")
+    (folder / "twice.spu").write_text("\n".join(lines))
+    (folder / "talk.spu").write_text(".program talk\nWAIT_INPUT $X\n")
+    lab.gemini.script(Text("Anna."), Hang())
+    async with lab.chat() as chat:
+        await chat.say("/run talk")
+        await chat.sees("talk waits for input")
+        await chat.say("/run twice")
+        await chat.sees("first (gemini:gemini-3.8-flash): ")
+        await chat.until(lambda: len(lab.gemini.asked()) == 2, "the second call")
+        await chat.pilot.press("escape")
+        await chat.sees("Stopped. /run twice --resume goes on")
+        lab.gemini.script(Text("Berta."))
+        await chat.say("/run twice --resume")
+        await chat.sees("Berta.")
+        assert len(lab.gemini.asked()) == 3

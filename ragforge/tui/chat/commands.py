@@ -7,7 +7,7 @@ from collections.abc import AsyncGenerator, Coroutine
 from contextlib import aclosing, suppress
 from typing import Any, TypeVar, assert_never
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from ragforge.commands import base
 from ragforge.commands.base import HeadMoved, Outcome
@@ -34,6 +34,8 @@ class ChatCommands(Struct, frozen=True):
     chat: ChatFrame
     turns: Turns
     sessions: Sessions
+    followed: set[asyncio.Task[None]] = field(default_factory=set[asyncio.Task[None]])
+    """Commands that Esc ends."""
 
     def start(self, line: str) -> None:
         """Run a command line, without its slash, in a worker, and say what went wrong."""
@@ -46,7 +48,7 @@ class ChatCommands(Struct, frozen=True):
         transcript = self.chat.transcript
         await transcript.action_end()
         live = self.chat.parts.live
-        with transcript.answering(), live.during(what, ends_at_esc=lambda: self.ready().session.busy):
+        with transcript.answering(), live.during(what, ends_at_esc=self._ends_at_esc):
             await self.chat.attempt(doing)
         with suppress(RagforgeError):  # /hints looks again
             # What was forgotten, replaced or undone is hinted at no longer.
@@ -65,6 +67,15 @@ class ChatCommands(Struct, frozen=True):
             await self.turns.say(message)
         else:
             await self._do("/forget", self._carry_out("forget", asked))
+
+    def _ends_at_esc(self) -> bool:
+        return self.ready().session.busy or bool(self.followed)
+
+    def stop(self) -> bool:
+        """End the commands that Esc ends; whether there were any."""
+        for task in self.followed:
+            task.cancel()
+        return bool(self.followed)
 
     async def run_line(self, line: str) -> None:
         """Run a command. Raises RagforgeError."""
@@ -107,8 +118,8 @@ class ChatCommands(Struct, frozen=True):
                 await self._begin(outcome)
             case base.HeadMoved():
                 await self._show_moved(outcome)
-            case base.Follow(lines):
-                await self._follow(name, lines)
+            case base.Follow(lines, stopped):
+                await (self._follow_until_esc(name, outcome) if stopped else self._follow(name, lines))
             case base.ClearView():
                 await chat.transcript.load((), (), ())
             case base.Retry():
@@ -153,6 +164,19 @@ class ChatCommands(Struct, frozen=True):
                     self.chat.say(line)
                 else:
                     await self._carry_out(name, line)
+
+    async def _follow_until_esc(self, name: str, outcome: base.Follow) -> None:
+        task = asyncio.ensure_future(self._follow(name, outcome.lines))
+        self.followed.add(task)
+        try:
+            await asyncio.wait({task})
+        finally:
+            self.followed.discard(task)
+            task.cancel()  # where the chat was left
+        if task.cancelled():
+            self.chat.say(outcome.stopped)
+        else:
+            task.result()
 
     # The chat as screens see it
 

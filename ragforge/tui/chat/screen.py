@@ -230,7 +230,7 @@ class ChatScreen(ChatFrame):
         pressed_at, self._escaped_at = self._escaped_at, time.monotonic()
         if self.conversation is None:
             return
-        if self.presenter.shell.stop():
+        if self.presenter.shell.stop() or self.presenter.commands.stop():
             self._escaped_at = 0.0
         elif self.conversation.session.busy:
             await self.conversation.interrupt()
