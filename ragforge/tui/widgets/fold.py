@@ -4,6 +4,7 @@ from abc import abstractmethod
 from typing import ClassVar, TypeAlias
 
 from textual import events
+from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.message import Message
 from textual.selection import Selection
@@ -71,3 +72,53 @@ class Fold(Widget, metaclass=AbstractMeta):
         if event.widget is not None and event.widget.parent is self and event.widget is self.children[0]:
             event.stop()
             self.post_message(self.Toggled(self, by_key=False))
+
+
+class BodyFold(Fold):
+    """A fold whose line stands above a body that is made when it is opened.
+
+    A subclass says what the line tells (`label`) and makes the body (`make_body`); it calls `draw_head` where
+    the line tells something else.
+    """
+
+    HEAD: ClassVar[type[FoldHead]] = FoldHead
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._head = self.HEAD()
+        self._body: Widget | None = None
+
+    @abstractmethod
+    def label(self) -> str:
+        """What the line tells, without its sign."""
+
+    @abstractmethod
+    def make_body(self) -> Widget:
+        """What is shown below the line."""
+
+    def opened(self) -> None:
+        """The body stands there now."""
+
+    @property
+    def is_open(self) -> bool:
+        return self._body is not None
+
+    def compose(self) -> ComposeResult:
+        yield self._head
+
+    def on_mount(self) -> None:
+        self.draw_head()
+
+    def draw_head(self) -> None:
+        """Draw the line."""
+        self._head.set_text(f"{'▾' if self.is_open else '▸'} {self.label()}")
+
+    def set_open(self, is_open: bool) -> None:
+        if is_open and self._body is None:
+            self._body = self.make_body()
+            self.mount(self._body)
+            self.opened()
+        elif not is_open and self._body is not None:
+            self._body.remove()
+            self._body = None
+        self.draw_head()

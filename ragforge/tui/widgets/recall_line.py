@@ -13,7 +13,7 @@ from ragforge.domain.printable import one_line, printable
 from ragforge.domain.search import HitKind
 from ragforge.domain.words import counted, day_words
 from ragforge.tui.keys import Where, declared
-from ragforge.tui.widgets.fold import Fold, FoldHead
+from ragforge.tui.widgets.fold import BodyFold, FoldHead
 from ragforge.tui.widgets.plain import PlainText
 
 ITEM_CHARS_SHOWN = 600
@@ -74,7 +74,7 @@ class RecalledItem(PlainText, can_focus=True):
             self.post_message(self.ForgetWanted(self._item))
 
 
-class RecalledView(Fold):
+class RecalledView(BodyFold):
     """The line that opens to the items."""
 
     class LookedAt(Message):
@@ -84,35 +84,21 @@ class RecalledView(Fold):
             super().__init__()
             self.view = view
 
+    HEAD = RecalledHead
+
     def __init__(self, block: ContextBlock) -> None:
         super().__init__()
         self.block = block
-        self._head = RecalledHead()
-        self._body: Widget | None = None
 
-    @property
-    def is_open(self) -> bool:
-        return self._body is not None
+    def label(self) -> str:
+        return label(self.block)
 
-    def compose(self) -> ComposeResult:
-        yield self._head
+    def make_body(self) -> Widget:
+        return RecalledBody(self.block)
 
-    def on_mount(self) -> None:
-        self._label()
-
-    def _label(self) -> None:
-        self._head.set_text(f"{'▾' if self._body else '▸'} {label(self.block)}")
-
-    def set_open(self, is_open: bool) -> None:
-        if is_open and self._body is None:
-            self._body = RecalledBody(self.block)
-            self.mount(self._body)
-            # Later: a message goes no higher than whoever is at work while it is made.
-            self.call_next(self._tell_that_it_is_looked_at)
-        elif not is_open and self._body is not None:
-            self._body.remove()
-            self._body = None
-        self._label()
+    def opened(self) -> None:
+        # Later: a message goes no higher than whoever is at work while it is made.
+        self.call_next(self._tell_that_it_is_looked_at)
 
     def _tell_that_it_is_looked_at(self) -> None:
         self.post_message(self.LookedAt(self))

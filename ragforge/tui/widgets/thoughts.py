@@ -1,9 +1,6 @@
 """What the model thought, folded away."""
 
-from textual.app import ComposeResult
-from textual.content import Content
-
-from ragforge.tui.widgets.fold import Fold, FoldHead
+from ragforge.tui.widgets.fold import BodyFold, FoldHead
 from ragforge.tui.widgets.plain import PlainText
 from ragforge.tui.widgets.tool_words import time_words
 from ragforge.tui.widgets.turn_record import Thought
@@ -13,40 +10,30 @@ class ThoughtsHead(FoldHead):
     """`▸ thought for 3 s`."""
 
 
-class ThoughtsView(Fold):
+class ThoughtsView(BodyFold):
     """One line that opens to the thoughts."""
+
+    HEAD = ThoughtsHead
 
     def __init__(self, entry: Thought) -> None:
         super().__init__()
         self._entry = entry
-        self._head = ThoughtsHead()
-        self._body: PlainText | None = None
+        self._now_s: float | None = None
+        self._shown = PlainText("", classes="thoughts-body")
 
-    @property
-    def is_open(self) -> bool:
-        return self._body is not None
+    def label(self) -> str:
+        return _label(self._entry, self._now_s)
 
-    def compose(self) -> ComposeResult:
-        yield self._head
-
-    def on_mount(self) -> None:
-        self.sync(now_s=None)
+    def make_body(self) -> PlainText:
+        self._shown = PlainText(_words(self._entry), classes="thoughts-body")
+        return self._shown
 
     def sync(self, *, now_s: float | None) -> None:
         """Draw what is known now. now_s: the time to count to while it thinks."""
-        sign = "▾" if self._body else "▸"
-        self._head.update(Content(f"{sign} {_label(self._entry, now_s)}"))
-        if self._body is not None and self._body.text != (words := _words(self._entry)):
-            self._body.set_text(words)
-
-    def set_open(self, is_open: bool) -> None:
-        if is_open and self._body is None:
-            self._body = PlainText(_words(self._entry), classes="thoughts-body")
-            self.mount(self._body)
-        elif not is_open and self._body is not None:
-            self._body.remove()
-            self._body = None
-        self.sync(now_s=None)
+        self._now_s = now_s
+        self.draw_head()
+        if self.is_open and self._shown.text != (words := _words(self._entry)):
+            self._shown.set_text(words)
 
 
 def _words(entry: Thought) -> str:
