@@ -26,6 +26,7 @@ READS = {
     "branch": ("branch",),
     "dashboard": ("dashboard", "--json"),
     "diff": ("diff", "{version}"),
+    "context": ("context", "zebra"),
     "foresight": ("foresight", "--json"),
     "history show": ("history", "show", "{version}", "src/parser.py"),
     "log": ("log", "--json"),
@@ -37,8 +38,6 @@ READS = {
     "sessions": ("sessions", "--json"),
     "todo": ("todo",),
 }
-READS_SLOWLY = {"context"}
-"""It looks for the server again, for 20 s."""
 SHOWS_NO_PART = {
     *("alternatives", "alternatives take", "checkout", "config", "config set", "config unset", "doctor"),
     *("history gc", "history size", "memory add", "memory edit", "memory forget", "memory restore"),
@@ -96,7 +95,7 @@ async def ids(address: str, tmp_path: Path) -> dict[str, str]:
 def test_every_command_of_the_shell_is_one_that_reads_or_one_that_does_not() -> None:
     found = dict(each for verb in verbs_on(Face.SHELL).values() for each in names(verb))
     reads = {name for name, verb in found.items() if verb.reads}
-    assert reads == READS.keys() | READS_SLOWLY
+    assert reads == READS.keys()
     assert found.keys() - reads == SHOWS_NO_PART
 
 
