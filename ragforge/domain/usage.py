@@ -63,6 +63,15 @@ class Purpose(StrEnum):
         return self not in (Purpose.CHAT, Purpose.PROGRAM)
 
 
+class StatisticsGroup(StrEnum):
+    """What statistics are summed by."""
+
+    USER = "user"
+    MODEL = "model"
+    PROJECT = "project"
+    DAY = "day"
+
+
 class Spent(Struct, frozen=True):
     """A model call that is not a step of a turn."""
 

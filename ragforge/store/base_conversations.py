@@ -5,14 +5,14 @@ writes are durable when they return, and the same call repeated changes nothing.
 """
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Protocol
 
 from msgspec import Struct
 
 from ragforge.domain.messages import Parts
 from ragforge.domain.turns import ConversationSession, Project, Step, ToolCall, Turn, TurnEnd
-from ragforge.domain.usage import Purpose, Spent, Usage
+from ragforge.domain.usage import Purpose, Spent, StatisticsGroup, Usage
 
 
 class ProjectMove(Struct, frozen=True):
@@ -263,6 +263,25 @@ class PersonUsage(Struct, frozen=True):
     """None where a price is unknown."""
 
 
+class StatisticsRow(Struct, frozen=True):
+    """What was done and used by one user, with one model, in one project or on one day."""
+
+    name: str
+    """The id of the user or project, the model as `provider:name`, or the day as `2026-11-25`; empty where
+    nobody knows."""
+    sessions: int
+    """Those with a prompt or a call."""
+    prompts: int
+    undone: int
+    """Of the prompts, those on no path to a head any more."""
+    versions: int
+    """Those that turns made."""
+    calls: int
+    usage: Usage
+    cost_usd: float | None
+    """None where a price is unknown."""
+
+
 class UsageLog(Protocol):
     """What was used, by whom and for what."""
 
@@ -282,6 +301,22 @@ class UsageLog(Protocol):
 
     async def by_person(self, *, project_id: str | None = None) -> list[PersonUsage]:
         """Sums a user, most expensive first."""
+        ...
+
+    async def statistics(
+        self,
+        group: StatisticsGroup,
+        *,
+        project_id: str | None = None,
+        since: datetime | None = None,
+        person: str | None = None,
+        offset: timedelta = timedelta(),
+    ) -> list[StatisticsRow]:
+        """Figures a name of the group, ordered by name. Their costs add up to those of `by_model`.
+
+        A turn that two models answered is a prompt of either. offset: that of the user's clock from UTC, by
+        which days are told apart. person: as in `by_model`.
+        """
         ...
 
     async def by_session(self, session_ids: Sequence[str]) -> dict[str, float | None]:

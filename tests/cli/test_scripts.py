@@ -30,6 +30,17 @@ async def test_a_slash_command_runs_or_is_refused_and_never_reaches_the_model(
     as_json = (await quick.run("-c", "-p", " /cost", *AS_JSON)).json
     assert (as_json["schema_version"], as_json["status"], as_json["turn"]) == (1, "finished", None)
     assert "**This project**" in as_json["text"]
+    stats = (await quick.run("stats", "--group", "model", "--json")).json
+    assert sum(row["prompts"] for row in stats["rows"]) == 1
+    assert all(row["cost_usd"] is None for row in stats["rows"])
+    assert "price unknown" in cost.out
+    shown = await quick.run("-c", "-p", "/stats --since 1d")
+    assert "Prompts a day since" in shown.out
+    assert "█" in shown.out
+    assert "1 session · 1 prompt\n" in shown.out
+    assert (await quick.run("stats", "--since", "never")).code == 2
+    assert "Nothing to count" in (await quick.run("stats", "--since", "2999-01-01")).err
+    assert "bob" in (await quick.run("stats", "--by", "bob")).err
     for line, said in (
         ("/cots", "Unknown command /cots. Did you mean `ragforge -c -p /cost`?"),
         ("/sessions", "needs the interface"),

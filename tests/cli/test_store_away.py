@@ -36,6 +36,7 @@ READS = {
     "project list": ("project", "list", "--json"),
     "search": ("search", "zebra", "--json"),
     "sessions": ("sessions", "--json"),
+    "stats": ("stats", "--json"),
     "todo": ("todo",),
 }
 SHOWS_NO_PART = {

@@ -5,10 +5,11 @@ from msgspec.structs import replace
 
 from ragforge.domain.ids import new_id
 from ragforge.domain.messages import ModelMessage
-from ragforge.domain.usage import Purpose, Usage
+from ragforge.domain.usage import Purpose, StatisticsGroup, Usage
 from ragforge.store.base import Store
-from ragforge.store.base_conversations import PersonUsage, UsageRow
+from ragforge.store.base_conversations import PersonUsage, StatisticsRow, UsageRow
 from tests.contract.builders import NOON, a_project, a_spending, a_step, a_turn, an_end, new_session
+from tests.contract.builders_versions import new_version
 
 
 async def test_usage_is_summed_by_model_most_expensive_first(store: Store) -> None:
@@ -123,6 +124,45 @@ async def test_usage_is_told_apart_by_who_wrote_and_for_whom(store: Store) -> No
     assert {(row.purpose, row.cost_usd) for row in bobs} == {(Purpose.SUMMARY, 0.5), (Purpose.CHAT, 0.25)}
     assert await store.usage.by_model(person="bob@example.org", since=NOON + timedelta(days=1)) == []
     assert await store.check() == []
+
+
+async def test_statistics_count_what_was_done_and_cost_what_the_models_do(store: Store) -> None:
+    session = await new_session(store)
+    first, late = a_turn(session, person="ada"), NOON + timedelta(hours=13)
+    undone = a_turn(session, parent=first, started_at=late, person="bob")
+    for turn in (first, undone):
+        await store.turns.start(turn)
+    await store.turns.save_step(a_step(first, 0, cost_usd=0.25))
+    await store.turns.end(an_end(first, last_step=a_step(first, 1, message=_by("big"), cost_usd=0.5)))
+    await store.turns.save_step(a_step(undone, 0, cost_usd=None))
+    await store.sessions.set_head(session.id, first.id)
+    await new_version(store, session, turn_id=first.id, by="gemini:big")
+    await new_version(store, session, by="user")
+    await store.usage.add(a_spending(session, person="ada", model="gemini:a", cost_usd=1.0))
+    here = session.project_id
+
+    async def rows(group: StatisticsGroup, **scope: object) -> list[StatisticsRow]:
+        return await store.usage.statistics(group, project_id=here, **scope)
+
+    ada = StatisticsRow("ada", 1, 1, 0, 1, 3, Usage(250, 80, 40, 10), 1.75)
+    bob = StatisticsRow("bob", 1, 1, 1, 0, 1, Usage(100, 40, 10, 5), None)
+    assert await rows(StatisticsGroup.USER) == [ada, bob]
+    assert await rows(StatisticsGroup.USER, since=late) == [bob]
+    assert await rows(StatisticsGroup.PROJECT, person="ada") == [replace(ada, name=here)]
+    assert await rows(StatisticsGroup.MODEL) == [
+        StatisticsRow("gemini:a", 1, 2, 1, 0, 3, Usage(250, 80, 40, 10), None),
+        StatisticsRow("gemini:big", 1, 1, 0, 1, 1, Usage(100, 40, 10, 5), 0.5),
+    ]
+    next_day = f"{late:%Y-%m-%d}"
+    assert await rows(StatisticsGroup.DAY) == [
+        replace(ada, name=f"{NOON:%Y-%m-%d}"),
+        replace(bob, name=next_day),
+    ]
+    (day,) = await rows(StatisticsGroup.DAY, offset=timedelta(hours=-2))
+    assert (day.name, day.sessions, day.prompts, day.cost_usd) == (f"{NOON:%Y-%m-%d}", 1, 2, None)
+    by_model = await store.usage.by_model(project_id=here, person="ada")
+    assert sum(row.cost_usd or 0 for row in by_model) == ada.cost_usd
+    assert await store.usage.statistics(StatisticsGroup.DAY, project_id="nowhere") == []
 
 
 @pytest.mark.emptied

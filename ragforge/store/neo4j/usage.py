@@ -1,12 +1,12 @@
 """What was used, in the graph: summed from the steps, and from calls that are not steps."""
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from ragforge.domain.errors import StoreUnavailable
-from ragforge.domain.usage import Purpose, Spent, Usage
-from ragforge.store.base_conversations import PersonUsage, UsageRow
+from ragforge.domain.usage import Purpose, Spent, StatisticsGroup, Usage
+from ragforge.store.base_conversations import PersonUsage, StatisticsRow, UsageRow
 from ragforge.store.neo4j.memory_rows import spent_row
 from ragforge.store.neo4j.nodes import Nodes, valid_ids
 from ragforge.store.neo4j.outbox import Rows
@@ -23,6 +23,12 @@ CALL (id) {{
 WITH id, count(*) AS calls, count(cost) AS priced, sum(cost) AS cost
 RETURN id, CASE WHEN priced = calls THEN cost END AS cost
 """
+GROUPED_BY = {
+    StatisticsGroup.USER: "person",
+    StatisticsGroup.MODEL: "model",
+    StatisticsGroup.PROJECT: "project",
+    StatisticsGroup.DAY: "toString(date(at + $offset))",
+}
 OF_PROJECT = "{0}.projectId = $project AND {0}.timestamp IS NOT NULL"
 
 
@@ -42,12 +48,7 @@ class Neo4jUsageLog:
     ) -> list[UsageRow]:
         """Sums a model and purpose, most expensive first; an unknown price may be the highest: it leads."""
         await self._nodes.settle()
-        conditions = [
-            *(["{0}.sessionId = $session"] if session_id is not None else []),
-            *([OF_PROJECT] if project_id is not None else []),
-            *(["{0}.timestamp >= $since"] if since is not None else []),
-            *(["{0}.person = $person"] if person is not None else []),
-        ]
+        conditions = _conditions(session_id=session_id, project_id=project_id, since=since, person=person)
         by_project = project_id is not None and session_id is None
         query = _sums(conditions, "name", "purpose", by_project=by_project)
         moment = None if since is None else utc(since)
@@ -76,6 +77,41 @@ class Neo4jUsageLog:
         sums = [PersonUsage(each["person"], each["calls"], _usage(each), each["cost"]) for each in found]
         return sorted(sums, key=lambda row: (_dearest_first(row), row.person))
 
+    async def statistics(
+        self,
+        group: StatisticsGroup,
+        *,
+        project_id: str | None = None,
+        since: datetime | None = None,
+        person: str | None = None,
+        offset: timedelta = timedelta(),
+    ) -> list[StatisticsRow]:
+        await self._nodes.settle()
+        conditions = _conditions(project_id=project_id, since=since, person=person)
+        moment = None if since is None else utc(since)
+        query = _statistics(conditions, GROUPED_BY[group])
+        try:
+            found = await self._nodes.ask(
+                query, project=project_id, since=moment, person=person, offset=offset
+            )
+        except StoreUnavailable:
+            return await self._nodes.here.usage.statistics(
+                group, project_id=project_id, since=since, person=person, offset=offset
+            )
+        return [
+            StatisticsRow(
+                name=each["name"],
+                sessions=each["sessions"],
+                prompts=each["prompts"],
+                undone=each["undone"],
+                versions=each["versions"],
+                calls=each["calls"],
+                usage=_usage(each),
+                cost_usd=each["cost"],
+            )
+            for each in found
+        ]
+
     async def by_session(self, session_ids: Sequence[str]) -> dict[str, float | None]:
         await self._nodes.settle()
         try:
@@ -93,6 +129,21 @@ class Neo4jUsageLog:
 
         await self._nodes.outbox.write(write)
         self._nodes.carrier.nudge()
+
+
+def _conditions(
+    *,
+    session_id: str | None = None,
+    project_id: str | None = None,
+    since: datetime | None = None,
+    person: str | None = None,
+) -> list[str]:
+    return [
+        *(["{0}.sessionId = $session"] if session_id is not None else []),
+        *([OF_PROJECT] if project_id is not None else []),
+        *(["{0}.timestamp >= $since"] if since is not None else []),
+        *(["{0}.person = $person"] if person is not None else []),
+    ]
 
 
 def _dearest_first(row: UsageRow | PersonUsage) -> float:
@@ -125,3 +176,33 @@ WITH {names}, count(*) AS calls, count(n.costUsd) AS priced,
   sum(n.thoughtTokens) AS thought, sum(n.costUsd) AS cost
 RETURN {names}, calls, input, cached, output, thought, CASE WHEN priced = calls THEN cost END AS cost
 """
+
+
+def _statistics(conditions: Sequence[str], name: str) -> str:
+    """The query of `statistics`: every step, version and other call as a row, summed by the name."""
+    scope = " AND ".join(conditions) or "true"
+    of_turn = "coalesce(t.person, '') AS person, t.projectId AS project, t.timestamp AS at"
+    tokens = ("inputTokens", "cachedTokens", "outputTokens", "thoughtTokens", "costUsd")
+    sums = ", ".join(f"sum(n.{each}) AS {short}" for each, short in zip(tokens, _SUMMED, strict=True))
+    return f"""
+CALL () {{
+  MATCH (t:{Label.TURN}) WHERE {scope.format("t")} OPTIONAL MATCH (t)<-[:PART_OF]-(n:{Label.STEP})
+  RETURN coalesce(n.provider + ':' + n.model, t.model, '') AS model, {of_turn}, t.sessionId AS session,
+    t.id AS turn, CASE WHEN t.left THEN t.id END AS undone, 0 AS version, n
+  UNION ALL
+  MATCH (t:{Label.TURN}) WHERE {scope.format("t")} MATCH (t)<-[:MADE_IN]-(v:{Label.VERSION})
+  RETURN v.by AS model, {of_turn}, null AS session, null AS turn, null AS undone, 1 AS version, null AS n
+  UNION ALL
+  MATCH (n:{Label.USAGE}) WHERE {scope.format("n")}
+  RETURN n.model AS model, coalesce(n.person, '') AS person, n.projectId AS project, n.timestamp AS at,
+    nullIf(n.sessionId, '') AS session, null AS turn, null AS undone, 0 AS version, n
+}}
+WITH {name} AS name, count(DISTINCT session) AS sessions, count(DISTINCT turn) AS prompts,
+  count(DISTINCT undone) AS undone, sum(version) AS versions, count(n) AS calls, count(n.costUsd) AS priced,
+  {sums}
+RETURN name, sessions, prompts, undone, versions, calls, input, cached, output, thought,
+  CASE WHEN priced = calls THEN cost END AS cost ORDER BY name
+"""
+
+
+_SUMMED = ("input", "cached", "output", "thought", "cost")

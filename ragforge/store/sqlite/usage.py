@@ -2,11 +2,12 @@
 
 import json
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 
-from ragforge.domain.usage import SPENT, Purpose, Spent, Usage
-from ragforge.store.base_conversations import PersonUsage, UsageRow
+from ragforge.domain.usage import SPENT, Purpose, Spent, StatisticsGroup, Usage
+from ragforge.store.base_conversations import PersonUsage, StatisticsRow, UsageRow
 from ragforge.store.json_text import storable
+from ragforge.store.sqlite.abandonment import TURN_ABANDONED
 from ragforge.store.sqlite.connection import Connection, Database
 from ragforge.store.sqlite.rows import EVER, RecordTable, to_ms
 
@@ -38,6 +39,42 @@ BY_MODEL = f"""
 FROM used GROUP BY name, purpose ORDER BY cost DESC NULLS FIRST, name, purpose
 """
 BY_PERSON = f"{USED} SELECT person, {SUMS} FROM used GROUP BY person ORDER BY cost DESC NULLS FIRST, person"
+
+STATISTICS = f"""
+WITH done (model, person, project, at, session, turn, undone, version, call,
+        input, cached, output, thought, cost_usd) AS (
+    SELECT coalesce(step.provider || ':' || step.model, turn.model), turn.person, project.id, turn.started_at,
+        session.id, turn.key, CASE WHEN {TURN_ABANDONED.format("turn.key")} THEN turn.key END, 0,
+        step.turn IS NOT NULL, step.input_tokens, step.cached_tokens, step.output_tokens, step.thought_tokens,
+        step.cost_usd
+    FROM project CROSS JOIN session ON session.project = project.key
+        CROSS JOIN turn ON turn.session = session.key LEFT JOIN step ON step.turn = turn.key
+    WHERE (:project IS NULL OR project.id = :project)
+        AND (session.last_activity_at >= :since OR session.forked_from IS NOT NULL)
+        AND turn.started_at >= :since AND (:person IS NULL OR turn.person = :person)
+    UNION ALL
+    SELECT version.author, turn.person, project.id, turn.started_at, NULL, NULL, NULL, 1, 0, 0, 0, 0, 0, NULL
+    FROM project CROSS JOIN version ON version.project = project.key
+        CROSS JOIN turn ON turn.key = version.turn
+    WHERE (:project IS NULL OR project.id = :project)
+        AND turn.started_at >= :since AND (:person IS NULL OR turn.person = :person)
+    UNION ALL
+    SELECT model, person, project, at, nullif(session, ''), NULL, NULL, 0, 1, input_tokens, cached_tokens,
+        output_tokens, thought_tokens, cost_usd
+    FROM spent WHERE (:project IS NULL OR project = :project)
+        AND at >= :since AND (:person IS NULL OR person = :person)
+)
+SELECT {{name}} AS name, count(DISTINCT session), count(DISTINCT turn), count(DISTINCT undone), sum(version),
+    sum(call), total(input), total(cached), total(output), total(thought),
+    CASE WHEN sum(call) = count(cost_usd) THEN total(cost_usd) END
+FROM done GROUP BY 1 ORDER BY 1
+"""
+GROUPED_BY = {
+    StatisticsGroup.USER: "person",
+    StatisticsGroup.MODEL: "model",
+    StatisticsGroup.PROJECT: "project",
+    StatisticsGroup.DAY: "date((at + :offset) / 1000, 'unixepoch')",
+}
 
 BY_SESSION = """
 WITH wanted (id) AS (SELECT value FROM json_each(?))
@@ -87,6 +124,33 @@ class SqliteUsageLog:
             scope = {"session": None, "project": project_id, "person": None, "since": EVER}
             rows = connection.execute(BY_PERSON, scope)
             return [PersonUsage(row[0], row[1], Usage(*row[2:6]), row[6]) for row in rows]
+
+        return await self._database.read(read)
+
+    async def statistics(
+        self,
+        group: StatisticsGroup,
+        *,
+        project_id: str | None = None,
+        since: datetime | None = None,
+        person: str | None = None,
+        offset: timedelta = timedelta(),
+    ) -> list[StatisticsRow]:
+        scope = {
+            "project": project_id,
+            "person": person,
+            "since": EVER if since is None else to_ms(since),
+            "offset": offset // timedelta(milliseconds=1),
+        }
+
+        def read(connection: Connection) -> list[StatisticsRow]:
+            rows = connection.execute(STATISTICS.format(name=GROUPED_BY[group]), scope)
+            return [
+                StatisticsRow(
+                    row[0], row[1], row[2], row[3], row[4], row[5], Usage(*map(int, row[6:10])), row[10]
+                )
+                for row in rows
+            ]
 
         return await self._database.read(read)
 

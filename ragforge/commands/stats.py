@@ -1,0 +1,123 @@
+"""`stats`: what was done in the project and used for it, by user, model, project or day."""
+
+from datetime import UTC, date, datetime, timedelta
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, Any
+
+from msgspec import Struct
+
+from ragforge.commands.base import Outcome, Report, Verb
+from ragforge.domain.arguments import option, shell_option
+from ragforge.domain.printable import one_line
+from ragforge.domain.usage import StatisticsGroup
+from ragforge.domain.words import cost_words, counted
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from ragforge.session.machine import Library
+    from ragforge.session.state import Session
+    from ragforge.store.base_conversations import StatisticsRow
+
+WEEKS_SHOWN = 16
+SHADES = "·░▒▓█"
+WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
+
+
+class StatsArguments(Struct, frozen=True):
+    """Of whom, since when, and summed by what."""
+
+    group: Annotated[
+        StatisticsGroup | None, option("--group", help="Sum by user, model, project or day.")
+    ] = None
+    by: Annotated[
+        str | None, option("--by", metavar="NAME", help="Only what this user asked for: a name or an id.")
+    ] = None
+    since: Annotated[
+        str | None, option("--since", metavar="WHEN", help="A date such as 2026-11-21, or 12h, 3d, 2w.")
+    ] = None
+    all_projects: Annotated[bool, option("--all", help="Those of every project.")] = False
+    json: Annotated[bool, shell_option("--json", help="Print one JSON object.")] = False
+
+
+async def _run(session: "Session", args: StatsArguments) -> Outcome:
+    return await _show(session.workspace, args)
+
+
+async def _show(library: "Library", args: StatsArguments) -> Outcome:
+    from ragforge.commands.search import parse_when
+    from ragforge.session.persons import writer_named
+
+    moment, log = datetime.now(UTC), library.store.usage
+    is_everywhere = args.all_projects or args.group is StatisticsGroup.PROJECT
+    read = partial(
+        log.statistics,
+        project_id=None if is_everywhere else library.project.id,
+        since=parse_when(args.since, moment, flag="--since") if args.since else None,
+        person=await writer_named(library.store, args.by) if args.by else None,
+        offset=moment.astimezone().utcoffset() or timedelta(),
+    )
+    group = args.group or StatisticsGroup.PROJECT
+    rows = await read(group)
+    names = await _project_names(library) if group is StatisticsGroup.PROJECT else {}
+    days = [] if args.group else await read(StatisticsGroup.DAY)
+    days = rows if group is StatisticsGroup.DAY else days
+    if args.json:
+        data = {"group": group, "rows": [_as_json(row, names) for row in rows]}
+        return Report(data={**data, "days": [_as_json(row, {}) for row in days]})
+    if not rows:
+        return Report(notes=("Nothing to count: no prompt and no call fits.",))
+    calendar = _calendar(days, moment.astimezone().date()) if days else []
+    return Report([*calendar, *(line for row in rows for line in _lines(row, names))])
+
+
+async def _project_names(library: "Library") -> "dict[str, str]":
+    return {each.id: each.name for each in await library.store.projects.every()}
+
+
+def _lines(row: "StatisticsRow", names: "Mapping[str, str]") -> list[str]:
+    name = one_line(names.get(row.name, row.name)) or "unknown"
+    undone = f" · {row.undone / row.prompts:.0%} undone" if row.undone else ""
+    return [
+        f"{name}  {cost_words(row.cost_usd)}",
+        f"  {counted(row.sessions, 'session')} · {counted(row.prompts, 'prompt')}{undone}",
+        f"  {counted(row.versions, 'version')} · {counted(row.calls, 'call')}",
+        f"  {counted(row.usage.total_tokens, 'token')}",
+    ]
+
+
+def _calendar(days: "list[StatisticsRow]", today: date) -> list[str]:
+    """A column a week, a row a weekday; the darker, the more prompts."""
+    monday = today - timedelta(days=today.weekday(), weeks=WEEKS_SHOWN - 1)
+    prompts = {day: row.prompts for row in days if (day := date.fromisoformat(row.name)) >= monday}
+    most = max(prompts.values(), default=0)
+    lines = [f"Prompts a day since {monday}, at most {most:,}"]
+    for weekday, name in enumerate(WEEKDAYS):
+        week = [monday + timedelta(days=weekday, weeks=each) for each in range(WEEKS_SHOWN)]
+        marks = (_shade(prompts.get(day, 0), most) if day <= today else " " for day in week)
+        lines.append(f"  {name} {' '.join(marks)}".rstrip())
+    return [*lines, ""]
+
+
+def _shade(prompts: int, most: int) -> str:
+    return SHADES[-(-prompts * (len(SHADES) - 1) // most) if most else 0]
+
+
+def _as_json(row: "StatisticsRow", names: "Mapping[str, str]") -> dict[str, Any]:
+    import msgspec
+
+    share = row.undone / row.prompts if row.prompts else None
+    named = {"project": row.name, "name": names[row.name]} if row.name in names else {"name": row.name}
+    return {**msgspec.to_builtins(row), **named, "undone_share": share}
+
+
+VERB = Verb(
+    "stats",
+    "Count sessions, prompts, versions, calls, tokens and cost, by user, model, project or day.",
+    StatsArguments,
+    _run,
+    shell=_show,
+    reads=True,
+    more="Days are those of your clock. A cost is unknown as soon as one price in it is.",
+    examples=("stats --group model --since 30d",),
+)
