@@ -17,7 +17,6 @@ from ragforge.tui.widgets.plain import PlainText
 from ragforge.tui.widgets.proposal import SCROLLS, ProposalView, proposal_lines
 
 YES, NO = ("y", "1"), ("n", "3", "escape")
-ROWS_ROOMY = 18
 ANSWERS = (True, False, None)
 """Of the lines, from the first."""
 
@@ -61,10 +60,6 @@ class ConfirmScreen(Dialog[bool | None]):
     def on_mount(self) -> None:
         """Count from the last key on."""
         self._last_key_s = key_watch_of(self).last_key_s
-
-    def on_resize(self) -> None:
-        """Where there is little room, the answers have it."""
-        self.set_class(self.size.height < ROWS_ROOMY, "-short")
 
     def on_key(self, event: events.Key) -> None:
         """Is it an answer, or was it meant for what was there before?"""

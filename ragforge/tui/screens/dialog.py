@@ -5,6 +5,8 @@ from textual.screen import ModalScreen, ScreenResultType
 
 from ragforge.tui.textual_types import worker_at_work
 
+ROWS_ROOMY = 16
+
 
 class Dialog(ModalScreen[ScreenResultType]):
     """A modal screen whose workers end when it is closed.
@@ -17,6 +19,10 @@ class Dialog(ModalScreen[ScreenResultType]):
     typed_meanwhile: str = ""
     """What was typed instead of an answer: it was meant for the prompt."""
     _is_answered = False
+
+    def on_resize(self) -> None:
+        """Leave out what is only pleasant where there are few rows."""
+        self.set_class(self.size.height < ROWS_ROOMY, "-low")
 
     def dismiss(self, result: ScreenResultType | None = None) -> AwaitComplete:
         """Close, answer, and cancel every worker of this screen except the one that closes it."""
