@@ -114,9 +114,7 @@ async def _store(options: Options) -> list[Diagnosis]:
     found = [Diagnosis("store", Grade.OK, words)]
     if status.latency_ms > LATENCY_MS_MAX or opened_s > OPENING_S_MAX:
         slow = f"It took {opened_s:.1f} s to open."
-        found.append(
-            Diagnosis("store", Grade.NOTE, slow, "A disk or a network that is slow delays each message.")
-        )
+        found.append(Diagnosis("store", Grade.NOTE, slow, "A slow disk or network delays each message."))
     if link.away:
         todo = "What you say is kept here and arrives later; `ragforge db status` says more."
         found.append(Diagnosis("store", Grade.NOTE, f"The server is away: {link.away}", todo))
@@ -180,7 +178,7 @@ async def _last_model(machine: "Machine") -> str:
 
 def _terminal() -> Iterator[Diagnosis]:
     if not sys.stdout.isatty():
-        yield Diagnosis("terminal", Grade.NOTE, "Standard output is no terminal; the interface needs one.")
+        yield Diagnosis("terminal", Grade.NOTE, "Standard output is not a terminal; the interface needs one.")
         return
     size = shutil.get_terminal_size()
     colours = os.environ.get("COLORTERM") or "no COLORTERM"

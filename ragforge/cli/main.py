@@ -60,7 +60,7 @@ class _Commands(TyperGroup):
             return False
         if word.isalpha() and (near := get_close_matches(word, self.list_commands(ctx), 1, _NEAR)):
             raise UsageError(
-                f"There is no command {word!r}. Did you mean `ragforge {near[0]}`? To send it as a message, "
+                f"Unknown command {word!r}. Did you mean `ragforge {near[0]}`? To send it as a message, "
                 f"write: ragforge -- {word} ..."
             )
         return True
@@ -108,7 +108,7 @@ app = typer.Typer(
     name="ragforge",
     cls=_Commands,
     help='A coding assistant for the terminal that remembers. `ragforge "PROMPT"` opens it and sends the '
-    "prompt; what stands behind `--` is always a prompt.",
+    "prompt; everything after `--` is always a prompt.",
     epilog=EXIT_CODES,
     add_completion=False,
     no_args_is_help=False,
@@ -211,7 +211,7 @@ def _prompts(context: typer.Context, prompt: str | None) -> tuple[str | None, st
     """What to run without the interface, and what to send in it. Raises UsageError where both are given."""
     words: str = context.meta.get(_WORDS, "")
     if words and prompt is not None:
-        raise UsageError("Give the prompt once: behind -p, or by itself to open the interface with it.")
+        raise UsageError("Give the prompt once: after -p, or by itself to open the interface with it.")
     return (prompt, words) if sys.stdin.isatty() or not words else (words, "")
 
 

@@ -19,5 +19,5 @@ VERB = Verb(
     "Check versions, settings, store, key and terminal, and say what to do.",
     DoctorArguments,
     opens=Opens.ITSELF,
-    more="Nothing is sent to a model. Exits with 1 where something does not work.",
+    more="Nothing is sent to a model. The exit code is 1 if something does not work.",
 )

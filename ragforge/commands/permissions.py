@@ -73,7 +73,7 @@ def _chosen(rules: tuple[Rule, ...], text: str) -> Rule:
     for rule in rules:
         if str(rule) == text:
             return rule
-    raise UsageError(f"There is no rule {text!r}. /permissions lists them with their numbers.")
+    raise UsageError(f"Unknown rule {text!r}. /permissions lists them with their numbers.")
 
 
 VERB = Verb(

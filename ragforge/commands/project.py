@@ -157,7 +157,7 @@ async def _split(library: "Library", args: SplitArguments) -> Outcome:
 
     store, moved, folder = library.store, None, None
     if args.merged and args.folder:
-        raise UsageError("Give a folder or --merged ID, and not both.")
+        raise UsageError("Give a folder or --merged ID, not both.")
     if args.merged:
         source = await merged_project(store, args.merged)
         project = await store.projects.get(source.merged_into) if source else None

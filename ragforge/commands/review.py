@@ -33,7 +33,7 @@ async def _run(session: "Session", args: ReviewArguments) -> Outcome:
 
     diff = await present_changes(session)
     if not diff.strip():
-        raise UsageError("There is nothing to review: the files are as they were committed.")
+        raise UsageError("There is nothing to review: no file has changed since the last commit.")
     cut = len(diff) > DIFF_CHARS_MAX
     more = f" Above all: {args.words}." if args.words else ""
     more += " The diff is longer than this; read the rest with git." if cut else ""

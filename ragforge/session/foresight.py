@@ -179,7 +179,7 @@ async def read_expected(library: Library, turn_id: str) -> tuple[ForeseenTurn, M
     turns = await read_turns(library, turn_id, limit=1)
     marks = await read_marks(library, turns)
     if turn_id not in marks:
-        raise UsageError("Nothing is known of that turn: it is not yours, or it is gone.")
+        raise UsageError("Nothing is recorded for that turn: it belongs to someone else, or it was removed.")
     return turns[-1], marks[turn_id]
 
 

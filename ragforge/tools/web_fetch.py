@@ -74,7 +74,7 @@ def _told(page: WebPage, *, disallowed: bool) -> ToolResult:
     """What the model hears, with what it should know of the page before it."""
     is_html = page.media_type in HTML_TYPES
     if not (is_html or page.media_type.startswith("text/") or page.media_type in TEXT_TYPES):
-        return ToolResult(f"{page.url} is {page.media_type}, and not text.", failed=True)
+        return ToolResult(f"{page.url} is {page.media_type}, not text.", failed=True)
     if b"\0" in page.body[:1000] and "utf-16" not in page.charset.lower():
         return ToolResult(f"{page.url} is not text.", failed=True)
     text = _decoded(page)

@@ -212,7 +212,7 @@ def bindings(overrides: Mapping[str, str] | None = None) -> dict[str, tuple[str,
     bound = {key.action: key.keys for key in TABLE}
     for action, keys in (overrides or {}).items():
         if action not in bound:
-            raise UsageError(f"keys.{action}: there is no such action. There are: {', '.join(bound)}.")
+            raise UsageError(f"keys.{action}: unknown action. Available: {', '.join(bound)}.")
         bound[action] = tuple(_parsed(action, key) for key in keys.split(",") if key.strip())
     if not bound["submit"]:
         raise UsageError("keys.submit: without a key nothing could be sent. Name one, e.g. enter.")
@@ -303,7 +303,7 @@ def _refuse_clashes(bound: Mapping[str, tuple[str, ...]]) -> None:
         for key, sharing in _by_key(actions, bound).items():
             if len(sharing) > 1 and not sharing <= shared.get(key, set()):
                 both = " and ".join(f"keys.{action}" for action in sorted(sharing))
-                raise UsageError(f"{both} both want {key}. Give one of them another key.")
+                raise UsageError(f"{both} both use {key}. Give one of them another key.")
 
 
 def _by_key(actions: Iterable[str], bound: Mapping[str, tuple[str, ...]]) -> dict[str, set[str]]:

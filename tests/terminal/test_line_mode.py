@@ -31,7 +31,7 @@ def test_a_dumb_terminal_has_the_whole_conversation_in_lines(desk: Desk):
     assert "1 + Good day there" in shown
     # A paste is no answer, and no word of it is lost.
     screen.press(b"y\ry\r")
-    screen.wait_for("no answer: it waits as a message")
+    screen.wait_for("not an answer, so it is kept")
     assert greeting.read_text() == "Hello there\n"
     answer(screen, b"y")
     screen.wait_for("Tool done, +1 -1: edit greet.txt")
@@ -44,7 +44,7 @@ def test_a_dumb_terminal_has_the_whole_conversation_in_lines(desk: Desk):
     screen.send("!echo from the shell")
     screen.wait_for("[Exit code 0")
     screen.send("/nosuch")
-    screen.wait_for("There is no command /nosuch.")
+    screen.wait_for("Unknown command /nosuch.")
     screen.press(CTRL_D)
     assert screen.ended() == 0
     assert "Resume this session with: ragforge -r" in screen.text

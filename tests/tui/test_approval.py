@@ -332,7 +332,7 @@ async def test_two_questions_come_one_after_the_other() -> None:
         assert len(app.query(ApprovalPanel)) == 1
         key(app, "1")
         await until(pilot, first.done)
-        await until(pilot, lambda: "50 steps used. Go on?" in words(app))
+        await until(pilot, lambda: "50 steps used. Continue?" in words(app))
         assert not second.done()
         await armed(app, pilot)
         key(app, "3")

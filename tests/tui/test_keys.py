@@ -82,7 +82,7 @@ def test_the_users_key_takes_the_place_of_ours_and_is_told_so():
 @pytest.mark.parametrize(
     ("overrides", "told"),
     [
-        ({"nonsense": "f2"}, "no such action"),
+        ({"nonsense": "f2"}, "unknown action"),
         ({"expand": "ctrl+nonsense"}, "is not a key"),
         ({"expand": "control+x"}, "is not one of"),
         ({"expand": "x"}, "types text"),

@@ -64,7 +64,7 @@ async def test_a_setting_is_looked_up_changed_and_holds_at_once(lab: Lab) -> Non
         await chat.say("/theme dark")
         await chat.until(lambda: chat.app.theme == DARK.name)
         await chat.say("/theme pink")
-        await chat.sees("There is no theme 'pink'. There are: auto, dark, light.")
+        await chat.sees("Unknown theme 'pink'. Available: auto, dark, light.")
         await chat.say("/config keys.hints enter")
         await chat.sees("keys.hints and keys.submit")
         assert "hints" not in (Path(os.environ["RAGFORGE_CONFIG_DIR"]) / "config.toml").read_text()

@@ -112,7 +112,7 @@ async def test_without_a_model_search_answers_and_says_so(lab: Lab) -> None:
     async with lab.chat() as chat:
         await at_setup(chat)
         listed = chat.top.query_one(OptionList)
-        listed.highlighted = options(chat).index("Go on without a model: search answers")
+        listed.highlighted = options(chat).index("Continue without a model: search answers")
         await chat.pilot.press("enter")
         await chat.sees("Without a model")
         await chat.say("where are the apples")

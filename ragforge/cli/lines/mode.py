@@ -199,7 +199,7 @@ class LineMode:
                 await conversation.fork(session_id, at=at) if fork else await conversation.resume(session_id)
             )
         except SessionBusy as busy:
-            question = "Another ragforge has this session open. Go on in a fork, a session of your own?"
+            question = "Another ragforge has this session open. Continue in a fork, a separate session?"
             if not await self._questions.confirmed(question, f"{busy.holder}."):
                 raise UsageError("That session stays where it is open.") from busy
             shown = await conversation.fork(session_id)
@@ -288,7 +288,9 @@ class LineMode:
             case Slash(name, args):
                 await self._commands.run(name, args)
             case Shell():
-                self._printer.line("Commands of yours wait until the turn has ended: run it again then.")
+                self._printer.line(
+                    "Your commands cannot run during a turn. Run it again when the turn has ended."
+                )
             case Say():
                 parts = await parts_of(text, conversation.session.cwd, conversation.workspace.blobs.put)
                 if not await conversation.join_turn(parts):

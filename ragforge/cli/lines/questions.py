@@ -65,7 +65,9 @@ class Questions:
             asked.answered.set_result(asked.answers.get(words, typed.text.strip()))
             return True
         why = (
-            "That came too early for an answer." if is_answer else "That is no answer: it waits as a message."
+            "That came too early for an answer."
+            if is_answer
+            else "That is not an answer, so it is kept as your next message."
         )
         self._printer.line(f"{why} {asked.hint}")
         return is_answer
@@ -112,7 +114,7 @@ class Questions:
             case ToolApproval():
                 lines = question_lines(request)
             case GoOnApproval(steps=steps):
-                lines = [f"{steps} steps used. Go on?"]
+                lines = [f"{steps} steps used. Continue?"]
         keys = {1: "y", 2: "a", 3: "n", 4: "w", 5: "e"}
         listed = [f"  {each.number} or {keys[each.number]}  {each.words}" for each in offered]
         answers = {key: str(each.number) for each in offered for key in (str(each.number), keys[each.number])}

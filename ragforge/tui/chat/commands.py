@@ -138,7 +138,7 @@ class ChatCommands(Struct, frozen=True):
         if isinstance(outcome, base.Fork):
             await conversation.fork(conversation.session.id, at=outcome.at)
             await chat.show_session(draft=None)
-            chat.say("A fork: a session of its own that continues from here. /sessions lists the other.")
+            chat.say("This is a fork, a separate session. /sessions lists the original.")
         else:
             shown = await conversation.start_new()
             await chat.show_session(draft=shown.draft)

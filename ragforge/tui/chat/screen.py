@@ -290,7 +290,7 @@ class ChatScreen(ChatFrame):
         if self.parts.todos.todos.items:
             self.parts.todos.toggle()
         else:
-            self.notify("Nothing is on the list. The model makes one for longer work; /plan asks for one.")
+            self.notify("The list is empty. The model makes one for longer work; /plan asks for one.")
 
     async def action_show_newest(self) -> None:
         await self.show_newest()

@@ -151,7 +151,7 @@ class Sessions(Struct, frozen=True):
                 return await conversation.fork(opened.resume, at=opened.at)
             return await conversation.resume(opened.resume)
         except SessionBusy as busy:
-            question = "Another ragforge has this session open. Go on in a fork, a session of your own?"
+            question = "Another ragforge has this session open. Continue in a fork, a separate session?"
             detail = f"{busy.holder}. No shows the session here, to read only."
             if await self.chat.confirmed(question, detail=detail):
                 return await conversation.fork(opened.resume)

@@ -339,7 +339,7 @@ class DashboardScreen(ListDialog[DashboardAnswer | None]):
     async def _reword(self, wish: Memory, words: str) -> str:
         edited = await self._conversation.memory_book.edit(wish, words)
         if edited.memory.id == wish.id:
-            return "These are the words that it has."
+            return "The words are the same."
         return "Kept. The words of before are in /memory."
 
     async def _allow(self, rule: str) -> str:

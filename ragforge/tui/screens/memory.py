@@ -214,7 +214,7 @@ class MemoryScreen(FilterDialog[TurnPlace | None]):
         self._stop_editing()
         new = edited.memory
         if new.id == memory.id:
-            self._tell("These are the words that it has: case, spaces and a final stop make no other memory.")
+            self._tell("The words are the same: case, spaces and a final full stop do not count.")
             return
         if not edited.was_known:
             self._undo.append(_Undo(lambda: self._forget(new), "The words of before hold again."))
@@ -269,7 +269,7 @@ class MemoryScreen(FilterDialog[TurnPlace | None]):
         if self._editing is not None:
             return
         if not self._undo:
-            self._tell("Nothing was done here that could be taken back.")
+            self._tell("There is nothing to undo on this screen.")
             return
         undo = self._undo.pop()
         try:

@@ -80,7 +80,7 @@ class ModelScreen(Dialog[str | None]):
         else:
             options.add_option(Option("Paste a Gemini API key", PASTE_KEY))
         options.add_option(Option("Another OpenAI-compatible endpoint, by its URL", OTHER))
-        options.add_option(Option("Go on without a model: search answers", NONE))
+        options.add_option(Option("Continue without a model: search answers", NONE))
         if self._first:
             options.add_option(Option("Keep conversations in Neo4j, and then choose a model", STORE))
         options.highlighted = 0

@@ -226,15 +226,15 @@ class StoreScreen(Dialog[str | None]):
     @work(exclusive=True, group="store")
     async def _copy(self) -> None:
         def tell(words: str) -> None:
-            self._work(f"{words} Esc stops; what was copied stays, and copying again goes on.")
+            self._work(f"{words} Esc stops it. What was copied is kept; copy again to continue.")
 
         tell("Copying ...")
         try:
             told = await server_connection.copy_history(self._conversation.workspace, self._named, tell=tell)
         except RagforgeError as error:
             self._offer(
-                {StoreChoice.COPY: "Go on copying", StoreChoice.START_EMPTY: "Leave it"},
-                f"{error} Copying again goes on; nothing is doubled.",
+                {StoreChoice.COPY: "Continue copying", StoreChoice.START_EMPTY: "Leave it"},
+                f"{error} Copy again to continue; nothing is copied twice.",
             )
             return
         self.dismiss(f"{told} {self._told}")

@@ -55,7 +55,7 @@ class NotOpenedScreen(Dialog[FailureAnswer]):
             yield OptionList(
                 *([Option("Give the password", FailureAnswer.PASSWORD)] if self._opened.ask_for else []),
                 Option("Try again", FailureAnswer.AGAIN),
-                Option("Go on with the embedded store, for this run", FailureAnswer.EMBEDDED),
+                Option("Use the embedded store for this run", FailureAnswer.EMBEDDED),
                 Option("Quit", FailureAnswer.LEAVE),
                 markup=False,
             )

@@ -17,7 +17,7 @@ THEMES = {
 
 async def _open(chat: Chat, name: str) -> None:
     if name and name not in THEMES:
-        raise UsageError(f"There is no theme {name!r}. There are: {', '.join(THEMES)}.")
+        raise UsageError(f"Unknown theme {name!r}. Available: {', '.join(THEMES)}.")
     if not name:
         now = chat.ready().workspace.settings.theme
         options = [Option(each, meaning, each) for each, meaning in THEMES.items()]

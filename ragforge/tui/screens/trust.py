@@ -40,7 +40,7 @@ class TrustAnswer(StrEnum):
 
 
 TRUST = Option("Trust", "the model reads them, now and until they change", TrustAnswer.TRUST)
-WITHOUT = Option("Go on without", "the model does not read them", TrustAnswer.WITHOUT)
+WITHOUT = Option("Continue without", "the model does not read them", TrustAnswer.WITHOUT)
 LEAVE = Option("Leave", "quit ragforge", TrustAnswer.LEAVE)
 
 
@@ -51,7 +51,7 @@ class TrustScreen(ChooseScreen):
     somebody types.
     """
 
-    ESCAPE: ClassVar[str] = "go on without them"
+    ESCAPE: ClassVar[str] = "continue without them"
 
     def __init__(self, files: Sequence[FileTrust], *, can_leave: bool = False) -> None:
         question = CHANGED if any(file.before is not None for file in files) else NEW

@@ -152,7 +152,7 @@ class ApprovalPanel(Widget):
             case ToolApproval():
                 yield from _what_and_why(self.request)
             case GoOnApproval(steps=steps):
-                yield PlainText(f"{steps} steps used. Go on?", classes="approval-what")
+                yield PlainText(f"{steps} steps used. Continue?", classes="approval-what")
             case _:
                 assert_never(self.request)
         shown = [" ".join(self._bound[f"answer_{choice.number}"]) for choice in self._choices]
@@ -431,7 +431,10 @@ def choices(request: ApprovalRequest) -> list[Choice]:
                 found.append(Choice(5, "edit it first, in your editor", ConsentAnswer.EDIT))
             return found
         case GoOnApproval():
-            return [Choice(1, "yes, go on", ConsentAnswer.ONCE), Choice(3, "no, stop here", ConsentAnswer.NO)]
+            return [
+                Choice(1, "yes, continue", ConsentAnswer.ONCE),
+                Choice(3, "no, stop here", ConsentAnswer.NO),
+            ]
         case _:
             assert_never(request)
 

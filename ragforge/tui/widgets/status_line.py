@@ -275,7 +275,7 @@ def _waiting(status: Status) -> list[_Fact]:
             "memory: /context",
             "$text-warning",
             13,
-            "Why work on the memory waits, or goes on without a model.",
+            "Why background work on memory waits, or continues without a model.",
         ),
         _Fact(
             status.background,

@@ -59,7 +59,7 @@ class VersionList(RowList[GraphLine]):
         return row.row.version.id if row.row else ""
 
     def _nothing(self) -> str:
-        return "There is no version yet: every turn makes one."
+        return "There are no versions yet. Every turn makes one."
 
     def _draw_rows(self, rows: Sequence[GraphLine], width: int, chosen: GraphLine | None) -> list[Content]:
         graph_cells = min(GRAPH_CELLS_MAX, max(cell_len(line.graph) for line in rows))
