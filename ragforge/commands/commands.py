@@ -16,10 +16,12 @@ if TYPE_CHECKING:
 async def _run(session: "Session", args: NoArguments) -> Outcome:
     from ragforge.config.paths import config_dir
     from ragforge.session.own_commands import FOLDER, own_commands
+    from ragforge.session.program_files import program_commands
     from ragforge.session.skills import find_skills
 
     found = await own_commands(session)
     skills = await asyncio.to_thread(find_skills, session.workspace)
+    programs = await asyncio.to_thread(program_commands, session.workspace)
     own = config_dir(session.workspace.environ)
     usable = [command for command in found if not command.problem]
     parts = [
@@ -27,6 +29,7 @@ async def _run(session: "Session", args: NoArguments) -> Outcome:
             "Commands",
             [f"- **/{f'{each.name} {each.usage}'.rstrip()}** {each.description}" for each in usable],
         ),
+        _section("Programs", [f"- **/{name}** {what}".rstrip() for name, what in programs.items()]),
         _section("Skills", [f"- **{each.name}** {each.description}" for each in skills if not each.problem]),
         _section(
             "Not usable",

@@ -23,6 +23,7 @@ from ragforge.files.open import kind_of, open_file
 from ragforge.files.paths import inside
 from ragforge.providers.registry import parse_model
 from ragforge.session.agent_parts import tool_context
+from ragforge.session.program_files import program_commands
 from ragforge.session.state import Session, Workspace
 from ragforge.session.trust import TrustPlace
 
@@ -106,12 +107,17 @@ def _taken() -> dict[str, str]:
 async def run_typed(
     session: Session, name: str, text: str, verbs: Mapping[str, Verb[Any]] | None = None
 ) -> Outcome:
-    """What a slash command does, of ours or of the user's own. Raises RagforgeError, as `run_command`."""
+    """What a slash command does: ours, the user's own, or a program by its name.
+
+    Raises RagforgeError, as `run_command`.
+    """
     known = verbs or verbs_on(Face.INTERFACE)
     if not any(name in (verb.name, *verb.aliases) for verb in known.values()):
         named = [command for command in await own_commands(session) if command.name == name]
         if named:
             return await expand(session, min(named, key=lambda command: command.problem != ""), text)
+        if name in await asyncio.to_thread(program_commands, session.workspace):
+            return await run_command(session, "run", f"{name} {text}".rstrip(), verbs)
     return await run_command(session, name, text, verbs)
 
 

@@ -1,46 +1,16 @@
-"""Which programs there are: those that ship, the user's, the project's; and reading one."""
+"""Finding a program by its name or path, and reading it."""
 
 from pathlib import Path
 
-from msgspec import Struct
-
 from ragforge.agent.instructions import read_instructions
-from ragforge.config.paths import config_dir
 from ragforge.domain.errors import UsageError
 from ragforge.files.open import open_file
+from ragforge.session.program_files import SUFFIX, ProgramFile, find_programs
 from ragforge.session.state import Workspace
 from ragforge.session.trust import TrustPlace
 from ragforge.workflow.check import assemble
-from ragforge.workflow.language import PROGRAM_NAME, nearest
+from ragforge.workflow.language import nearest
 from ragforge.workflow.parse import BYTES_MAX
-
-SHIPPED = Path(__file__).with_name("programs")
-IN_PROJECT = Path(".ragforge") / "programs"
-SUFFIX = ".spu"
-FILES_MAX = 200
-
-
-class ProgramFile(Struct, frozen=True):
-    """A file with a program. origin: shipped, user or project; empty for one that was named by its path."""
-
-    name: str
-    path: Path
-    origin: str = ""
-
-
-def find_programs(workspace: Workspace) -> list[ProgramFile]:
-    """Those that can be named, in the order in which a name means one; blocks."""
-    folders = {
-        "shipped": SHIPPED,
-        "user": config_dir(workspace.environ) / "programs",
-        "project": workspace.place.root / IN_PROJECT,
-    }
-    return [
-        ProgramFile(path.stem, path, origin)
-        for origin, folder in folders.items()
-        for path in sorted(folder.glob(f"*{SUFFIX}"))[:FILES_MAX]
-        if PROGRAM_NAME.fullmatch(path.stem)
-    ]
 
 
 def find_program(workspace: Workspace, name: str, folder: Path) -> ProgramFile:

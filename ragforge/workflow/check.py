@@ -7,6 +7,7 @@ from pathlib import Path
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from ragforge.domain.programs import PROGRAM_NAME
 from ragforge.workflow.language import (
     BUILT_FUNCTIONS,
     DIRECTIVES,
@@ -16,7 +17,6 @@ from ragforge.workflow.language import (
     LIMITS,
     NEEDS,
     OPERATIONS,
-    PROGRAM_NAME,
     nearest,
 )
 from ragforge.workflow.parse import parse, read_text

@@ -1,6 +1,5 @@
 """The operations of the language: what each takes. Which of them can run, `operations/` says."""
 
-import re
 from collections.abc import Iterable
 from difflib import get_close_matches
 
@@ -75,7 +74,6 @@ NEEDS = {"tools": "TOOL_EXEC", "agents": "AGENT_EXEC", "check": "CHECK"}
 """What `.needs` names, and the operation that needs it."""
 DIRECTIVES = ("program", "version", "persistence", "description", "input", "limit", "needs")
 LIMITS = ("calls", "cost_usd", "seconds", "steps")
-PROGRAM_NAME = re.compile(r"[a-z][a-z0-9_-]{0,63}")
 
 
 def nearest(name: str, names: Iterable[str]) -> str:

@@ -339,7 +339,7 @@ async def test_a_program_shows_its_calls_and_esc_stops_it_for_later(lab: Lab) ->
     async with lab.chat() as chat:
         await chat.say("/run talk")
         await chat.sees("talk waits for input")
-        await chat.say("/run twice")
+        await chat.say("/twice")
         await chat.sees("first (gemini:gemini-3.8-flash): ")
         await chat.until(lambda: len(lab.gemini.asked()) == 2, "the second call")
         await chat.pilot.press("escape")

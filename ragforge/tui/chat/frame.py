@@ -145,13 +145,18 @@ class ChatFrame(Screen[None]):
         return commands
 
     async def load_own_commands(self) -> None:
-        """Let the completion offer the commands that files of the user and of the project make."""
+        """Let the completion offer programs, and commands that files of the user and the project make."""
         from ragforge.session.own_commands import own_commands
+        from ragforge.session.program_files import program_commands
 
-        found = await own_commands(self.ready().session)
-        self._own_commands = tuple(
-            CommandRow(each.name, each.description, (), each.usage) for each in found if not each.problem
-        )
+        session = self.ready().session
+        found = [each for each in await own_commands(session) if not each.problem]
+        rows = {
+            name: CommandRow(name, what or "Run this program.", (), "[ARGS]")
+            for name, what in (await asyncio.to_thread(program_commands, session.workspace)).items()
+        }
+        own = {each.name: CommandRow(each.name, each.description, (), each.usage) for each in found}
+        self._own_commands = tuple({**rows, **own}.values())
 
     def ready(self) -> Conversation:
         """The conversation. Raises RuntimeError before it is open."""

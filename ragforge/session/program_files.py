@@ -1,0 +1,59 @@
+"""The files with programs: those that ship, the user's, the project's."""
+
+from pathlib import Path
+
+from msgspec import Struct
+
+import ragforge
+from ragforge.config.paths import config_dir
+from ragforge.domain.errors import UsageError
+from ragforge.domain.programs import PROGRAM_NAME, description_of
+from ragforge.files.open import open_file
+from ragforge.session.state import Workspace
+
+SHIPPED = Path(ragforge.__file__).parent / "workflow" / "programs"
+IN_PROJECT = Path(".ragforge") / "programs"
+SUFFIX = ".spu"
+FILES_MAX = 200
+HEAD_BYTES_MAX = 4_000
+"""A description stands within so many."""
+
+
+class ProgramFile(Struct, frozen=True):
+    """A file with a program. origin: shipped, user or project; empty for one that was named by its path."""
+
+    name: str
+    path: Path
+    origin: str = ""
+
+
+def find_programs(workspace: Workspace) -> list[ProgramFile]:
+    """Those that can be named, in the order in which a name means one; blocks."""
+    folders = {
+        "shipped": SHIPPED,
+        "user": config_dir(workspace.environ) / "programs",
+        "project": workspace.place.root / IN_PROJECT,
+    }
+    return [
+        ProgramFile(path.stem, path, origin)
+        for origin, folder in folders.items()
+        for path in sorted(folder.glob(f"*{SUFFIX}"))[:FILES_MAX]
+        if PROGRAM_NAME.fullmatch(path.stem)
+    ]
+
+
+def program_commands(workspace: Workspace) -> dict[str, str]:
+    """What can be typed after a slash for each program, with what it says of itself; blocks."""
+    found: dict[str, str] = {}
+    for each in find_programs(workspace):
+        name = f"{each.origin}:{each.name}" if each.name in found else each.name
+        found[name] = _description(each.path)
+    return found
+
+
+def _description(path: Path) -> str:
+    try:
+        with open_file(path.resolve()) as file:
+            return description_of(file.read(HEAD_BYTES_MAX).decode("utf-8", "replace"))
+    except (OSError, UsageError):
+        return ""
