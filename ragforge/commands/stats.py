@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from ragforge.store.base_conversations import StatisticsRow
 
 WEEKS_SHOWN = 16
+RATINGS_MAX = 10_000
+"""Satisfaction is the mean of so many ratings, the newest."""
 SHADES = "·░▒▓█"
 WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 
@@ -62,13 +64,49 @@ async def _show(library: "Library", args: StatsArguments) -> Outcome:
     names = await _project_names(library) if group is StatisticsGroup.PROJECT else {}
     days = [] if args.group else await read(StatisticsGroup.DAY)
     days = rows if group is StatisticsGroup.DAY else days
+    rated = await _ratings(library, group, read.keywords)
     if args.json:
-        data = {"group": group, "rows": [_as_json(row, names) for row in rows]}
+        data = {"group": group, "rows": [{**_as_json(row, names), **_rated_json(rated, row)} for row in rows]}
         return Report(data={**data, "days": [_as_json(row, {}) for row in days]})
     if not rows:
         return Report(notes=("Nothing to count: no prompt and no call fits.",))
     calendar = _calendar(days, moment.astimezone().date()) if days else []
-    return Report([*calendar, *(line for row in rows for line in _lines(row, names))])
+    return Report(
+        [*calendar, *(line for row in rows for line in [*_lines(row, names), *_rated_lines(rated, row)])]
+    )
+
+
+async def _ratings(
+    library: "Library", group: StatisticsGroup, scope: "Mapping[str, Any]"
+) -> "dict[str, list[float]]":
+    """How satisfied users said they were, from 0 to 1, by the names of the group."""
+    from ragforge.domain.derivations import DerivedFilter
+    from ragforge.domain.ratings import KIND
+
+    wanted = DerivedFilter(KIND.label, scope["project_id"], abandoned=True, limit=RATINGS_MAX)
+    records = {each.owner: each for each in await library.store.derivations.find(wanted)}
+    rated: dict[str, list[float]] = {}
+    for turn in await library.store.turns.read(list(records)):
+        is_late = scope["since"] is None or turn.started_at >= scope["since"]
+        if is_late and scope["person"] in (None, turn.person):
+            names = {
+                StatisticsGroup.USER: turn.person,
+                StatisticsGroup.MODEL: turn.model,
+                StatisticsGroup.PROJECT: records[turn.id].project_id,
+                StatisticsGroup.DAY: f"{turn.started_at.astimezone(UTC) + scope['offset']:%Y-%m-%d}",
+            }
+            rated.setdefault(names[group], []).append(KIND.read(records[turn.id]).satisfaction)
+    return rated
+
+
+def _rated_lines(rated: "Mapping[str, list[float]]", row: "StatisticsRow") -> list[str]:
+    given = rated.get(row.name)
+    return [f"  satisfaction {sum(given) / len(given):.2f} ({len(given):,} rated)"] if given else []
+
+
+def _rated_json(rated: "Mapping[str, list[float]]", row: "StatisticsRow") -> dict[str, Any]:
+    given = rated.get(row.name, [])
+    return {"satisfaction": sum(given) / len(given) if given else None, "rated": len(given)}
 
 
 async def _project_names(library: "Library") -> "dict[str, str]":

@@ -30,7 +30,11 @@ async def test_a_slash_command_runs_or_is_refused_and_never_reaches_the_model(
     as_json = (await quick.run("-c", "-p", " /cost", *AS_JSON)).json
     assert (as_json["schema_version"], as_json["status"], as_json["turn"]) == (1, "finished", None)
     assert "**This project**" in as_json["text"]
+    assert (await quick.run("rate", "6")).code == 2
+    for stars in ("1", "4"):
+        assert (await quick.run("rate", stars)).code == 0
     stats = (await quick.run("stats", "--group", "model", "--json")).json
+    assert [row["satisfaction"] for row in stats["rows"] if row["rated"]] == [0.75]
     assert sum(row["prompts"] for row in stats["rows"]) == 1
     assert all(row["cost_usd"] is None for row in stats["rows"])
     assert "price unknown" in cost.out
@@ -38,6 +42,7 @@ async def test_a_slash_command_runs_or_is_refused_and_never_reaches_the_model(
     assert "Prompts a day since" in shown.out
     assert "█" in shown.out
     assert "1 session · 1 prompt\n" in shown.out
+    assert "satisfaction 0.75 (1 rated)" in shown.out
     assert (await quick.run("stats", "--since", "never")).code == 2
     assert "Nothing to count" in (await quick.run("stats", "--since", "2999-01-01")).err
     assert "bob" in (await quick.run("stats", "--by", "bob")).err

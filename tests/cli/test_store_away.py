@@ -49,6 +49,7 @@ SHOWS_NO_PART = {
         "project leave",
         "project merge",
         "project split",
+        "rate",
         "redo",
         "run",
         "sessions archive",
