@@ -64,6 +64,11 @@ HINT_ANSWERS = Metric(
     "Hints by what the user answered: apply, ignore or later.",
     ("type", "answer"),
 )
+SUGGESTIONS = Metric(
+    "memory_suggestions_total",
+    "Messages suggested below the prompt: event is shown, taken or ended (none was taken of many).",
+    ("event",),
+)
 CONSTRAINT_HITS = Metric(
     "memory_constraint_hits_total",
     "Calls that went against what the user said, by constraint: answer is declined or allowed by the user, "
@@ -92,7 +97,7 @@ EXTRACTION_SECONDS = Metric(
     buckets=(0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0),
 )
 METRICS = (
-    *(QUERY_SECONDS, CACHE_REQUESTS, TOKENS, COST, HINTS, HINT_ANSWERS, CONSTRAINT_HITS),
+    *(QUERY_SECONDS, CACHE_REQUESTS, TOKENS, COST, HINTS, HINT_ANSWERS, SUGGESTIONS, CONSTRAINT_HITS),
     *(PREFERENCES_EXTRACTED, PREFERENCES_REJECTED, PREFERENCE_CONFIDENCE, EXTRACTION_SECONDS),
 )
 

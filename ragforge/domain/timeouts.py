@@ -40,6 +40,9 @@ TYPED_KEYS_S_MAX = 1.0
 """How long a key waits for the text typed before it. A list that takes longer to fill does not block Esc."""
 HINTS_QUIET_S = 1.0
 """Hints that were made while the user typed are offered when the prompt has been empty for so long."""
+SUGGESTION_S_MAX = 30.0
+"""So long after a turn what may come next is suggested."""
+SUGGESTION_LOOK_EVERY_S = 0.25
 APPROVAL_QUIET_S = 0.5
 """How long no key may have been pressed before an approval accepts one."""
 MODEL_SILENT_TOLD_AFTER_S = 3.0

@@ -18,7 +18,7 @@ from ragforge.memory.foresight import description_complexity, world_complexity
 from ragforge.memory.foresight_mark import Mark, TurnFacts, facts_of, failing_after, marks_of, same_file
 from ragforge.memory.foresight_records import is_theirs, read_foresight, read_record
 from ragforge.session.machine import Library
-from ragforge.session.state import Session
+from ragforge.session.state import Session, Workspace
 from ragforge.versions.difference import Difference, differences
 from ragforge.versions.tree import own_changes, summed
 
@@ -28,10 +28,10 @@ DEPTH_MAX = 20
 """Over so many turns a curve can sum."""
 RECORDS_MAX = 1_000
 """Who foresees well is told of so many of the project's records, the newest first."""
+BEFORE_MARKED = 5
+"""So many turns before are looked at for checks that failed already."""
 COUNT_MIN = 10
 """Of fewer there is no mean."""
-VERSION_WAIT_S = 2.0
-"""How long a version that is being made is waited for."""
 
 
 class ForeseenTurn(Struct, frozen=True):
@@ -174,6 +174,17 @@ async def read_marks(library: Library, turns: Sequence[ForeseenTurn]) -> dict[st
     return found
 
 
+async def mark_words(workspace: Workspace, turns: Sequence[Turn]) -> dict[str, str]:
+    """Why these turns, the newest of a path, are marked, by their ids. Raises StoreError."""
+    if not (turns and workspace.foresees):
+        return {}
+    read = await read_turns(workspace, turns[-1].id, limit=len(turns), before=BEFORE_MARKED)
+    marks = await read_marks(workspace, read)
+    wanted = {turn.id for turn in turns}
+    words = {id: "; ".join(mark.words for mark in each.marks) for id, each in marks.items() if id in wanted}
+    return {id: told for id, told in words.items() if told}
+
+
 async def read_expected(library: Library, turn_id: str) -> tuple[ForeseenTurn, MarkedTurn]:
     """What was expected of a turn, and what is stored of it. Raises StoreError, and UsageError for none."""
     turns = await read_turns(library, turn_id, limit=1)
@@ -181,12 +192,6 @@ async def read_expected(library: Library, turn_id: str) -> tuple[ForeseenTurn, M
     if turn_id not in marks:
         raise UsageError("Nothing is recorded for that turn: it belongs to someone else, or it was removed.")
     return turns[-1], marks[turn_id]
-
-
-async def wait_for_versions(session: Session) -> None:
-    """Wait a moment for versions that are being made: marks rest on what changed."""
-    if ending := session.worktree.recorder.ending:
-        await asyncio.wait(ending, timeout=VERSION_WAIT_S)
 
 
 async def read_changes(session: Session, turn_id: str) -> list[Difference]:

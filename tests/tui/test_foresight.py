@@ -11,8 +11,10 @@ from textual.pilot import Pilot
 
 from ragforge.domain.derivations import Underived
 from ragforge.domain.foresight import KIND, Foresight
+from ragforge.domain.metrics import SUGGESTIONS
 from ragforge.domain.turns import CallStatus, ConversationSession, Turn
 from ragforge.domain.versions import Version
+from ragforge.session.metrics import all_counts
 from ragforge.session.open import close_workspace, open_workspace
 from ragforge.session.state import Workspace
 from ragforge.store.base import keep_project
@@ -23,10 +25,11 @@ from ragforge.tui.screens.turn_changes import TurnChangesScreen
 from ragforge.tui.widgets.foresight_lists import ForeseerList, RankedTurns
 from ragforge.tui.widgets.plain import PlainText
 from ragforge.tui.widgets.text_rows import TextRows
-from tests.contract.builders import a_call, a_request, a_session, a_step
+from tests.contract.builders import a_call, a_request, a_session, a_step, an_end
 from tests.contract.builders_versions import a_change, a_node, worked
 from tests.flow.running import environ
-from tests.standins.gemini import GeminiStandIn
+from tests.flow.test_foresight import ANSWER, foreseeing
+from tests.standins.gemini import GeminiStandIn, Text
 from tests.tui.chat_app import Chat, Lab
 from tests.tui.test_screens import app_in, opened
 from tests.tui.waiting import until
@@ -86,7 +89,8 @@ async def turn_in(
         step = a_step(turn, 0, "", a_request("shell", command="pytest -q"))
         await store.turns.save_step(step)
         await store.calls.add(a_call(step, status=CallStatus.FAILED, result="2 failed"), step)
-    source = Underived(turn.id, session.project_id, turn.started_at)
+    ended_at = an_end(turn).ended_at  # or it would be made anew
+    source = Underived(turn.id, session.project_id, ended_at)
     await store.derivations.save(KIND.record(source, record(number), model="gemini:a"))
     return turn, version
 
@@ -158,6 +162,72 @@ async def test_foresight_switched_off_says_so(filled: Lab) -> None:
         await chat.sees("Foresight is switched off")
 
 
+async def test_a_marked_turn_opens_to_what_was_expected_and_what_happened(filled: Lab) -> None:
+    async with filled.chat((80, 40), continue_newest=True) as chat:
+        await chat.sees("≠ otherwise than foreseen: the last run of pytest failed")
+        assert chat.words().count("≠") == 1
+        await chat.pilot.press("f6", "enter")
+        await chat.sees("Task: Step 12 of the parser is done.")
+        await chat.sees("Checks: pytest failed")
+        await chat.sees("Task: Step 12 of the parser is done, and its tests pass.")
+        await chat.pilot.press("enter")
+        await chat.until(lambda: "Checks: pytest" not in chat.words(), "it is folded")
+
+
+def suggested(chat: Chat) -> str:
+    return chat.screen.parts.hint.words
+
+
+async def suggesting(chat: Chat, gemini: GeminiStandIn, message: str) -> None:
+    """A turn after which something is suggested."""
+    gemini.script(Text("Done."))
+    await chat.say(message)
+    await chat.turn_ended()
+    await chat.until(lambda: suggested(chat).startswith("next? Add a test."), "a suggestion")
+
+
+async def test_what_comes_next_is_taken_by_right_and_goes_once_something_is_typed(
+    lab: Lab, gemini: GeminiStandIn
+) -> None:
+    gemini.always_structured(foreseeing(lambda call: ANSWER))
+    lab.set_environ()
+    async with lab.chat((80, 24)) as chat:
+        prompt_row = chat.screen.prompt.region.y
+        await suggesting(chat, gemini, "Read dates")
+        assert chat.screen.prompt.region.y == prompt_row, "nothing moves"
+        asked = len(gemini.requests)
+        await chat.pilot.press("right")
+        await chat.until(lambda: chat.draft == "Add a test." and not suggested(chat), "it is taken")
+        await chat.pilot.press("right", "ctrl+u")
+        assert (chat.draft, suggested(chat)) == ("", "")
+        assert len(gemini.requests) == asked, "nothing is sent"
+
+        await suggesting(chat, gemini, "Read weeks")
+        await chat.say("/foresight")
+        await chat.until(lambda: isinstance(chat.top, ForesightScreen), "a screen above it")
+        await chat.pilot.press("escape")
+        assert suggested(chat) == "", "something was typed"
+        counts = await all_counts(chat.screen.ready().workspace.local)
+        assert counts[SUGGESTIONS.name, ("shown",), ""] == 2
+        assert counts[SUGGESTIONS.name, ("taken",), ""] == 1
+
+
+async def test_suggestions_end_when_none_of_twenty_is_taken(lab: Lab, gemini: GeminiStandIn) -> None:
+    gemini.always_structured(foreseeing(lambda call: ANSWER))
+    lab.set_environ()
+    async with lab.chat((80, 24)) as chat:
+        await chat.screen.ready().workspace.local.add_counts({(SUGGESTIONS.name, ("shown",), ""): 19})
+        await suggesting(chat, gemini, "Read dates")
+        await chat.sees("None of 20 suggestions")
+        gemini.script(Text("Done."))
+        await chat.say("Read weeks")
+        await chat.turn_ended()
+        part: Any = chat.screen.presenter.foresight
+        await chat.until(lambda: not part._turn_id, "nothing is waited for")
+        assert suggested(chat) == ""
+        assert chat.words().count("None of 20") == 1
+
+
 @pytest.fixture
 def parser(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder = tmp_path / "home" / "code" / "parser"
@@ -174,6 +244,7 @@ def test_the_screen_of_foresight(parser: Path, snap_compare: Compare, size: tupl
     async def before(pilot: Pilot[Any]) -> None:
         chat = await opened(pilot)
         assert isinstance(pilot.app, RagforgeApp)
+        await Chat(pilot.app, pilot).sees("otherwise than foreseen")  # behind it, where there is room
         screen = ForesightScreen(chat.ready(), 50)
         await pilot.app.push_screen(screen)
         await until(pilot, lambda: screen.query_one(RankedTurns).rows, what="turns are listed")

@@ -282,6 +282,7 @@ class ChatFrame(Screen[None]):
         stored = await conversation.turns_until(at, TURNS_SHOWN)
         recalled, forgotten = await self._recalled(stored.turns), await self._forgotten(stored.turns)
         await self.transcript.load(stored.turns, stored.steps, stored.calls, recalled, forgotten)
+        self.run_worker(self.mark(stored.turns), group="marks", exclusive=True)
         await self.show_commands_waiting()
         if at is not None:
             self.say(
@@ -382,7 +383,23 @@ class ChatFrame(Screen[None]):
 
         stored = await self.ready().turns_before(turn_id, count)
         recalled, forgotten = await self._recalled(stored.turns), await self._forgotten(stored.turns)
-        return StoredTurns(stored.turns, stored.steps, stored.calls, recalled, forgotten)
+        marked = await self._marked(stored.turns)
+        return StoredTurns(stored.turns, stored.steps, stored.calls, recalled, forgotten, marked)
+
+    async def mark(self, turns: Sequence[Turn]) -> None:
+        """Mark those that went otherwise than foreseen, once they are shown."""
+        marked = await self._marked(turns)
+        if self.is_drawn:
+            self.transcript.mark(marked)
+
+    async def _marked(self, turns: Sequence[Turn]) -> dict[str, str]:
+        """Why these turns went otherwise than foreseen, by their ids."""
+        from ragforge.session.foresight import mark_words
+
+        try:
+            return await mark_words(self.ready().workspace, turns)
+        except RagforgeError:
+            return {}
 
     async def _forgotten(self, turns: Sequence[Turn]) -> Collection[str]:
         """Ids of the turns in which something was said that is forgotten."""

@@ -7,6 +7,7 @@ from ragforge.domain.go_ahead import goes_ahead
 from ragforge.domain.inputs import Say, Shell, Slash, parse_input
 from ragforge.memory.forget_request import forget_request
 from ragforge.tui.chat.commands import ChatCommands
+from ragforge.tui.chat.foresight import ChatForesight
 from ragforge.tui.chat.frame import ChatFrame
 from ragforge.tui.chat.hints import Hints
 from ragforge.tui.chat.opening import open_conversation
@@ -26,8 +27,9 @@ class ChatPresenter:
         self._chat = chat
         self.hints = Hints(chat)
         self.shell = OwnShell(chat)
-        self.turns = Turns(chat, self.hints)
-        self.sessions = Sessions(chat, self.turns, self.hints)
+        self.foresight = ChatForesight(chat)
+        self.turns = Turns(chat, self.hints, self.foresight)
+        self.sessions = Sessions(chat, self.turns, self.hints, self.foresight)
         self.commands = ChatCommands(chat, self.turns, self.sessions)
 
     async def open(self, open_session: OpenSession) -> None:

@@ -27,6 +27,7 @@ from ragforge.tui.widgets.prompt import Prompt
 if TYPE_CHECKING:  # loaded after the first frame
     from ragforge.tui.chat.presenter import ChatPresenter
     from ragforge.tui.widgets.constraint_line import ConstraintView
+    from ragforge.tui.widgets.foresight_line import ForeseenView
     from ragforge.tui.widgets.recall_line import RecalledItem, RecalledView
     from ragforge.tui.widgets.start_list import StartList
     from ragforge.tui.widgets.status_line import StatusLine
@@ -131,6 +132,7 @@ class ChatScreen(ChatFrame):
             self._look_for_hint(self.prompt.text)
             if self._presenter:
                 self._presenter.hints.prompt_changed()
+                self._presenter.foresight.prompt_changed()
         if self._draft_timer is None:
             self._draft_timer = self.set_timer(DRAFT_KEPT_AFTER_S, self.keep_draft)
 
@@ -222,6 +224,17 @@ class ChatScreen(ChatFrame):
         except RagforgeError as error:
             event.view.show_said(str(error))
 
+    @work(group="foreseen")
+    async def on_foreseen_view_columns_wanted(self, event: ForeseenView.ColumnsWanted) -> None:
+        """Show what was expected of the turn beside what happened."""
+        from ragforge.session.foresight import read_expected
+        from ragforge.tui.widgets.foresight_line import columns_of
+
+        try:
+            event.view.show_columns(*columns_of(*await read_expected(self.ready().workspace, event.turn_id)))
+        except RagforgeError as error:
+            event.view.show_columns(str(error), "")
+
     # Keys
 
     @work(group="command")
@@ -272,6 +285,10 @@ class ChatScreen(ChatFrame):
             self.say("Nothing was remembered here since it was last forgotten. /memory lists all.")
         for memory in kept:
             await self.attempt(self.presenter.commands.run_line(f"forget {memory.id}"))
+
+    @on(Prompt.SuggestionTaken)
+    def _suggestion_taken(self) -> None:
+        self.presenter.foresight.taken()
 
     def action_list_step(self) -> None:
         """From the prompt down into the list of sessions."""

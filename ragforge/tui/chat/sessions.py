@@ -17,6 +17,7 @@ from ragforge.tui.widgets.turn_record import Greeted
 
 if TYPE_CHECKING:  # loaded after the first frame
     from ragforge.session.conversation import Shown
+    from ragforge.tui.chat.foresight import ChatForesight
     from ragforge.tui.chat.frame import ChatFrame
     from ragforge.tui.chat.hints import Hints
     from ragforge.tui.chat.turns import Turns
@@ -37,6 +38,7 @@ class Sessions(Struct, frozen=True):
     chat: ChatFrame
     turns: Turns
     hints: Hints
+    foresight: ChatForesight
 
     async def go_to(self, session_id: str, turn: int | None = None) -> None:
         """Bring that session to the front, at a turn counted from 1 where one is named."""
@@ -84,6 +86,7 @@ class Sessions(Struct, frozen=True):
     def _began(self) -> None:
         """What is done beside a session that came to the front."""
         self.hints.session_began()
+        self.foresight.session_began()
         self.chat.run_worker(self._prepare(), group="first message", exclusive=True)
 
     async def _prepare(self) -> None:

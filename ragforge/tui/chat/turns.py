@@ -18,6 +18,7 @@ from ragforge.domain.events import AgentEvent, ToolEnded, TurnEnded, TurnStarted
 from ragforge.domain.messages import Parts, TextPart, text_of
 from ragforge.domain.turns import Turn, TurnStatus
 from ragforge.tui import terminal
+from ragforge.tui.chat.foresight import ChatForesight
 from ragforge.tui.chat.frame import ChatFrame
 from ragforge.tui.chat.hints import Hints
 from ragforge.tui.mentions import parts_of
@@ -36,9 +37,10 @@ GOES_ON = (TurnStatus.FINISHED, TurnStatus.CONTINUED)
 class Turns:
     """The turns of the session in front, one at a time."""
 
-    def __init__(self, chat: ChatFrame, hints: Hints) -> None:
+    def __init__(self, chat: ChatFrame, hints: Hints, foresight: ChatForesight) -> None:
         self._chat = chat
         self._hints = hints
+        self._foresight = foresight
         self._worker: Worker[None] | None = None
         self._begun = asyncio.Event()
         """The newest turn is stored, or could not be."""
@@ -168,7 +170,6 @@ class Turns:
                     match event:
                         case TurnStarted(running):
                             self._begun.set()
-                            self._hints.turn_began()
                             self._show_started(running)
                         case ToolEnded(call) if call.name == TODO:
                             await chat.show_todos()
@@ -176,8 +177,7 @@ class Turns:
                             chat.status.status = chat.status.status.after(event)
                         case TurnEnded(ended):
                             running = None
-                            self._hints.turn_ended(event)
-                            self._tell_how_plan_mode_ends(event)
+                            self._after(event)
                             if event.came_to_nothing:
                                 chat.put_back(text_of(ended.user))
                             if monotonic() - began_s > CALLED_AFTER_S:
@@ -202,12 +202,20 @@ class Turns:
                 chat.parts.live.end_turn()
         return ended
 
+    def _after(self, event: TurnEnded) -> None:
+        """What is done beside the next turn."""
+        self._hints.turn_ended(event)
+        self._foresight.turn_ended(event)
+        self._tell_how_plan_mode_ends(event)
+
     def _tell_how_plan_mode_ends(self, event: TurnEnded) -> None:
         mode = self._chat.ready().session.live.consent.mode
         if mode is Mode.PLAN and event.turn.status is TurnStatus.FINISHED and not event.came_to_nothing:
             self._chat.say(PLAN_ENDS)
 
     def _show_started(self, turn: Turn) -> None:
+        self._hints.turn_began()
+        self._foresight.turn_began()
         chat = self._chat
         chat.ran.append(turn.id)
         terminal.set_title(app_of(chat), "ragforge")

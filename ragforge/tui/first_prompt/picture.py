@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 from ragforge.tui.prompt_box import BORDER_LINES, PLACEHOLDER, text_lines_max
 
-BEHIND_LINES = 1
-"""Below the prompt: the status line's."""
+BEHIND_LINES = 2
+"""Below the prompt: those of hints and of the status."""
 _AROUND = 4
 """Cells of border and padding beside the text."""
 _TAB = 4

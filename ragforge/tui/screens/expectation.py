@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.app import ComposeResult
-from textual.containers import Horizontal, Vertical, VerticalScroll
+from textual.containers import Vertical, VerticalScroll
 
-from ragforge.domain.foresight import Foresight
 from ragforge.domain.messages import text_of
 from ragforge.domain.printable import printable
 from ragforge.domain.words import first_words
-from ragforge.memory.foresight_mark import happened
 from ragforge.tui.screens.turn import ReadScreen
+from ragforge.tui.widgets.foresight_line import ExpectedColumns, columns_of
 from ragforge.tui.widgets.plain import PlainText
 
 if TYPE_CHECKING:  # loaded after the first frame
@@ -37,28 +35,6 @@ class ExpectedScreen(ReadScreen):
             title = f"Turn {each.number}: {first_words(printable(text_of(each.turn.user)))}"
             yield PlainText(title, classes="dialog-title")
             yield PlainText(f"{why[:1].upper()}{why[1:]}.", classes="dialog-detail")
-            with VerticalScroll(id="expected", can_focus=False), Horizontal():
-                yield PlainText(_column("Expected", expected_parts(each.expected or Foresight())))
-                yield PlainText(_column("Happened", happened_parts(each, marked)))
+            with VerticalScroll(id="expected", can_focus=False):
+                yield ExpectedColumns(*columns_of(each, marked))
             yield PlainText("Esc goes back", classes="dialog-hint")
-
-
-def expected_parts(expected: Foresight) -> list[tuple[str, str]]:
-    """What the prediction said, by label."""
-    return [
-        ("Task", expected.individual_after_prediction),
-        ("Project", expected.collective_after_prediction),
-        ("Files", ", ".join(expected.files_foreseen)),
-    ]
-
-
-def happened_parts(each: ForeseenTurn, marked: MarkedTurn) -> list[tuple[str, str]]:
-    """What is stored of the turn, by label; descriptions only where the record is made."""
-    made = each.made or Foresight()
-    told = [("Task", made.individual_before_description), ("Project", made.collective_before_description)]
-    return [*told, *happened(marked.facts).items()]
-
-
-def _column(title: str, parts: Sequence[tuple[str, str]]) -> str:
-    lines = [f"{label}: {printable(words)}" for label, words in parts if words]
-    return "\n\n".join([title, *(lines or ["nothing was said"])])

@@ -34,7 +34,8 @@ from ragforge.tui.screens.list_dialog import ListDialog, list_keys
 from ragforge.tui.screens.turn_changes import TurnChangesScreen
 from ragforge.tui.textual_types import app_of
 from ragforge.tui.widgets.foresight_chart import ForesightChart
-from ragforge.tui.widgets.foresight_lists import MARK, ForeseerList, RankedTurns
+from ragforge.tui.widgets.foresight_line import MARK
+from ragforge.tui.widgets.foresight_lists import ForeseerList, RankedTurns
 from ragforge.tui.widgets.plain import PlainText
 
 if TYPE_CHECKING:  # loaded after the first frame

@@ -10,13 +10,12 @@ from textual.content import Content
 from ragforge.domain.messages import text_of
 from ragforge.domain.printable import one_line
 from ragforge.domain.words import counted
+from ragforge.tui.widgets.foresight_line import MARK
 from ragforge.tui.widgets.row_list import MUTED, NO_POINTER, POINTER, RowList, cut
 
 if TYPE_CHECKING:  # loaded after the first frame
     from ragforge.session.foresight import ForeseenTurn, Foreseer, MarkedTurn
 
-MARK = "≠"
-"""Of a turn that went otherwise than foreseen."""
 WIDE, MEDIUM = 100, 60
 """From so many columns on all figures are shown, or some."""
 U_CHARS = 9

@@ -1,4 +1,4 @@
-"""A dim line below the prompt: which command does what is being typed."""
+"""A dim line below the prompt: which command does what is being typed, or what may be said next."""
 
 import asyncio
 from collections.abc import Mapping
@@ -7,21 +7,23 @@ from textual import work
 from textual.content import Content
 from textual.widgets import Static
 
+from ragforge.domain.printable import printable
 from ragforge.tui.keys import shown
 
+TAKES = "Right takes it"
 ALONE = "Enter sends the message all the same"
 
 
 class HintLine(Static):
-    """Hidden, unless what is typed asks for something that a command does."""
+    """Its row is always there, so that nothing moves when something is said in it."""
 
     DEFAULT_CSS = """
     HintLine {
-        display: none;
         height: 1;
         padding: 0 2;
         color: $text-muted;
-        &.-hints { display: block; }
+        text-wrap: nowrap;
+        text-overflow: ellipsis;
     }
     """
 
@@ -29,7 +31,10 @@ class HintLine(Static):
         super().__init__(markup=False)
         self.command = ""
         """The command's name without its slash; empty while nothing is hinted at."""
+        self.words = ""
+        """What is said in it now."""
         self._key = ""
+        self._message = ""
 
     def use_keys(self, bound: Mapping[str, tuple[str, ...]]) -> None:
         """Name the key that runs the command as it is bound."""
@@ -45,7 +50,18 @@ class HintLine(Static):
             intent = await asyncio.to_thread(command_of, text)
             command = intent.command.removeprefix("/") if intent else ""
         self.command = command if command in known else ""
-        if self.command:
-            by_key = f", {shown(self._key)} runs it" if self._key else ""
-            self.update(Content(f"/{self.command} does that{by_key} · {ALONE}"))
-        self.set_class(bool(self.command), "-hints")
+        self._draw()
+
+    def suggest(self, message: str) -> None:
+        """Say what may come next; empty for nothing any more. A command that is named comes first."""
+        self._message = message
+        self._draw()
+
+    def _draw(self) -> None:
+        by_key = f", {shown(self._key)} runs it" if self._key else ""
+        words = f"/{self.command} does that{by_key} · {ALONE}" if self.command else ""
+        if not words and self._message:
+            words = f"next? {printable(self._message)} · {TAKES}"
+        if words != self.words:
+            self.words = words
+            self.update(Content(words))

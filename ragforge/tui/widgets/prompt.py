@@ -75,6 +75,9 @@ class Prompt(RecallArea, inherit_bindings=False):
 
         mode: VimMode | None
 
+    class SuggestionTaken(Message):
+        """What was suggested stands in the prompt now."""
+
     class QuitRequested(Message):
         """Ctrl+C twice, or Ctrl+D on an empty input."""
 
@@ -96,6 +99,8 @@ class Prompt(RecallArea, inherit_bindings=False):
         super().__init__(id=id, placeholder=PLACEHOLDER, clock=clock, history=history)
         self.queued = 0
         """How many messages wait; the owner sets it. Up on an empty prompt asks for the last."""
+        self.suggestion = ""
+        """What Right takes into an empty prompt; the owner sets it."""
         self._completion = completion or Completion()
         self._actions = keys.in_place(keys.Where.PROMPT, bound or keys.bindings())
         self._env = os.environ if env is None else env
@@ -346,6 +351,14 @@ class Prompt(RecallArea, inherit_bindings=False):
     @property
     def _searching(self) -> bool:
         return self._aside is not None and self._aside.kind is CompletionKind.HISTORY
+
+    def action_cursor_right(self, select: bool = False) -> None:
+        """A character to the right; into an empty prompt what is suggested, which is never sent by that."""
+        if not self.text and self.suggestion and not select:
+            self.set_text(self.suggestion)
+            self.post_message(self.SuggestionTaken())
+        else:
+            super().action_cursor_right(select)
 
     # The list above
 

@@ -31,7 +31,16 @@ from ragforge.tui.widgets.fold import Fold, FoldState
 from ragforge.tui.widgets.plain import PlainText
 from ragforge.tui.widgets.tool_line import LoadOutput
 from ragforge.tui.widgets.turn_list import TurnList
-from ragforge.tui.widgets.turn_record import Called, Greeted, Noted, StoredTurns, Told, TurnRecord, records_of
+from ragforge.tui.widgets.turn_record import (
+    Called,
+    Greeted,
+    Noted,
+    Otherwise,
+    StoredTurns,
+    Told,
+    TurnRecord,
+    records_of,
+)
 
 FLUSH_S = 0.05
 """How often the screen takes in what has streamed: faster than this nobody sees, but the keys feel it."""
@@ -196,6 +205,17 @@ class Transcript(Widget):
     def tell(self, markdown: str) -> None:
         """Show what a command answered, below what there is."""
         self._add(Told(markdown))
+
+    def mark(self, marked: Mapping[str, str]) -> None:
+        """Say below turns that they went otherwise than foreseen, and why, by their ids; of each once."""
+        for record in self._turns.records:
+            turn = record.turn
+            words = marked.get(turn.id) if turn else None
+            if not turn or not words or any(isinstance(each, Otherwise) for each in record.entries):
+                continue
+            record.entries.append(Otherwise(turn.id, words))
+            if view := self._turns.view_of(record):
+                view.sync(now_s=None, changed=frozenset())
 
     def add_call(self, entry: Called) -> None:
         """Show a command of the user's, below what there is; `redraw_soon` after it has changed."""

@@ -119,9 +119,18 @@ class Changed(Struct):
     version: Version
 
 
+class Otherwise(Struct):
+    """The turn went otherwise than foreseen: why, in a few words."""
+
+    turn_id: str
+    words: str
+
+
 FORGOTTEN = "Something said here is forgotten: it stays in the history, and no model is given it."
 
-Entry: TypeAlias = Said | Thought | Called | Noted | Told | Greeted | Remembered | Against | Changed
+Entry: TypeAlias = (
+    Said | Thought | Called | Noted | Told | Greeted | Remembered | Against | Changed | Otherwise
+)
 
 
 class StoredTurns(Struct, frozen=True):
@@ -134,6 +143,8 @@ class StoredTurns(Struct, frozen=True):
     """By the turn's id, where it is still known."""
     forgotten: Collection[str] = ()
     """Ids of turns in which something was said that no model is given any more."""
+    marked: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Why turns went otherwise than foreseen, by their ids."""
 
 
 class TurnRecord(Struct):
@@ -255,6 +266,7 @@ def records_of(stored: StoredTurns) -> list[TurnRecord]:
         TurnRecord(
             turn,
             _entries(turn, steps.get(turn.id, []), calls.get(turn.id, []), block=stored.recalled.get(turn.id))
+            + ([Otherwise(turn.id, words)] if (words := stored.marked.get(turn.id)) else [])
             + ([Noted(FORGOTTEN)] if turn.id in stored.forgotten else []),
             own_calls(turn.user),
         )

@@ -9,6 +9,7 @@ from ragforge.domain.messages import Parts, text_of
 from ragforge.tui.widgets.answer import AnswerView
 from ragforge.tui.widgets.constraint_line import ConstraintView
 from ragforge.tui.widgets.fold import Fold
+from ragforge.tui.widgets.foresight_line import ForeseenView
 from ragforge.tui.widgets.notices import GreetingLine, NoticeLine, TurnEndLine, end_words
 from ragforge.tui.widgets.plain import PlainText
 from ragforge.tui.widgets.recall_line import RecalledView
@@ -22,6 +23,7 @@ from ragforge.tui.widgets.turn_record import (
     Entry,
     Greeted,
     Noted,
+    Otherwise,
     Remembered,
     Said,
     Thought,
@@ -30,7 +32,14 @@ from ragforge.tui.widgets.turn_record import (
 )
 
 EntryView: TypeAlias = (
-    AnswerView | ThoughtsView | ToolCallView | NoticeLine | GreetingLine | RecalledView | ConstraintView
+    AnswerView
+    | ThoughtsView
+    | ToolCallView
+    | NoticeLine
+    | GreetingLine
+    | RecalledView
+    | ConstraintView
+    | ForeseenView
 )
 
 USER_CHARS_SHOWN = 20_000
@@ -121,6 +130,8 @@ class TurnView(Widget):
                 return RecalledView(entry.block)
             case Against():
                 return ConstraintView(entry.hit)
+            case Otherwise():
+                return ForeseenView(entry.turn_id, entry.words)
             case _:
                 assert_never(entry)
 
@@ -143,7 +154,7 @@ class TurnView(Widget):
             case GreetingLine():
                 if isinstance(entry, Greeted):
                     view.show(entry.title, entry.lines)
-            case NoticeLine() | RecalledView() | ConstraintView():
+            case NoticeLine() | RecalledView() | ConstraintView() | ForeseenView():
                 pass
             case _:
                 assert_never(view)

@@ -1,0 +1,113 @@
+"""Foresight in the chat: the mark on a turn that ended, and what may come next, in the hint line's row."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from time import monotonic
+from typing import TYPE_CHECKING
+
+from ragforge.domain import timeouts
+from ragforge.domain.errors import RagforgeError
+
+if TYPE_CHECKING:  # loaded after the first frame
+    from ragforge.domain.events import TurnEnded
+    from ragforge.tui.chat.frame import ChatFrame
+
+log = logging.getLogger(__name__)
+
+
+class ChatForesight:
+    """Of the newest turn of the session in front. What is typed, even if deleted, ends a suggestion."""
+
+    def __init__(self, chat: ChatFrame) -> None:
+        self._chat = chat
+        self._turn_id = ""
+        """Of the turn after which something may be suggested; empty once that is over."""
+        self._is_shown = False
+
+    def session_began(self) -> None:
+        """Another session is in front: nothing is suggested in it before its next turn."""
+        self._end()
+
+    def turn_began(self) -> None:
+        """What was suggested comes too late."""
+        self._end()
+
+    def turn_ended(self, ended: TurnEnded) -> None:
+        """Mark the turn and suggest a message, beside whatever else is done."""
+        self._end()
+        if not ended.came_to_nothing:
+            self._turn_id = ended.turn.id
+            self._chat.run_worker(self._after(ended), group="foresight", exclusive=True)
+
+    def prompt_changed(self) -> None:
+        """Once something is typed, nothing is suggested until the next turn has ended."""
+        if self._chat.prompt.text:
+            self._end()
+
+    def taken(self) -> None:
+        """The user took the suggestion into the prompt."""
+        from ragforge.session.suggestion import count_taken
+
+        count_taken()
+
+    def _end(self) -> None:
+        self._turn_id = ""
+        self._show("")
+
+    def _show(self, message: str) -> None:
+        if self._is_shown or message:
+            self._is_shown = bool(message)
+            self._chat.prompt.suggestion = message
+            self._chat.parts.hint.suggest(message)
+
+    async def _after(self, ended: TurnEnded) -> None:
+        until_s = monotonic() + timeouts.SUGGESTION_S_MAX
+        await self._chat.mark([ended.turn])
+        try:
+            message = await self._expected(ended.turn.id, until_s)
+            if message:
+                await self._offer(ended.turn.id, message, until_s)
+        except RagforgeError as error:
+            log.warning("Nothing is suggested after the turn %s: %s", ended.turn.id, error)
+        if self._turn_id == ended.turn.id and self._chat.is_drawn:
+            self._end()
+
+    async def _expected(self, turn_id: str, until_s: float) -> str:
+        """The message that is expected next, once the record of the turn is made; empty where none comes."""
+        from ragforge.session.suggestion import has_ended, next_message, suggests
+
+        session = self._chat.ready().session
+        if not suggests(session.workspace) or await has_ended(session.workspace):
+            return ""
+        while self._turn_id == turn_id and monotonic() < until_s:
+            if message := await next_message(session, turn_id):
+                return message
+            await asyncio.sleep(timeouts.SUGGESTION_LOOK_EVERY_S)
+        return ""
+
+    async def _offer(self, turn_id: str, message: str, until_s: float) -> None:
+        """Show it while nothing else has the row or the user's eye, and until its time is over."""
+        from ragforge.session.suggestion import count_shown
+
+        is_counted = False
+        while self._turn_id == turn_id and monotonic() < until_s and self._chat.is_drawn:
+            is_free = self._is_free()
+            self._show(message if is_free else "")
+            if is_free and not is_counted:
+                is_counted = True
+                if said := await count_shown(self._chat.ready().workspace):
+                    self._chat.say(said)
+            await asyncio.sleep(timeouts.SUGGESTION_LOOK_EVERY_S)
+
+    def _is_free(self) -> bool:
+        """Whether the prompt is empty, the row names no command, and nothing runs or lies above the chat."""
+        chat = self._chat
+        return not (
+            chat.prompt.text
+            or chat.parts.hint.command
+            or chat.parts.live.display
+            or chat.start_list.is_open
+            or not chat.is_current
+        )
