@@ -34,7 +34,7 @@ check-static: $(READY)
 	$(BIN)/ruff format --check .
 	$(BIN)/pyright
 	$(BIN)/lint-imports
-	$(BIN)/codespell ragforge training/*.py tests docs benchmarks scripts README.md CHANGELOG.md
+	$(BIN)/codespell ragforge training/*.py tests docs examples benchmarks scripts README.md CHANGELOG.md
 
 bench: $(READY)
 	@for file in benchmarks/*.py; do echo "== $$file"; $(BIN)/python "$$file" || exit 1; done

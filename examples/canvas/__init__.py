@@ -1,0 +1,1 @@
+"""Agents that paint on one canvas and foresee what it will look like; see README.md."""
