@@ -110,7 +110,7 @@ async def test_a_password_that_expires_during_a_turn_is_told_and_loses_nothing(
         administer(server, f"ALTER USER {user} SET PASSWORD CHANGE REQUIRED")
         proxy.cut()
         await speaker.call()
-        await until(lambda: "changed first" in store.link.away, AWAY_S_MAX)
+        await until(lambda: "new password" in store.link.away, AWAY_S_MAX)
         await speaker.end()
         assert store.link.waiting > 0
     with pytest.raises(LoginRefused, match="ALTER CURRENT USER SET PASSWORD") as refused:
@@ -138,7 +138,7 @@ async def test_what_waits_goes_to_no_other_database_behind_the_same_address(
         with replaced(server, database["id"]):
             # Nobody was away: the next server answers on the connection of the one before.
             await speaker.start()
-            await until(lambda: "another database" in store.link.away, AWAY_S_MAX)
+            await until(lambda: "different database" in store.link.away, AWAY_S_MAX)
             await speaker.call()
             assert store.link.waiting > 0
             async with opened(url, tmp_path) as other:

@@ -253,7 +253,7 @@ def test_it_follows_the_size_of_the_terminal(desk: Desk):
     drawn = len(screen.output)
     termios.tcsetwinsize(screen.process.fd, (20, 60))
     screen.process.kill(signal.SIGWINCH)
-    bottom = f"\x1b[19;1H\x1b[0;38;5;110;48;5;233m╰{'─' * 58}╯".encode()
+    bottom = f"\x1b[18;1H\x1b[0;38;5;110;48;5;233m╰{'─' * 58}╯".encode()
     screen.wait_until(lambda: bottom in screen.output[drawn:], what="the prompt is drawn at the new size")
     go.touch()
     assert leave_with_draft(desk, screen) == "a word"

@@ -124,7 +124,7 @@ async def test_a_lost_session_is_told_once_and_a_fork_goes_on(lab: Lab) -> None:
         assert chat.words().count("ann on laptop") == 1
         chat.screen.prompt.set_draft("")
         await chat.say("/fork")
-        await chat.sees("A fork")
+        await chat.sees("This is a fork")
         await chat.until(lambda: "read only" not in chat.status)
         await chat.say("in the fork")
         await chat.turn_ended()

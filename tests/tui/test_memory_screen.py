@@ -134,7 +134,7 @@ async def test_what_is_forgotten_is_taken_back_with_a_key(filled: Lab) -> None:
         await chat.pilot.press("ctrl+u")
         await chat.until(lambda: "Restored" in hint(chat))
         await chat.pilot.press("ctrl+u")
-        await chat.until(lambda: "Nothing was done" in hint(chat))
+        await chat.until(lambda: "nothing to undo" in hint(chat))
 
 
 async def test_a_memory_is_made_the_users_own_and_everybodys_again(filled: Lab) -> None:
