@@ -312,10 +312,14 @@ def as_keys(typed: bytes) -> bytes:
 def say_not_sent(text: str) -> None:
     """Leave on the terminal what was typed and is kept nowhere."""
     if text.strip():
-        from ragforge.domain.printable import printable
+        try:
+            from ragforge.domain.printable import printable
 
+            shown = printable(text)
+        except ImportError:  # a signal came while that module was being loaded
+            shown = "".join(each for each in text if each.isprintable() or each == "\n")
         with suppress(OSError, ValueError):
-            sys.stdout.write(f"Not sent:\n{printable(text)}\n")
+            sys.stdout.write(f"Not sent:\n{shown}\n")
             sys.stdout.flush()
 
 
