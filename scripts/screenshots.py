@@ -13,7 +13,7 @@ import sys
 import tempfile
 import time
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
 from pathlib import Path
 
 from msgspec.structs import replace
@@ -160,7 +160,7 @@ async def earlier_sessions(server: GeminiStandIn) -> None:
 
 def set_back(minutes: tuple[int, ...]) -> None:
     """Let sessions and turns, the oldest first, be so many minutes old."""
-    with sqlite3.connect(Path(os.environ["RAGFORGE_DATA_DIR"]) / "ragforge.db") as store:
+    with closing(sqlite3.connect(Path(os.environ["RAGFORGE_DATA_DIR"]) / "ragforge.db")) as store, store:
         for key, ago in enumerate(minutes, start=1):
             ms = int((time.time() - 60 * ago) * 1000)
             store.execute("UPDATE session SET last_activity_at = ? WHERE key = ?", (ms, key))
@@ -193,7 +193,7 @@ async def pictures(server: GeminiStandIn) -> None:
     server.script((Text(REMEMBERED), usage(5_400, 48)))
     async with open_app(new=True) as (app, pilot, chat):
         await turn(pilot, chat, "What did we find about the nightly import?")
-        await chat.query_one("RecalledView").action_open_close()
+        chat.query_one("RecalledView").action_open_close()
         await until(pilot, lambda: True)
         await draw(app, pilot, "recalled")
     async with open_app() as (app, pilot, chat):
