@@ -13,9 +13,11 @@ from ragforge.tools.shell import run as run_shell
 from ragforge.versions.comparison import compare
 from ragforge.versions.difference import as_text
 
-# New files as a diff too, and no program of the repository's settings is run.
+# New files as a diff too, and no program of the repository's settings is run. Before the first commit all
+# files are new: what is compared with is git's empty tree.
 _GIT = (
-    "git diff --no-ext-diff --no-textconv --no-color HEAD -- . && "
+    "base=$(git rev-parse --quiet --verify HEAD || git hash-object -t tree /dev/null) && "
+    'git diff --no-ext-diff --no-textconv --no-color "$base" -- . && '
     "git ls-files --others --exclude-standard -z -- . | head -c 100000 | "
     "xargs -0 -r -n 1 git diff --no-ext-diff --no-textconv --no-color --no-index -- /dev/null; true"
 )

@@ -33,8 +33,10 @@ async def test_a_review_holds_what_is_not_committed_and_new_files_too(
     git(project, "init", "-q")
     (project / ".gitignore").write_text("ignored.txt\n")
     (project / "a.txt").write_text("one\n")
-    git(project, "add", "."), git(project, "commit", "-qm", "first")
     async with opened(tmp_path, environ(tmp_path, gemini)) as session:
+        git(project, "add", "a.txt")
+        assert "+one" in await sent(session, "review"), "before the first commit all files are new"
+        git(project, "add", "."), git(project, "commit", "-qm", "first")
         with pytest.raises(UsageError, match="nothing to review"):
             await run_command(session, "review", "")
         (project / "a.txt").write_text("two\n")
