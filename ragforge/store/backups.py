@@ -73,6 +73,10 @@ class BackupSet(Struct, frozen=True):
         return f"ragforge db recover {self.name}"
 
 
+_decode_set = msgspec.json.Decoder(BackupSet).decode
+"""Made with the module: msgspec looks at a type when it is first used, and two threads at once crash."""
+
+
 def backups_folder(folder: Path) -> Path:
     """The folder of all sets, in the data folder."""
     return folder / "backups"
@@ -159,7 +163,7 @@ def _read(path: Path) -> BackupSet | None:
     if path.parent.name.endswith(PARTIAL):
         return None
     try:
-        found = msgspec.json.decode(path.read_bytes(), type=BackupSet)
+        found = _decode_set(path.read_bytes())
     except (OSError, msgspec.DecodeError):
         return None
     return replace(found, name=path.parent.name)
