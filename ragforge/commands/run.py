@@ -40,7 +40,7 @@ class RunArguments(Struct, frozen=True):
 
 
 def inputs_of(args: RunArguments, known: tuple[str, ...]) -> dict[str, str]:
-    """The inputs by their names. Raises UsageError for what is none."""
+    """The inputs by their names. Raises UsageError for anything else."""
     found: dict[str, str] = {}
     for each in args.input:
         name, equals, value = each.partition("=")

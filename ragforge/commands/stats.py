@@ -1,5 +1,6 @@
 """`stats`: what was done in the project and used for it, by user, model, project or day."""
 
+from contextlib import suppress
 from datetime import UTC, date, datetime, timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
@@ -95,7 +96,8 @@ async def _ratings(
                 StatisticsGroup.PROJECT: records[turn.id].project_id,
                 StatisticsGroup.DAY: f"{turn.started_at.astimezone(UTC) + scope['offset']:%Y-%m-%d}",
             }
-            rated.setdefault(names[group], []).append(KIND.read(records[turn.id]).satisfaction)
+            with suppress(ValueError):  # another version of ragforge wrote it
+                rated.setdefault(names[group], []).append(KIND.read(records[turn.id]).satisfaction)
     return rated
 
 

@@ -4,9 +4,12 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from ragforge.commands.base import Send, Tell, run_command
+from ragforge.domain.derivations import DerivedFilter
 from ragforge.domain.errors import UsageError
+from ragforge.domain.ratings import KIND
 from ragforge.session.state import Session
 from ragforge.tui.terminal import notification
 from tests.flow.moving import turn, write
@@ -95,3 +98,15 @@ def test_a_notification_is_one_that_the_terminal_knows(environment: dict[str, st
     assert [part.split(";")[0] for part in found.split("\x1b]")[1:]] == osc
     assert found.count("\x07") == len(osc)
     assert found.count("\x1b") == len(osc)
+
+
+async def test_a_rating_that_cannot_be_read_is_not_counted(session: Session, gemini: GeminiStandIn) -> None:
+    await turn(session, gemini, "hello")
+    await run_command(session, "rate", "2")
+    assert "satisfaction 0.25 (1 rated)" in str(await run_command(session, "stats", ""))
+    workspace = session.workspace
+    (record,) = await workspace.store.derivations.find(DerivedFilter(KIND.label, workspace.project.id))
+    await workspace.store.derivations.save(replace(record, data={"from another version": 2}))
+    told = str(await run_command(session, "stats", ""))
+    assert "1 prompt" in told
+    assert "satisfaction" not in told

@@ -337,7 +337,7 @@ class LineMode:
             self._stop_shell = None
 
     async def _edit(self, text: str, name: str) -> str:
-        """The text as the user's editor left it; as it was where there is none."""
+        """The text as the user's editor left it; unchanged without an editor."""
         from ragforge.tui.editor import edit_file  # most approvals are not edited
 
         env = self.conversation.workspace.child_env

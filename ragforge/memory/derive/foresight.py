@@ -335,7 +335,7 @@ class Foresights(RecordDerivation):
         return (await super().lacking(home, limit))[::-1] if home.foresees else []
 
     async def make(self, home: Home, source: Underived) -> list[Derived]:
-        """By rules, of the summary; none while there is none. Raises StoreError."""
+        """By rules, from the summary; None until there is one. Raises StoreError."""
         turn, store = await self.turn(home, source), home.store
         covering = (await store.summaries.covering([source.owner])).get(source.owner, ())
         summary = next((each for each in covering if each.level == 1), None)

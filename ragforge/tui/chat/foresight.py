@@ -81,10 +81,12 @@ class ChatForesight:
         session = self._chat.ready().session
         if not suggests(session.workspace) or await has_ended(session.workspace):
             return ""
+        pause_s = timeouts.SUGGESTION_LOOK_EVERY_S
         while self._turn_id == turn_id and monotonic() < until_s:
             if message := await next_message(session, turn_id):
                 return message
-            await asyncio.sleep(timeouts.SUGGESTION_LOOK_EVERY_S)
+            await asyncio.sleep(pause_s)
+            pause_s = min(2 * pause_s, timeouts.SUGGESTION_READ_EVERY_S_MAX)  # each look asks the store
         return ""
 
     async def _offer(self, turn_id: str, message: str, until_s: float) -> None:

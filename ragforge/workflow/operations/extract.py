@@ -1,4 +1,4 @@
-"""`EXTRACT`: copy a value, or null where there is none."""
+"""`EXTRACT`: copy a value, or null if it is missing."""
 
 from ragforge.workflow.operations.base import Operation, ProgramHost, Value
 
