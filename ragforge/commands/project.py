@@ -10,7 +10,11 @@ from ragforge.domain.errors import UsageError
 from ragforge.domain.words import counted
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
+    from ragforge.domain.turns import Project
     from ragforge.session.machine import Library
+    from ragforge.session.project_union import MovedIds
     from ragforge.session.state import Session
 
 
@@ -140,22 +144,26 @@ async def _merge(library: "Library", args: MergeArguments) -> Outcome:
     return Report([f"Moved to {target.name}: {contents.words}."], (undo,))
 
 
-async def _split(library: "Library", args: SplitArguments) -> Outcome:
+class _Parting(Struct, frozen=True):
+    """What a split is about. wanted: sessions; moved: what a merge had moved; folder: whose sessions."""
+
+    project: "Project"
+    target: "Project"
+    wanted: set[str]
+    moved: "MovedIds | None" = None
+    folder: "Path | None" = None
+
+
+async def _parting(library: "Library", args: SplitArguments) -> _Parting:
     from pathlib import Path
 
     from msgspec.structs import replace
 
     from ragforge.domain.ids import new_id
     from ragforge.session.project import merged_project, new_project
-    from ragforge.session.project_union import (
-        check_free,
-        plan_split,
-        read_moved,
-        sessions_in_folder,
-        split,
-    )
+    from ragforge.session.project_union import bring_late, read_moved, sessions_in_folder
 
-    store, moved, folder = library.store, None, None
+    store = library.store
     if args.merged and args.folder:
         raise UsageError("Give a folder or --merged ID, not both.")
     if args.merged:
@@ -163,18 +171,29 @@ async def _split(library: "Library", args: SplitArguments) -> Outcome:
         project = await store.projects.get(source.merged_into) if source else None
         if source is None or project is None:
             raise UsageError(f"No project {args.merged!r} was merged into another.")
-        target, wanted, moved = (
-            replace(source, merged_into=""),
-            set[str](),
-            await read_moved(store, source.id),
-        )
-    else:
-        folder, project = Path(args.folder or library.place.root).absolute(), library.project
-        wanted = await sessions_in_folder(store, project, folder)
-        if not wanted:
-            raise UsageError(f"No session of this project began in {folder} on this machine.")
-        target = new_project(replace(library.place, root=folder), new_id())
-    plan = await plan_split(store, project, wanted, moved)
+        if project.merged_into:
+            raise UsageError(
+                f"{project.name} was merged into another project since. "
+                f"Run `ragforge project split --merged {project.id}` first."
+            )
+        await bring_late(store, project, split_off=True)  # a split before may have been cut off
+        target = replace(source, merged_into="")
+        return _Parting(project, target, set(), moved=await read_moved(store, source.id))
+    folder, project = Path(args.folder or library.place.root).absolute(), library.project
+    await bring_late(store, project, split_off=True)
+    wanted = await sessions_in_folder(store, project, folder)
+    if not wanted:
+        raise UsageError(f"No session of this project began in {folder} on this machine.")
+    target = new_project(replace(library.place, root=folder), new_id())
+    return _Parting(project, target, wanted, folder=folder)
+
+
+async def _split(library: "Library", args: SplitArguments) -> Outcome:
+    from ragforge.session.project_union import check_free, plan_split, split
+
+    store, parting = library.store, await _parting(library, args)
+    project, target = parting.project, parting.target
+    plan = await plan_split(store, project, parting.wanted, parting.moved)
     await check_free(store, plan.moving.sessions)
     if not args.yes:
         detail = f"{plan.moving.words} would move from {project.name} to a project of their own."
@@ -185,9 +204,9 @@ async def _split(library: "Library", args: SplitArguments) -> Outcome:
             )
         unasked = "There is no terminal to ask in. Add --yes to split it without asking."
         return Confirm("Split it?", "", detail=detail, unasked=unasked)
-    await split(store, project, target, plan, moved)
-    if folder is not None:
-        await library.local.set_project(folder, target.id)
+    await split(store, project, target, plan, parting.moved)
+    if parting.folder is not None:
+        await library.local.set_project(parting.folder, target.id)
     undo = f"`ragforge project merge {target.id} --into {project.id}` puts it back."
     return Report([f"Moved to {target.name} ({target.id}): {plan.moving.words}."], (undo,))
 

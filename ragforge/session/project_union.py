@@ -16,6 +16,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
+from ragforge.domain import timeouts
 from ragforge.domain.derivations import Derived, DerivedFilter, DerivedKind, DerivedOwner
 from ragforge.domain.errors import SessionBusy, UsageError
 from ragforge.domain.ids import now, short_id
@@ -32,6 +33,8 @@ SESSIONS_AT_ONCE = 20
 NOTED_AT_ONCE = 1_000
 """Ids in one note: a derived record holds no more than some 200,000 characters."""
 BUSY_SHOWN = 5
+LEASE_S = 60.0
+"""For so long after it was killed, what a split had moved is not brought back."""
 
 
 class MovedIds(Struct, frozen=True):
@@ -131,28 +134,67 @@ async def merge(store: Store, source: Project, target: Project, contents: Projec
     await check_free(store, contents.sessions)
     # Said before anything moves: what comes there from now on is known to be late.
     await store.projects.add(replace(source, merged_into=target.id))
+    await _check_stays(store, source, target)
     await _move_all(store, source.id, target.id, contents)
 
 
-async def bring_late(store: Store, project: Project) -> int:
+async def _check_stays(store: Store, source: Project, target: Project) -> None:
+    """Raise UsageError where the target was merged into another meanwhile, and let the source stay then.
+
+    Each of two merges says first where its source goes and looks then, so that they cannot be a circle.
+    """
+    await store.drain(timeout_s=timeouts.NEO4J_DRAIN_S_MAX)
+    found = await store.projects.get(target.id)
+    if found is None or found.merged_into:
+        await store.projects.add(source)
+        raise UsageError(
+            f"Nothing was moved: {target.name} itself has just been merged into another project."
+        )
+
+
+async def bring_late(store: Store, project: Project, *, split_off: bool = False) -> int:
     """Move what came to projects that were merged into this one since; of how many there was any.
 
-    What is being written right now waits for the next time. Raises StoreError.
+    What is being written right now waits for the next time, and so does what is being split off, unless it
+    is brought back (`split_off`) because that was broken off. Raises StoreError.
     """
     brought = 0
-    for each in await store.projects.every():
-        if each.merged_into != project.id:
+    every = {each.id: each for each in await store.projects.every()}
+    for each in every.values():
+        if not _ends_in(each, project.id, every):
             continue
         contents = await read_contents(store, each.id)
-        if contents.is_empty:
+        is_ours = (
+            await store.leases.take(_lease_of(each), seconds=LEASE_S) if not contents.is_empty else False
+        )
+        if contents.is_empty or not (is_ours or split_off):
             continue
         try:
             await check_free(store, contents.sessions)
-        except UsageError:
+            await _move_all(store, each.id, project.id, contents)
+        except (UsageError, SessionBusy):
             continue
-        await _move_all(store, each.id, project.id, contents)
+        finally:
+            await store.leases.give_back(_lease_of(each))
         brought += 1
     return brought
+
+
+def _ends_in(project: Project, target: str, every: Mapping[str, Project]) -> bool:
+    """Whether it was merged into the target, or into what was merged into it."""
+    passed = set[str]()
+    while project.merged_into and project.id not in passed:
+        passed.add(project.id)
+        if project.merged_into == target:
+            return True
+        if project.merged_into not in every:
+            return False
+        project = every[project.merged_into]
+    return False
+
+
+def _lease_of(project: Project) -> str:
+    return f"project split {project.id}"
 
 
 async def _move_all(store: Store, source: str, target: str, contents: ProjectContents) -> None:
@@ -351,11 +393,23 @@ async def _parted(
 async def split(store: Store, project: Project, target: Project, plan: Split, moved: MovedIds | None) -> None:
     """Move what was planned from the project to the target, which is stored as it is given.
 
-    Raises UsageError while a session of it is open, StoreError.
+    It can be broken off at any point: until all is moved, the target counts as merged into the project, so
+    the next start in that brings back what was moved. Raises UsageError while a session of it is open,
+    StoreError.
     """
     moving = plan.moving
     await check_free(store, moving.sessions)
+    await store.leases.take(_lease_of(target), seconds=LEASE_S)
+    await store.projects.add(replace(target, merged_into=project.id))
+    await _move_planned(store, project, target, plan, moved)
     await store.projects.add(target)
+    await store.leases.give_back(_lease_of(target))
+
+
+async def _move_planned(
+    store: Store, project: Project, target: Project, plan: Split, moved: MovedIds | None
+) -> None:
+    moving = plan.moving
     taken = {each.name for each in await store.versions.branches(target.id)}
     former = {called: name for name, called in (moved.branches if moved else ())}
     branches = {
@@ -400,12 +454,13 @@ async def _copy(store: Store, memory: Memory, target: Project, plan: Split) -> N
     links = await store.memories.associations([memory.id])
     leaving = {each.id for each in plan.moving.memories}
     apart = [link for link in links if leaving & {link.from_id, link.to_id}]
-    # Its links stay where their other ends are; there is no other way to take one away.
-    await store.archive.rewrite([], without=[memory.id])
-    await store.memories.save(replace(memory, turns=ours, session_id=stays_in))
-    await store.memories.associate([link for link in links if link not in apart])
     await store.memories.save(replace(memory, id=id, project_id=target.id, turns=theirs, session_id=made_in))
     await store.memories.associate([_with_end(link, memory.id, id) for link in apart])
+    # Its links stay where their other ends are; there is no other way to take one away.
+    stays = [link for link in links if link not in apart]
+    await store.archive.rewrite(
+        [replace(memory, turns=ours, session_id=stays_in), *stays], without=[memory.id]
+    )
 
 
 def _with_end(link: Association, before: str, after: str) -> Association:

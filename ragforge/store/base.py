@@ -57,10 +57,11 @@ class Archive(Protocol):
         ...
 
     async def rewrite(self, records: Sequence[Record], *, without: Sequence[str]) -> None:
-        """Give stored records these texts, and remove the memories with the ids in `without`.
+        """Remove the memories with the ids in `without`, and then give stored records these texts, at once.
 
-        Indexes and vectors of the texts before go too. Memories and links that are gone are stored again; of
-        other records those that are gone are passed over.
+        Indexes and vectors of the texts before go too. Memories and links that are gone are stored again, so
+        a memory that is removed too is replaced with all its links; of other records those that are gone are
+        passed over.
         """
         ...
 

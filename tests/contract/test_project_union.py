@@ -1,6 +1,11 @@
 """Two projects become one, with everything that hangs on them, and two again."""
 
+from collections.abc import Awaitable, Callable
+from functools import partial
+from typing import Any, cast
+
 import pytest
+from msgspec.structs import replace
 
 from ragforge.domain.errors import UsageError
 from ragforge.domain.records import RecordKind
@@ -137,6 +142,11 @@ async def test_what_is_open_is_not_merged(store: Store, opener: Opener) -> None:
         await merge(store, okapi, gnu, contents)
     assert await read_contents(store, okapi.id) == contents
     await claim.release()
+    await store.projects.add(replace(gnu, merged_into=okapi.id))
+    with pytest.raises(UsageError, match="just been merged"):
+        await merge(store, okapi, gnu, contents)
+    assert await store.projects.get(okapi.id) == okapi, "two merges at once make no circle"
+    await store.projects.add(gnu)
     await merge(store, okapi, gnu, contents)
     assert (await read_contents(store, okapi.id)).is_empty
 
@@ -155,10 +165,14 @@ async def test_what_is_written_to_both_meanwhile_comes_together(store: Store, op
     await other.memories.save(a_memory(late, "Okapis are late.", turn))
     ours = await said(store, await new_session(store, gnu), "A gnu meanwhile.")
     await other.drain(timeout_s=10)
+    zebu = a_project(name="zebu", merged_into=okapi.id)
+    await store.projects.add(zebu)
+    latest = await new_session(other, zebu, title="latest")
+    await other.drain(timeout_s=10)
     await bring_late(store, gnu)
     assert (await read_contents(store, okapi.id)).is_empty
     found = await read_contents(store, gnu.id)
-    assert {late.id, ours.session_id} < {*found.sessions}
+    assert {late.id, latest.id, ours.session_id} < {*found.sessions}
     assert "Okapis are late." in {each.content for each in found.memories}
     assert "late" in {each.title for each in found.versions}
     assert {hit.id for hit in await store.search.words(Query("late", gnu.id))} >= {turn.id}
@@ -191,3 +205,62 @@ async def test_a_split_takes_along_what_shares_turns_or_versions(store: Store) -
     assert ({*there.sessions}, {*here.sessions}) == ({first, fork.id}, {apart.id})
     assert [each.turns for each in here.memories if each.content == "Same."] == [(alone.id,)]
     assert [each.turns for each in there.memories if each.content == "Same."] == [(turn.id,)]
+
+
+class _CutOff:
+    """A store that stops at a write: after `left` of them nothing is written any more."""
+
+    def __init__(self, within: object, left: list[int]) -> None:
+        self._within, self._left = within, left
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self._within, name)
+        if name in ("add", "move", "save", "associate", "rewrite"):
+            return self._counted(found)
+        return found if callable(found) or isinstance(found, str) else _CutOff(found, self._left)
+
+    def _counted(self, write: Callable[..., Awaitable[None]]) -> Callable[..., Awaitable[None]]:
+        async def counted(*args: object, **named: object) -> None:
+            if not self._left[0]:
+                raise InterruptedError
+            self._left[0] -= 1
+            await write(*args, **named)
+
+        return counted
+
+
+async def cut_off(store: Store, after: int, work: Callable[[Store], Awaitable[None]]) -> bool:
+    """Whether the work was cut off, after so many writes."""
+    try:
+        await work(cast("Store", _CutOff(store, [after])))
+    except InterruptedError:
+        return True
+    return False
+
+
+async def split_off(store: Store, project: Project, source: Project) -> None:
+    moved = await read_moved(store, source.id)
+    await split(store, project, source, await plan_split(store, project, set(), moved), moved)
+
+
+@pytest.mark.long_on_servers
+async def test_what_is_cut_off_at_a_write_is_completed_or_brought_back(store: Store) -> None:
+    """At each write: the next merge completes what one began, and what a split had moved comes back."""
+    gnu, okapi = await filled(store, "gnu"), await filled(store, "okapi")
+    before = await of_projects(store, gnu, okapi)
+    both: dict[str, Record] = {}
+    at, cut = 0, True
+    while cut:
+        contents = await read_contents(store, okapi.id)
+        cut = await cut_off(store, at, partial(merge, source=okapi, target=gnu, contents=contents))
+        await merge(store, okapi, gnu, await read_contents(store, okapi.id))
+        both = both or await of_projects(store, gnu, okapi)
+        assert await of_projects(store, gnu, okapi) == both, f"a merge cut off after {at} writes"
+        cut |= await cut_off(store, at, partial(split_off, project=gnu, source=okapi))
+        if await store.projects.get(okapi.id) != okapi:
+            await bring_late(store, gnu, split_off=True)
+            assert await of_projects(store, gnu, okapi) == both, f"a split cut off after {at} writes"
+            await split_off(store, gnu, okapi)
+        assert await of_projects(store, gnu, okapi) == before, f"a split completed after {at} writes"
+        at += 1
+    assert at > 5

@@ -99,7 +99,7 @@ class _Texts(Struct):
 
 
 async def rewrite_records(nodes: Nodes, records: Sequence[Record], without: Sequence[str]) -> None:
-    """Give stored records these texts, and remove the memories with the ids in `without`.
+    """Remove the memories with the ids in `without`, and then give stored records these texts.
 
     Raises StoreUnavailable while the server is away.
     """
@@ -118,6 +118,7 @@ async def rewrite_records(nodes: Nodes, records: Sequence[Record], without: Sequ
                 rows = changes[start : start + BATCH]
                 await transaction.run(query.format(label=label, key=identifier(label)), rows=rows)
         await transaction.run(DROP_VECTORS, ids=[*texts.turns, *texts.of(Label.SUMMARY)])
+        await transaction.run(REMOVE_MEMORIES, ids=list(without))
         if texts.memories:
             await carry(
                 InTransaction(transaction),
@@ -126,7 +127,6 @@ async def rewrite_records(nodes: Nodes, records: Sequence[Record], without: Sequ
                 deadline_s=timeouts.NEO4J_LOAD_S_MAX,
                 database=nodes.outbox.database_id,
             )
-        await transaction.run(REMOVE_MEMORIES, ids=list(without))
         await transaction.run(CHANGED)
 
     await nodes.graph.transaction(work, deadline_s=timeouts.NEO4J_LOAD_S_MAX)

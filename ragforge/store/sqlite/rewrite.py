@@ -39,19 +39,19 @@ COVERED = "SELECT turn.key FROM cover JOIN turn ON turn.id = covered WHERE summa
 
 
 def rewrite_records(connection: Connection, records: Sequence[Record], without: Sequence[str]) -> None:
-    """Give stored records these texts, and remove the memories with the ids in `without`.
+    """Remove the memories with the ids in `without`, and then give stored records these texts.
 
     What is embedded of them is removed, and their rows of words are written anew. Records that are not
     stored any more are passed over; memories and their links are stored again.
     """
-    rewriting = _Rewriting(connection)
-    for record in records:
-        rewriting.rewrite(record)
-    rewriting.finish()
     keys = [
         key for id in without for (key,) in connection.execute("SELECT key FROM memory WHERE id = ?", (id,))
     ]
     drop_memories(connection, keys)
+    rewriting = _Rewriting(connection)
+    for record in records:
+        rewriting.rewrite(record)
+    rewriting.finish()
     # Its segments hold words of rows that are gone until they are merged.
     connection.execute("INSERT INTO words (words) VALUES ('optimize')")
 
