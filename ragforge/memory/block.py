@@ -37,11 +37,15 @@ MORE_MAX = 1_000
 _MARK = re.compile(r"\(replaced \d[^)]*\)")
 """What holds in place of a line: it says so in few words, and a line of its own says all of it."""
 _FRAME_LIKE = re.compile(r"[<＜‹〈](?=[\s/\\]*recalled)", re.IGNORECASE)
+_IS_HARMLESS = re.compile(r"[ -;=-~]*")
+"""What most lines are made of: nothing in it is a control or begins a tag."""
 _CONTROLS = re.compile("[\x00-\x1f\x7f-\x9f\u200b\u200e\u200f\u202a-\u202e\u2028\u2029\u2060-\u2069\ufeff]+")
 
 
 def as_data(text: str) -> str:
     """The text as it may stand in the block: on one line, and unable to close the frame."""
+    if _IS_HARMLESS.fullmatch(text):
+        return " ".join(text.split())
     return _FRAME_LIKE.sub("(", " ".join(_CONTROLS.sub(" ", text).split()))
 
 

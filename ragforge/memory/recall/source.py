@@ -229,6 +229,8 @@ class Lookup:
 
     async def without_forgotten(self, turns: Sequence[Turn]) -> list[Turn]:
         """The turns, with what is forgotten cut out of each."""
+        if not self.forgotten:
+            return list(turns)
         return await asyncio.to_thread(lambda: list(map(self.forgotten.turn, turns)))
 
     async def _left_off(self) -> Resumption:

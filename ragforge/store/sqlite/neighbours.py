@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 
 from ragforge.domain.search import Candidate, HitKind, Related, Relation
 from ragforge.store.sqlite.connection import Connection
-from ragforge.store.sqlite.places import places_of
+from ragforge.store.sqlite.places import candidates_of
 
 # Of the ids in a JSON list: each with the keys of the turns one step away, in their order.
 STEPS: Mapping[HitKind, str] = {
@@ -45,9 +45,8 @@ def related_turns(connection: Connection, candidates: Sequence[Candidate], *, li
             for identifier, turn, *_ in connection.execute(sql, {"ids": json.dumps(ids)}):
                 found[kind, identifier].append(turn)
     steps = [(each, turn) for each in candidates for turn in found[each.kind, each.id]][: max(0, limit)]
-    turns = {
-        place.key: place.found for place in places_of(connection, dict.fromkeys(turn for _, turn in steps))
-    }
+    keys = list(dict.fromkeys(turn for _, turn in steps))
+    turns = dict(zip(keys, candidates_of(connection, keys), strict=True))
     return [Related(each.id, _relation(each), turns[turn]) for each, turn in steps]
 
 

@@ -4,12 +4,13 @@ import json
 from collections.abc import Iterable, Mapping
 
 import apsw
-from msgspec import Struct
 
 from ragforge.domain.search import Candidate, HitKind
 from ragforge.store.sqlite.abandonment import MEMORY_ABANDONED, REPLACED, SUMMARY_ABANDONED, TURN_ABANDONED
 from ragforge.store.sqlite.connection import Connection, Row
 from ragforge.store.sqlite.rows import from_ms, one
+
+NO_SCORES: Mapping[int, float] = {}
 
 TABLES: Mapping[HitKind, str] = {
     HitKind.TURN: "turn",
@@ -19,31 +20,31 @@ TABLES: Mapping[HitKind, str] = {
     HitKind.VERSION: "version",
 }
 
-# Of the keys in a JSON list: key, id, time, session and turn by key, then by id, level, type,
-# importance, replaced, owner, abandoned. Cross joins: each key is looked up, no table is read from its
-# beginning. What is found most comes first.
+# Of the keys in a JSON list: key, id, time, session and turn by id, level, importance, replaced, owner,
+# abandoned. Cross joins: each key is looked up, no table is read from its beginning. What is found most comes
+# first.
 PLACES: Mapping[HitKind, str] = {
     HitKind.TURN: f"""
-SELECT value, turn.id, turn.started_at, session.key, turn.key, session.id, turn.id, 0, '',
-    0.0, 0, '', {TURN_ABANDONED.format("turn.key")}
+SELECT value, turn.id, turn.started_at, session.id, turn.id, 0, 0.0, 0, '',
+    {TURN_ABANDONED.format("turn.key")}
 FROM json_each(:keys) CROSS JOIN turn ON turn.key = value CROSS JOIN session ON session.key = turn.session
 """,
     HitKind.TOOL_CALL: f"""
-SELECT value, tool_call.id, tool_call.started_at, session.key, turn.key, session.id,
-    turn.id, 0, '', 0.0, 0, '', {TURN_ABANDONED.format("turn.key")}
+SELECT value, tool_call.id, tool_call.started_at, session.id, turn.id, 0, 0.0, 0, '',
+    {TURN_ABANDONED.format("turn.key")}
 FROM json_each(:keys) CROSS JOIN tool_call ON tool_call.key = value
     CROSS JOIN turn ON turn.key = tool_call.turn CROSS JOIN session ON session.key = turn.session
 """,
     HitKind.SUMMARY: f"""
-SELECT value, summary.id, summary.at, session.key, NULL, session.id, NULL, summary.level,
-    '', 0.0, 0, '', :abandoned AND {SUMMARY_ABANDONED.format("summary.key")}
+SELECT value, summary.id, summary.at, session.id, NULL, summary.level, 0.0, 0, '',
+    :abandoned AND {SUMMARY_ABANDONED.format("summary.key")}
 FROM json_each(:keys) CROSS JOIN summary ON summary.key = value
     CROSS JOIN session ON session.key = summary.session
 """,
     HitKind.MEMORY: f"""
-SELECT value, memory.id, memory.created_at, session.key, newest.key,
-    coalesce(session.id, ''), coalesce(newest.id, ''), 0, memory.type, memory.importance,
-    {REPLACED.format("memory.key")}, memory.owned_by, :abandoned AND {MEMORY_ABANDONED.format("memory")}
+SELECT value, memory.id, memory.created_at, coalesce(session.id, ''), coalesce(newest.id, ''), 0,
+    memory.importance, {REPLACED.format("memory.key")}, memory.owned_by,
+    :abandoned AND {MEMORY_ABANDONED.format("memory")}
 FROM json_each(:keys) CROSS JOIN memory ON memory.key = value
     LEFT JOIN session ON session.id = memory.session
     LEFT JOIN turn AS newest ON newest.key = (
@@ -51,8 +52,8 @@ FROM json_each(:keys) CROSS JOIN memory ON memory.key = value
         ORDER BY turn.started_at DESC, turn.depth DESC, turn.id DESC LIMIT 1)
 """,
     HitKind.VERSION: f"""
-SELECT value, version.id, version.at, session.key, turn.key, coalesce(session.id, ''),
-    coalesce(turn.id, ''), 0, '', 0.0, 0, '', {TURN_ABANDONED.format("turn.key")}
+SELECT value, version.id, version.at, coalesce(session.id, ''), coalesce(turn.id, ''), 0, 0.0, 0, '',
+    {TURN_ABANDONED.format("turn.key")}
 FROM json_each(:keys) CROSS JOIN version ON version.key = value
     LEFT JOIN session ON session.key = version.session LEFT JOIN turn ON turn.key = version.turn
 """,
@@ -67,24 +68,21 @@ WITH RECURSIVE down (id, level) AS (
         down.level - 1
     FROM down JOIN summary ON summary.id = down.id WHERE down.level > 0
 )
-SELECT turn.key, turn.id FROM down JOIN turn ON turn.id = down.id
+SELECT turn.id FROM down JOIN turn ON turn.id = down.id
 """
 
 
-class Place(Struct, frozen=True):
-    """Where something that was found lies."""
+def candidates_of(
+    connection: Connection,
+    keys: Iterable[int],
+    words: Mapping[int, float] = NO_SCORES,
+    meanings: Mapping[int, float] = NO_SCORES,
+) -> list[Candidate]:
+    """What these are, in their order, but for summaries whose turns an archive has yet to bring.
 
-    key: int
-    session: int | None
-    turn: int | None
-    memory_type: str
-    found: Candidate
-    """What it is, as one that nothing is said of yet."""
-
-
-def places_of(connection: Connection, keys: Iterable[int]) -> list[Place]:
-    """The places of these, in their order, but for summaries whose turns an archive has yet to bring."""
-    wanted = list(keys)
+    words, meanings: what is said of each, by its key.
+    """
+    wanted = list(dict.fromkeys(keys))
     # Mostly nothing is abandoned, and then the walk down from each summary is spared.
     any_abandoned = one(connection, "SELECT 1 FROM left_turn LIMIT 1") is not None
     by_key: dict[int, tuple[HitKind, Row]] = {}
@@ -97,8 +95,8 @@ def places_of(connection: Connection, keys: Iterable[int]) -> list[Place]:
         lost = [key for key in lost if key not in by_key]
     if lost:
         raise apsw.CorruptError(f"the search index holds row {lost[0]}, which stands for nothing")
-    places = (_place(connection, *by_key[key]) for key in wanted)
-    return [place for place in places if place is not None]
+    found = (_candidate(connection, *by_key[key], words.get(key), meanings.get(key)) for key in wanted)
+    return [each for each in found if each is not None]
 
 
 def keys_by_id(
@@ -119,23 +117,26 @@ def keys_by_id(
     }
 
 
-def _place(connection: Connection, kind: HitKind, row: Row) -> Place | None:
-    key, identifier, at, session, turn, session_id, turn_id, *facts = row
+def _candidate(
+    connection: Connection, kind: HitKind, row: Row, words: float | None, meaning: float | None
+) -> Candidate | None:
+    key, identifier, at, session_id, turn_id, level, importance, replaced, owner, abandoned = row
     if kind is HitKind.SUMMARY:
-        turn, turn_id = one(connection, NEWEST_TURN, (key,)) or (None, "")
-        if turn is None:
+        newest = one(connection, NEWEST_TURN, (key,))
+        if newest is None:
             return None
-    level, type_, importance, replaced, owner, abandoned = facts
-    found = Candidate(
+        (turn_id,) = newest
+    return Candidate(
         kind,
         identifier,
         session_id,
         turn_id,
         from_ms(at),
-        abandoned=bool(abandoned),
-        importance=importance,
-        level=level,
-        replaced=bool(replaced),
-        owner=owner,
+        words,
+        meaning,
+        bool(abandoned),
+        importance,
+        level,
+        bool(replaced),
+        owner,
     )
-    return Place(key, session, turn, type_, found)

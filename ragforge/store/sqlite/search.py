@@ -2,10 +2,8 @@
 
 import asyncio
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import assert_never
-
-from msgspec.structs import replace
 
 from ragforge.domain.errors import StoreDamaged
 from ragforge.domain.search import Candidate, Hit, HitKind, Query, Related
@@ -13,27 +11,29 @@ from ragforge.domain.vectors import Nearby, check_vector
 from ragforge.store.index_text import call_line, said
 from ragforge.store.sqlite.connection import Connection, Database, Row
 from ragforge.store.sqlite.neighbours import related_turns
-from ragforge.store.sqlite.places import Place, keys_by_id, places_of
+from ragforge.store.sqlite.places import TABLES, candidates_of
 from ragforge.store.sqlite.vectors import SqliteVectors
 from ragforge.store.sqlite.words import matching, wanted_words
 from ragforge.store.text import Cut, excerpt, tokenizer
 
-# Of the keys in a JSON list.
-CONTENTS = {
-    HitKind.TURN: "SELECT turn.key, '', user, assistant FROM json_each(?) "
-    "CROSS JOIN turn ON turn.key = value",
-    HitKind.TOOL_CALL: "SELECT tool_call.key, name, args, result FROM json_each(?) "
-    "CROSS JOIN tool_call ON tool_call.key = value",
-    HitKind.SUMMARY: "SELECT summary.key, '', findings, text FROM json_each(?) "
-    "CROSS JOIN summary ON summary.key = value",
-    HitKind.MEMORY: "SELECT memory.key, '', topic, content FROM json_each(?) "
-    "CROSS JOIN memory ON memory.key = value",
-    HitKind.VERSION: "SELECT version.key, '', json_array(title, label, note), words FROM json_each(?) "
-    "CROSS JOIN version ON version.key = value",
+# By what is looked up of each kind besides: the name of a tool or the type of a memory, and two texts.
+TEXTS = {
+    HitKind.TURN: "'', found.user, found.assistant",
+    HitKind.TOOL_CALL: "found.name, found.args, found.result",
+    HitKind.SUMMARY: "'', found.findings, found.text",
+    HitKind.MEMORY: "found.type, '', found.content",
+    HitKind.VERSION: "'', json_array(found.title, found.label, found.note), found.words",
 }
 
-SESSIONS = "SELECT session.key, title, cwd FROM json_each(?) CROSS JOIN session ON session.key = value"
-DEPTHS = "SELECT turn.key, depth FROM json_each(?) CROSS JOIN turn ON turn.key = value"
+# Of a JSON list of an id each with its turn's and its session's.
+CONTENTS = {
+    kind: f"""
+SELECT found.id, coalesce(session.title, ''), coalesce(session.cwd, ''), coalesce(turn.depth, -1), {texts}
+FROM json_each(?) AS wanted CROSS JOIN {TABLES[kind]} AS found ON found.id = wanted.value ->> 0
+    LEFT JOIN turn ON turn.id = wanted.value ->> 1 LEFT JOIN session ON session.id = wanted.value ->> 2
+"""
+    for kind, texts in TEXTS.items()
+}
 
 
 class SqliteSearch:
@@ -47,8 +47,7 @@ class SqliteSearch:
         """What holds the words, best first; any input is fine."""
 
         def read(connection: Connection) -> list[Hit]:
-            cut = tokenizer(connection)
-            return _hits(connection, matching(connection, query, cut), query.text, cut)
+            return _hits(connection, _by_words(connection, query), query.text)
 
         return await self._database.read(read)
 
@@ -58,9 +57,7 @@ class SqliteSearch:
         Raises UsageError for a vector that cannot be compared.
         """
         if nearby is None:
-            return await self._database.read(
-                lambda connection: _candidates(connection, _words_of(connection, query), {})
-            )
+            return await self._database.read(lambda connection: _by_words(connection, query))
         check_vector(nearby.vector, of="the question")
         try:
             return await self._side_by_side(query, nearby)
@@ -94,7 +91,7 @@ class SqliteSearch:
     ) -> list[Candidate]:
         """What was found by words with its nearness, then what is near alone."""
         beside = self._vectors.scores_in(connection, nearby, words.keys() - near.keys())
-        return _candidates(connection, words, {**near, **beside})
+        return candidates_of(connection, (*words, *near), words, {**near, **beside})
 
     async def related(self, candidates: Sequence[Candidate], *, limit: int = 200) -> list[Related]:
         """Turns one step away from each, in the order of the candidates."""
@@ -107,64 +104,38 @@ class SqliteSearch:
 
         A hit's score is the candidate's by words, else that by meaning.
         """
-
-        def read(connection: Connection) -> list[Hit]:
-            keys = keys_by_id(connection, ((each.kind, each.id) for each in candidates))
-            scored = {
-                keys[each.kind, each.id]: each.words if each.words is not None else each.meaning or 0.0
-                for each in candidates
-                if (each.kind, each.id) in keys
-            }
-            return _hits(connection, scored, text, tokenizer(connection))
-
-        return await self._database.read(read)
+        return await self._database.read(lambda connection: _hits(connection, candidates, text))
 
 
 def _words_of(connection: Connection, query: Query) -> dict[int, float]:
     return matching(connection, query, tokenizer(connection))
 
 
-def _candidates(
-    connection: Connection, words: Mapping[int, float], meanings: Mapping[int, float]
-) -> list[Candidate]:
-    """Those found by words, then those found by meaning alone."""
-    places = places_of(connection, dict.fromkeys((*words, *meanings)))
-    return [
-        replace(place.found, words=words.get(place.key), meaning=meanings.get(place.key)) for place in places
-    ]
+def _by_words(connection: Connection, query: Query) -> list[Candidate]:
+    scores = _words_of(connection, query)
+    return candidates_of(connection, scores, scores)
 
 
-def _hits(connection: Connection, scored: dict[int, float], text: str, cut: Cut) -> list[Hit]:
+def _hits(connection: Connection, candidates: Sequence[Candidate], text: str) -> list[Hit]:
+    cut = tokenizer(connection)
     stems = frozenset(wanted_words(text, cut))
-    places = places_of(connection, scored)
-    contents: dict[int | None, Row] = {}
-    for kind in dict.fromkeys(place.found.kind for place in places):
-        keys = [place.key for place in places if place.found.kind is kind]
-        contents |= _by_key(connection, CONTENTS[kind], keys)
-    sessions = _by_key(connection, SESSIONS, {place.session for place in places})
-    depths = _by_key(connection, DEPTHS, {place.turn for place in places})
-    hits: list[Hit] = []
-    for place in places:
-        around = (*sessions.get(place.session, ("", "")), *depths.get(place.turn, (-1,)))
-        hits.append(_hit(place, scored[place.key], around, contents[place.key], stems, cut))
-    return hits
+    contents: dict[tuple[HitKind, str], Row] = {}
+    for kind in dict.fromkeys(each.kind for each in candidates):
+        wanted = [(each.id, each.turn_id, each.session_id) for each in candidates if each.kind is kind]
+        rows = connection.execute(CONTENTS[kind], (json.dumps(wanted),))
+        contents |= {(kind, row[0]): row[1:] for row in rows}
+    there = ((each, contents.get((each.kind, each.id))) for each in candidates)
+    return [_hit(each, row, stems, cut) for each, row in there if row is not None]
 
 
-def _by_key(connection: Connection, sql: str, keys: Iterable[int | None]) -> dict[int | None, Row]:
-    """The rows by their first column, which is left out."""
-    return {row[0]: row[1:] for row in connection.execute(sql, (json.dumps(list(keys)),))}
-
-
-def _hit(place: Place, score: float, around: Row, contents: Row, stems: frozenset[str], cut: Cut) -> Hit:
-    """around: title and folder of its session, and the depth of its turn."""
-    title, cwd, depth = around
-    found = place.found
-    tool, first, second = contents
+def _hit(found: Candidate, row: Row, stems: frozenset[str], cut: Cut) -> Hit:
+    """row: title and folder of its session, the depth of its turn, and its texts."""
+    title, cwd, depth, name, first, second = row
     match found.kind:
         case HitKind.TURN:
             texts = [said(first), second]
         case HitKind.TOOL_CALL:
-            texts = [call_line(tool, first), second]
+            texts = [call_line(name, first), second]
         case HitKind.SUMMARY:
             texts = [second, *json.loads(first)]
         case HitKind.MEMORY:
@@ -182,14 +153,14 @@ def _hit(place: Place, score: float, around: Row, contents: Row, stems: frozense
         turn_id=found.turn_id,
         turn_index=depth,
         at=found.at,
-        score=score,
+        score=found.words if found.words is not None else found.meaning or 0.0,
         text=piece.text,
         marks=piece.marks,
         cwd=cwd,
-        tool=tool,
+        tool=name if found.kind is HitKind.TOOL_CALL else "",
         level=found.level,
         abandoned=found.abandoned,
-        memory_type=place.memory_type,
+        memory_type=name if found.kind is HitKind.MEMORY else "",
         replaced=found.replaced,
         version_id=found.id if found.kind is HitKind.VERSION else "",
     )

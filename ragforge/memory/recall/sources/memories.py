@@ -296,14 +296,17 @@ def _nearness(chosen: Sequence[ChosenMemory], threshold: float) -> set[tuple[int
     import numpy as np
 
     # Vectors of different lengths are never compared: a model may have been changed meanwhile.
-    lengths = {len(each.vector) for each in chosen if each.vector is not None}
+    by_length: dict[int, list[int]] = {}
+    for at in having:
+        by_length.setdefault(len(chosen[at].vector or ()), []).append(at)
     pairs: set[tuple[int, int]] = set()
-    for length in lengths:
-        places = [at for at in having if len(chosen[at].vector or ()) == length]
-        rows = np.stack([np.frombuffer(chosen[at].vector or b"", dtype=np.float32) for at in places])
+    for length, places in by_length.items():
+        joined = b"".join([chosen[at].vector or b"" for at in places])
+        rows = np.frombuffer(joined, dtype=np.float32).reshape(-1, length)
         rows = rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-12)
-        above = np.argwhere(rows @ rows.T > threshold)
-        pairs |= {(places[one], places[other]) for one, other in above.tolist() if one != other}
+        above = np.argwhere(np.triu(rows @ rows.T > threshold, 1))
+        for one, other in above.tolist():
+            pairs |= {(places[one], places[other]), (places[other], places[one])}
     return pairs
 
 
