@@ -43,7 +43,6 @@ HINTS_QUIET_S = 1.0
 SUGGESTION_S_MAX = 30.0
 """So long after a turn what may come next is suggested."""
 SUGGESTION_LOOK_EVERY_S = 0.25
-SUGGESTION_READ_EVERY_S_MAX = 4.0
 APPROVAL_QUIET_S = 0.5
 """How long no key may have been pressed before an approval accepts one."""
 MODEL_SILENT_TOLD_AFTER_S = 3.0

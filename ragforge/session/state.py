@@ -70,6 +70,9 @@ class BackgroundWork(Protocol):
     def wake(self) -> None:
         """Something was written that needs a vector."""
 
+    async def understood(self, *, timeout_s: float) -> None:
+        """Wait until this run's turns have their summaries and what comes with them, for at most so long."""
+
     async def finish(self, *, timeout_s: float) -> None:
         """Wait for the work on this run's turns, for at most so long; the rest is done by a next start."""
 

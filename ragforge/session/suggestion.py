@@ -23,7 +23,10 @@ def suggests(workspace: Workspace) -> bool:
 
 
 async def next_message(session: Session, turn_id: str) -> str:
-    """What is expected after this turn, which is the newest; empty for nothing. Raises StoreError."""
+    """What a model expects after this turn, which is the newest; empty for nothing. Raises StoreError.
+
+    Nothing without a model: what rules expect was said next less often than a message drawn at random.
+    """
     workspace = session.workspace
     if not suggests(workspace) or session.live.record.head != turn_id:
         return ""
@@ -31,7 +34,7 @@ async def next_message(session: Session, turn_id: str) -> str:
         workspace.store, workspace.project.id, turn_id, person=workspace.person, limit=1
     )
     made = rows[-1].made if rows else None
-    return one_line(made.next_messages[0]) if made and made.next_messages else ""
+    return one_line(made.next_messages[0]) if made and made.model_predicted and made.next_messages else ""
 
 
 async def has_ended(workspace: Workspace) -> bool:

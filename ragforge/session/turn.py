@@ -282,8 +282,9 @@ async def _end_and_tell(session: Session, run: _Run, outcome: Outcome, events: E
     nothing = await came_to_nothing(session.workspace.store, ended)
     if nothing:
         await shell_commands.give_back(session, ended.user)
-    await events.send(TurnEnded(ended, run.failure, came_to_nothing=nothing, version=version))
     session.workspace.background.turn_ended(session, ended.id)
+    # Only now: who hears of it may wait for what is made of the turn.
+    await events.send(TurnEnded(ended, run.failure, came_to_nothing=nothing, version=version))
     if run.block.items:
         await keep_recall_use(session, ended, run.block, nothing=nothing)
     return ended.status

@@ -12,6 +12,7 @@ from ragforge.domain.foresight import FIRST, FIRST_RECORD, KIND, NOTHING_YET, Fo
 from ragforge.memory.foresight_records import read_foresight
 from ragforge.session.background.model import NO_MODEL
 from ragforge.session.state import Session
+from ragforge.session.suggestion import next_message
 from tests.contract.builders import NOON
 from tests.flow.beside import an_answer, beside, done, until
 from tests.flow.moving import turn, write
@@ -141,6 +142,7 @@ async def test_without_a_model_the_summary_describes_and_what_is_open_is_expecte
         first, second = await records(session, 2)
         wanted = DerivedFilter(KIND.label, workspace.project.id)
         assert {record.model for record in await workspace.store.derivations.find(wanted)} == {""}
+        assert await next_message(session, session.live.record.head or "") == "", "nothing is suggested"
     assert "dates" in first.individual_before_description
     assert second.predictability_individual == second.meaning_individual
     assert second.next_messages == ("write a test", "read times")

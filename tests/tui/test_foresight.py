@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 from textual.pilot import Pilot
 
+from ragforge.domain import timeouts
+from ragforge.domain.approvals import Mode
 from ragforge.domain.derivations import Underived
 from ragforge.domain.foresight import KIND, Foresight
 from ragforge.domain.metrics import SUGGESTIONS
@@ -27,9 +29,10 @@ from ragforge.tui.widgets.plain import PlainText
 from ragforge.tui.widgets.text_rows import TextRows
 from tests.contract.builders import a_call, a_request, a_session, a_step, an_end
 from tests.contract.builders_versions import a_change, a_node, worked
+from tests.flow.moving import write
 from tests.flow.running import environ
 from tests.flow.test_foresight import ANSWER, foreseeing
-from tests.standins.gemini import GeminiStandIn, Text
+from tests.standins.gemini import Call, Calls, GeminiStandIn, Text
 from tests.tui.chat_app import Chat, Lab
 from tests.tui.test_screens import app_in, opened
 from tests.tui.waiting import until
@@ -178,9 +181,10 @@ def suggested(chat: Chat) -> str:
     return chat.screen.parts.hint.words
 
 
-async def suggesting(chat: Chat, gemini: GeminiStandIn, message: str) -> None:
+async def suggesting(chat: Chat, gemini: GeminiStandIn, message: str, *calls: Call) -> None:
     """A turn after which something is suggested."""
-    gemini.script(Text("Done."))
+    chat.screen.ready().session.live.consent.mode = Mode.ALL
+    gemini.script(*([Calls(*calls)] if calls else []), Text("Done."))
     await chat.say(message)
     await chat.turn_ended()
     await chat.until(lambda: suggested(chat).startswith("next? Add a test."), "a suggestion")
@@ -202,7 +206,8 @@ async def test_what_comes_next_is_taken_by_right_and_goes_once_something_is_type
         assert (chat.draft, suggested(chat)) == ("", "")
         assert len(gemini.requests) == asked, "nothing is sent"
 
-        await suggesting(chat, gemini, "Read weeks")
+        await suggesting(chat, gemini, "Go ahead.", write("src/weeks.py", "7\n"))
+        await chat.sees("≠ otherwise than foreseen: 1 file foreseen, it did not change")
         await chat.say("/foresight")
         await chat.until(lambda: isinstance(chat.top, ForesightScreen), "a screen above it")
         await chat.pilot.press("escape")
@@ -210,6 +215,41 @@ async def test_what_comes_next_is_taken_by_right_and_goes_once_something_is_type
         counts = await all_counts(chat.screen.ready().workspace.local)
         assert counts[SUGGESTIONS.name, ("shown",), ""] == 2
         assert counts[SUGGESTIONS.name, ("taken",), ""] == 1
+
+
+async def test_a_suggestion_gives_way_and_ends_with_its_time(
+    lab: Lab, gemini: GeminiStandIn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gemini.always_structured(foreseeing(lambda call: ANSWER))
+    lab.set_environ()
+    async with lab.chat((80, 24)) as chat:
+        await suggesting(chat, gemini, "Read dates")
+        hint, live = chat.screen.parts.hint, chat.screen.parts.live
+        hint.look("undo the last turn", known=frozenset({"undo"}))
+        await chat.until(lambda: suggested(chat).startswith("/undo"), "a command is named")
+        await gives_way(chat)
+        hint.look("", known=frozenset())
+        await comes_back(chat)
+        live.begin_turn()
+        await gives_way(chat)
+        live.end_turn()
+        await comes_back(chat)
+        await chat.app.push_screen(ForesightScreen(chat.screen.ready(), 50))
+        await gives_way(chat)
+        await chat.pilot.press("escape")
+        await comes_back(chat)
+        monkeypatch.setattr(timeouts, "SUGGESTION_S_MAX", 0.0)
+        await chat.until(lambda: not suggested(chat), "its time is over")
+        counts = await all_counts(chat.screen.ready().workspace.local)
+    assert counts[SUGGESTIONS.name, ("shown",), ""] == 1
+
+
+async def gives_way(chat: Chat) -> None:
+    await chat.until(lambda: not chat.screen.prompt.suggestion, "nothing is suggested")
+
+
+async def comes_back(chat: Chat) -> None:
+    await chat.until(lambda: suggested(chat).startswith("next? Add a test."), "it is suggested again")
 
 
 async def test_suggestions_end_when_none_of_twenty_is_taken(lab: Lab, gemini: GeminiStandIn) -> None:

@@ -69,12 +69,17 @@ class Background:
         if self._work:
             self._work.written()
 
-    async def finish(self, *, timeout_s: float) -> None:
-        """Wait for the work on this run's turns, for at most so long; the rest is done by a next start."""
+    async def understood(self, *, timeout_s: float) -> None:
+        """Wait until this run's turns have their summaries and what comes with them, for at most so long."""
         if self._work:
             with suppress(TimeoutError):
                 async with asyncio.timeout(timeout_s):
                     await self._work.own_done()
+
+    async def finish(self, *, timeout_s: float) -> None:
+        """Wait for the work on this run's turns, for at most so long; the rest is done by a next start."""
+        await self.understood(timeout_s=timeout_s)
+        if self._work:
             with suppress(TimeoutError):
                 async with asyncio.timeout(min(timeout_s, timeouts.HEADLESS_BACKUP_S_MAX)):
                     await self._work.backed_up.wait()

@@ -24,6 +24,7 @@ class ChatForesight:
         self._chat = chat
         self._turn_id = ""
         """Of the turn after which something may be suggested; empty once that is over."""
+        self._ended_at_s = 0.0
         self._is_shown = False
 
     def session_began(self) -> None:
@@ -38,7 +39,7 @@ class ChatForesight:
         """Mark the turn and suggest a message, beside whatever else is done."""
         self._end()
         if not ended.came_to_nothing:
-            self._turn_id = ended.turn.id
+            self._turn_id, self._ended_at_s = ended.turn.id, monotonic()
             self._chat.run_worker(self._after(ended), group="foresight", exclusive=True)
 
     def prompt_changed(self) -> None:
@@ -63,38 +64,36 @@ class ChatForesight:
             self._chat.parts.hint.suggest(message)
 
     async def _after(self, ended: TurnEnded) -> None:
-        until_s = monotonic() + timeouts.SUGGESTION_S_MAX
         await self._chat.mark([ended.turn])
         try:
-            message = await self._expected(ended.turn.id, until_s)
-            if message:
-                await self._offer(ended.turn.id, message, until_s)
+            if message := await self._expected(ended.turn.id):
+                await self._offer(ended.turn.id, message)
         except RagforgeError as error:
             log.warning("Nothing is suggested after the turn %s: %s", ended.turn.id, error)
         if self._turn_id == ended.turn.id and self._chat.is_drawn:
             self._end()
 
-    async def _expected(self, turn_id: str, until_s: float) -> str:
+    def _is_due(self, turn_id: str) -> bool:
+        """Whether something may still be suggested after the turn."""
+        passed_s = monotonic() - self._ended_at_s
+        return self._turn_id == turn_id and passed_s < timeouts.SUGGESTION_S_MAX and self._chat.is_drawn
+
+    async def _expected(self, turn_id: str) -> str:
         """The message that is expected next, once the record of the turn is made; empty where none comes."""
         from ragforge.session.suggestion import has_ended, next_message, suggests
 
         session = self._chat.ready().session
         if not suggests(session.workspace) or await has_ended(session.workspace):
             return ""
-        pause_s = timeouts.SUGGESTION_LOOK_EVERY_S
-        while self._turn_id == turn_id and monotonic() < until_s:
-            if message := await next_message(session, turn_id):
-                return message
-            await asyncio.sleep(pause_s)
-            pause_s = min(2 * pause_s, timeouts.SUGGESTION_READ_EVERY_S_MAX)  # each look asks the store
-        return ""
+        await session.workspace.background.understood(timeout_s=timeouts.SUGGESTION_S_MAX)
+        return await next_message(session, turn_id) if self._is_due(turn_id) else ""
 
-    async def _offer(self, turn_id: str, message: str, until_s: float) -> None:
+    async def _offer(self, turn_id: str, message: str) -> None:
         """Show it while nothing else has the row or the user's eye, and until its time is over."""
         from ragforge.session.suggestion import count_shown
 
         is_counted = False
-        while self._turn_id == turn_id and monotonic() < until_s and self._chat.is_drawn:
+        while self._is_due(turn_id):
             is_free = self._is_free()
             self._show(message if is_free else "")
             if is_free and not is_counted:
@@ -111,5 +110,5 @@ class ChatForesight:
             or chat.parts.hint.command
             or chat.parts.live.display
             or chat.start_list.is_open
-            or not chat.is_current
+            or not chat.is_active
         )
