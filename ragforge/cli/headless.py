@@ -211,7 +211,8 @@ async def _begun(options: Options, session: Session, parts: Parts, answered: _Ru
         case _:
             _check_model(session)
             await _check_forgetting(session, text_of(parts))
-            return lambda limits: submit(session, parts, _approve, limits=limits)
+            message = (*parts, *await _images(options, session))
+            return lambda limits: submit(session, message, _approve, limits=limits)
 
 
 async def _run_command(
@@ -237,6 +238,15 @@ async def _run_command(
             answered.said = TextPieces(await told_outcome(session, outcome))
             _print_result(options, answered)
             return None
+
+
+async def _images(options: Options, session: Session) -> Parts:
+    """The images that the prompt mentions; what is piped in mentions none."""
+    from ragforge.tui.mentions import parts_of  # most prompts have none
+
+    if "@" not in (options.prompt or ""):
+        return ()
+    return (await parts_of(options.prompt or "", (session.cwd,), session.workspace.blobs.put))[1:]
 
 
 def _check_model(session: Session) -> None:

@@ -319,12 +319,12 @@ def _span(span: base.Span) -> str:
 
 async def _keep_draft(session: "Session", moved: "MoveResult") -> None:
     """The message that was undone waits in the session's prompt until its redo, unless another text does."""
-    from ragforge.domain.messages import text_of
+    from ragforge.domain.messages import typed_in
     from ragforge.domain.versions import MoveAction
 
     local = session.workspace.local
     draft = await local.draft(session.id)
     if moved.draft and not draft:
         await local.set_draft(session.id, moved.draft)
-    elif moved.action is MoveAction.REDO and draft in {text_of(turn.user) for turn in moved.turns}:
+    elif moved.action is MoveAction.REDO and draft in {typed_in(turn.user) for turn in moved.turns}:
         await local.set_draft(session.id, "")

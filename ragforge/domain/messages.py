@@ -15,11 +15,17 @@ class TextPart(Struct, frozen=True):
 
 
 class ImagePart(Struct, frozen=True):
-    """An image by its content's hash; the bytes lie in the blob store."""
+    """An image by its content's hash; the bytes are in the blob store.
+
+    size: in bytes. width, height: in pixels. Each is 0 where it is not known.
+    """
 
     blob: str
     mime: str
     name: str = ""
+    size: int = 0
+    width: int = 0
+    height: int = 0
 
 
 class CommandPart(Struct, frozen=True):
@@ -109,6 +115,16 @@ def text_of(parts: Sequence[Part]) -> str:
     )
 
 
+def typed_in(parts: Sequence[Part]) -> str:
+    """What the user typed. A mention in it names each image, so sending it again sends them too."""
+    return "\n".join(part.text for part in parts if isinstance(part, TextPart))
+
+
+def images_in(parts: Sequence[Part]) -> list[ImagePart]:
+    """The images that go along."""
+    return [part for part in parts if isinstance(part, ImagePart)]
+
+
 def commands_in(parts: Sequence[Part]) -> list[CommandPart]:
     """What the user ran before the message."""
     return [part for part in parts if isinstance(part, CommandPart)]
@@ -133,8 +149,9 @@ def _part_to_json(part: Part) -> JsonObject:
     match part:
         case TextPart(text):
             return {"type": "text", "text": text}
-        case ImagePart(blob, mime, name):
-            return {"type": "image", "blob": blob, "mime": mime, "name": name}
+        case ImagePart(blob, mime, name, size, width, height):
+            image: JsonObject = {"type": "image", "blob": blob, "mime": mime, "name": name}
+            return {**image, "size": size, "width": width, "height": height} if size else image
         case CommandPart(id, command, output, blob, chars):
             ran: JsonObject = {"type": "command", "id": id, "command": command, "output": output}
             return {**ran, "blob": blob, "chars": chars}
@@ -153,6 +170,11 @@ def parts_from_json(items: Sequence[JsonObject]) -> Parts:
             str(item.get("blob", "")),
             int(str(item.get("chars", 0))),
         ),
-        "image": lambda item: ImagePart(str(item["blob"]), str(item["mime"]), str(item.get("name", ""))),
+        "image": lambda item: ImagePart(
+            str(item["blob"]),
+            str(item["mime"]),
+            str(item.get("name", "")),
+            *(int(str(item.get(name, 0))) for name in ("size", "width", "height")),
+        ),
     }
     return tuple(kinds[str(item["type"])](item) for item in items)

@@ -32,6 +32,8 @@ PROGRESS_LINE_EVERY_S = 2.0
 
 TERMINAL_ANSWER_S_MAX = 0.2
 TMUX_S_MAX = 2.0
+CLIPBOARD_S_MAX = 3.0
+"""The program that holds the clipboard may be gone, or asleep."""
 OPENING_TOLD_AFTER_S = 1.0
 """A store on this machine is open long before; a server that does not answer takes longer."""
 LINK_LOOK_EVERY_S = 1.0

@@ -67,19 +67,6 @@ def read_whole(path: Path) -> bytes:
     return content
 
 
-def image_type(content: bytes) -> str:
-    """The MIME type of an image that models see, "" for anything else."""
-    if content.startswith(b"\x89PNG\r\n\x1a\n"):
-        return "image/png"
-    if content.startswith(b"\xff\xd8\xff"):
-        return "image/jpeg"
-    if content.startswith((b"GIF87a", b"GIF89a")):
-        return "image/gif"
-    if content[:4] == b"RIFF" and content[8:12] == b"WEBP":
-        return "image/webp"
-    return ""
-
-
 def kind_of(content: bytes) -> str:
     """What a file that is not text probably is."""
     return next((kind for start, kind in SIGNATURES if content.startswith(start)), "unknown kind")

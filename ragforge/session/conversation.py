@@ -1,6 +1,7 @@
 """An interface's hold on the session in front of it: what can be done with it, and changing to another."""
 
 from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from msgspec import Struct
@@ -434,6 +435,16 @@ class Conversation:
         """The exact command that comes back here; empty for a session in which nothing was said."""
         kept = self.session.live.stored and not self.workspace.incognito
         return f"ragforge -r {short_id(self.session.id)}" if kept else ""
+
+    @property
+    def pasted_dir(self) -> Path:
+        """Where images from the clipboard are kept until they are sent."""
+        return self.workspace.data_dir / "pasted"
+
+    @property
+    def mention_folders(self) -> tuple[Path, ...]:
+        """Where relative paths in a message start."""
+        return self.session.cwd, self.pasted_dir
 
     # The server, where there is one
 

@@ -18,7 +18,7 @@ from ragforge.domain.approvals import Mode
 from ragforge.domain.errors import RagforgeError, StoreError
 from ragforge.domain.ids import new_id, now
 from ragforge.domain.json import JsonValue
-from ragforge.domain.messages import Parts, text_of
+from ragforge.domain.messages import Parts, text_of, typed_in
 from ragforge.domain.redact import Redactor
 from ragforge.domain.turns import ConversationSession, Project, Turn
 from ragforge.domain.usage import Purpose, Usage, sum_costs
@@ -377,4 +377,4 @@ async def _draft(session: Session, head: Turn | None) -> str:
     waiting = tuple(part for parts in session.live.queue for part in parts)
     if head.user == waiting[: len(head.user)]:
         return ""  # they wait: the process died before it took them from the queue
-    return text_of(head.user)
+    return typed_in(head.user)

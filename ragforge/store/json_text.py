@@ -4,6 +4,8 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
+from msgspec.structs import astuple
+
 from ragforge.domain.json import well_formed, well_formed_json
 from ragforge.domain.messages import (
     CallRequest,
@@ -78,7 +80,7 @@ def message_from_json(provider: str, model: str, text: str) -> ModelMessage:
 
 def images_to_json(images: Sequence[ImagePart]) -> str:
     """Images of a tool's answer as JSON."""
-    return to_json([[image.blob, image.mime, image.name] for image in images])
+    return to_json([list(astuple(image)) for image in images])
 
 
 def images_from_json(text: str) -> tuple[ImagePart, ...]:

@@ -16,7 +16,8 @@ from ragforge.domain.errors import UsageError
 from ragforge.domain.messages import ImagePart
 from ragforge.domain.printable import escaped
 from ragforge.files.atomic import hash_of
-from ragforge.files.open import TEXT_BYTES_MAX, NotAFile, image_type, kind_of, open_file, size, why
+from ragforge.files.images import image_type
+from ragforge.files.open import TEXT_BYTES_MAX, NotAFile, kind_of, open_file, size, why
 from ragforge.files.text import MARKS, decode, lines_of
 from ragforge.tools.base import Effect, Preview, Tool, ToolContext, ToolResult
 from ragforge.tools.limits import IMAGE_BYTES_MAX, LINE_CHARS_MAX, READ_BYTES_MAX, READ_LINES_MAX

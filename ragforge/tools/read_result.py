@@ -6,7 +6,8 @@ import msgspec
 
 from ragforge.domain.errors import StoreError
 from ragforge.domain.messages import ImagePart
-from ragforge.files.open import image_type, size
+from ragforge.files.images import image_type
+from ragforge.files.open import size
 from ragforge.tools.base import Effect, Preview, Tool, ToolContext, ToolResult
 from ragforge.tools.limits import READ_LINES_MAX, cut_result
 

@@ -106,7 +106,7 @@ TABLE: tuple[Key, ...] = (
     Key("delete_word_right", ("alt+d", "alt+delete"), "delete the next word", _P, told=False),
     Key("cut", ("ctrl+x", "super+x"), "cut the selection", _P, told=False),
     Key("copy", ("super+c",), "copy the selection", _P, told=False),
-    Key("paste", ("ctrl+v",), "paste what was copied here", _P, told=False),
+    Key("paste", ("ctrl+v",), "paste the image in the clipboard, else what was copied here", _P),
     Key(
         "interrupt",
         ("escape",),

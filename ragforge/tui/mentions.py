@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 import re
 import shlex
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
 from ragforge.domain.errors import UsageError
+from ragforge.files.images import dimensions, image_mime, image_words
 
 if TYPE_CHECKING:
     from ragforge.domain.messages import Part, Parts
@@ -21,18 +23,13 @@ IMAGES_MAX = 20
 _DROPPED_CHARS_MAX = 8_192
 
 _MENTION = re.compile(r"""(?:^|(?<=[\s(\["']))@(?:"([^"\n]+)"|([^\s"]+))""")
-_MAGIC: tuple[tuple[bytes, str], ...] = (
-    (b"\x89PNG\r\n\x1a\n", "image/png"),
-    (b"\xff\xd8\xff", "image/jpeg"),
-    (b"GIF87a", "image/gif"),
-    (b"GIF89a", "image/gif"),
-)
 
 
-async def parts_of(text: str, cwd: Path, put_blob: Callable[[bytes], Awaitable[str]]) -> Parts:
+async def parts_of(text: str, folders: Sequence[Path], put_blob: Callable[[bytes], Awaitable[str]]) -> Parts:
     """The message as parts: the text, whole, then each image that it mentions, once.
 
-    cwd: where relative paths start. A mention of what is not an image, or is not there, stays text only.
+    folders: where relative paths start, the first in which there is such a file. A mention of what is not an
+    image, or is not there, stays text only.
     Raises UsageError for an image that is too large or cannot be read, before anything is kept.
     """
     from ragforge.domain.messages import (  # the prompt needs this module before its first frame
@@ -40,25 +37,13 @@ async def parts_of(text: str, cwd: Path, put_blob: Callable[[bytes], Awaitable[s
         TextPart,
     )
 
-    found = await asyncio.to_thread(lambda: dict(_images(text, cwd)))
+    found = await asyncio.to_thread(lambda: dict(_images(text, folders)))
     if len(found) > IMAGES_MAX:
         raise UsageError(f"{len(found)} images are mentioned; {IMAGES_MAX} can be sent at once. Send fewer.")
     parts: list[Part] = [TextPart(text)]
     for path, (mime, data) in found.items():
-        parts.append(ImagePart(await put_blob(data), mime, path.name))
+        parts.append(ImagePart(await put_blob(data), mime, path.name, len(data), *dimensions(data)))
     return tuple(parts)
-
-
-def image_mime(head: bytes) -> str:
-    """The kind of image by its first bytes (16 are enough), or "" for anything else."""
-    for magic, mime in _MAGIC:
-        if head.startswith(magic):
-            return mime
-    if head[:4] == b"RIFF" and head[8:12] == b"WEBP":
-        return "image/webp"
-    if head[4:8] == b"ftyp" and head[8:12] in (b"heic", b"heix", b"mif1"):
-        return "image/heic"
-    return ""
 
 
 def may_be_dropped(paste: str) -> bool:
@@ -80,29 +65,40 @@ def mention(path: str) -> str:
     return f'@"{path}"' if re.search(r"""[\s"'()\[\]]""", path) else f"@{path}"
 
 
-def _images(text: str, cwd: Path) -> Iterator[tuple[Path, tuple[str, bytes]]]:
+def check_size(name: str, size: int) -> None:
+    """Raise UsageError for an image that is too large to be sent."""
+    if size > IMAGE_BYTES_MAX:
+        most = IMAGE_BYTES_MAX // 1024 // 1024
+        raise UsageError(
+            f"{name} has {size / 1024 / 1024:.1f} MB; images up to {most} MB can be sent. "
+            "Make it smaller, or take it out of the message."
+        )
+
+
+def attached_words(text: str, folders: Sequence[Path]) -> str:
+    """What goes along with a text that mentions images, a line each. Reads the disk."""
+    images = dict(_images(text, folders)).items()
+    return "\n".join(image_words(path.name, len(data), *dimensions(data)) for path, (_, data) in images)
+
+
+def _images(text: str, folders: Sequence[Path]) -> Iterator[tuple[Path, tuple[str, bytes]]]:
     for match in _MENTION.finditer(text):
-        path = _existing(match[1] or match[2], cwd, quoted=bool(match[1]))
+        path = _existing(match[1] or match[2], folders, quoted=bool(match[1]))
         if path is None or not (mime := image_mime(_head(path))):
             continue
         try:
-            size = path.stat().st_size
-            if size > IMAGE_BYTES_MAX:
-                most = IMAGE_BYTES_MAX // 1024 // 1024
-                raise UsageError(
-                    f"{path.name} has {size / 1024 / 1024:.1f} MB; images up to {most} MB can be sent. "
-                    "Make it smaller, or take it out of the message."
-                )
+            check_size(path.name, path.stat().st_size)
             yield path, (mime, path.read_bytes())
         except OSError as error:
             raise UsageError(f"Cannot read the image {path}: {error.strerror}.") from error
 
 
-def _existing(written: str, cwd: Path, *, quoted: bool) -> Path | None:
+def _existing(written: str, folders: Sequence[Path], *, quoted: bool) -> Path | None:
     """The file that is meant: the words as they are, else without the sentence's punctuation behind them."""
-    for candidate in (written,) if quoted else (written, written.rstrip(".,;:!?)]}'")):
+    candidates = (written,) if quoted else (written, written.rstrip(".,;:!?)]}'"))
+    for candidate, folder in product(candidates, folders):
         try:
-            path = (cwd / Path(candidate).expanduser()).resolve()
+            path = (folder / Path(candidate).expanduser()).resolve()
             if candidate and path.is_file():
                 return path
         except (OSError, RuntimeError, ValueError):

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from ragforge.domain.errors import UsageError
 from ragforge.domain.ids import new_id
-from ragforge.domain.messages import text_of
+from ragforge.domain.messages import text_of, typed_in
 from ragforge.domain.moves import ConflictChoice, Part
 from ragforge.domain.turns import Turn
 from ragforge.domain.versions import CheckoutLog, MoveAction, Node, Version
@@ -214,7 +214,7 @@ async def _back(
     part: Part,
 ) -> MoveResult:
     """Undo these turns, newest first: a move for each run of them."""
-    draft = text_of(turns[-1].user) if part is not Part.FILES else ""
+    draft = typed_in(turns[-1].user) if part is not Part.FILES else ""
     async with _files(worktree, part) as ground:
         command = _Command(worktree, chat, part, ground, Sum(choices))
         # Not before: the version of a turn that ended just now is made beside what follows.

@@ -66,11 +66,13 @@ async def test_stream_json_is_one_event_a_line_and_ends_with_the_result(
 
 
 async def test_what_is_piped_in_follows_the_prompt_or_is_the_message(quick: Program, openai: OpenAIStandIn):
-    both = await quick.run("-p", "Sum up:", stdin="Grüße\n".encode())
+    (quick.project / "a.png").write_bytes(b"\x89PNG\r\n\x1a\n")
+    both = await quick.run("-p", "Sum up @a.png:", stdin="Grüße\n@b.png".encode())
     piped = await quick.run(stdin=b"only this")
     assert both.code == piped.code == 0
     first, second = (chat["messages"][-1]["content"] for chat in openai.chats)
-    assert "Sum up:\n\nGrüße" in str(first).replace("\\n", "\n")
+    assert "Sum up @a.png:\n\nGrüße" in str(first).replace("\\n", "\n")
+    assert str(first).count("image_url': {") == 1, "the prompt's image goes along"
     assert "only this" in str(second)
 
 

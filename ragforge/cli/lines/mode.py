@@ -23,7 +23,7 @@ from ragforge.domain.errors import RagforgeError, SessionBusy, UsageError
 from ragforge.domain.events import AgentEvent, TurnEnded, TurnStarted
 from ragforge.domain.go_ahead import goes_ahead
 from ragforge.domain.inputs import Say, Shell, Slash, parse_input
-from ragforge.domain.messages import text_of
+from ragforge.domain.messages import typed_in
 from ragforge.domain.turns import Turn, TurnStatus
 from ragforge.tui.launch import NotOpened, OpenedChat
 from ragforge.tui.mentions import parts_of
@@ -244,7 +244,7 @@ class LineMode:
             await self.keep_unsent(text)
             return
         try:
-            parts = await parts_of(text, conversation.session.cwd, conversation.workspace.blobs.put)
+            parts = await parts_of(text, conversation.mention_folders, conversation.workspace.blobs.put)
             await self.follow(conversation.submit(parts, self._questions.approve))
         except RagforgeError:
             await self.keep_unsent(text)
@@ -292,7 +292,7 @@ class LineMode:
                     "Your commands cannot run during a turn. Run it again when the turn has ended."
                 )
             case Say():
-                parts = await parts_of(text, conversation.session.cwd, conversation.workspace.blobs.put)
+                parts = await parts_of(text, conversation.mention_folders, conversation.workspace.blobs.put)
                 if not await conversation.join_turn(parts):
                     await conversation.enqueue(parts)
                 self._printer.line("It waits for the end of the turn.")
@@ -307,7 +307,7 @@ class LineMode:
                         await self.conversation.forget_folder_draft()
                     case TurnEnded(ended):
                         if event.came_to_nothing:
-                            await self.keep_unsent(text_of(ended.user))
+                            await self.keep_unsent(typed_in(ended.user))
                     case _:
                         pass
         return ended

@@ -117,8 +117,9 @@ def adopt_settings(chat: ChatFrame, conversation: Conversation) -> None:
         raise UsageError(f"{', '.join(sorted(where))}: {error}") from error
     app = app_of(chat)
     app.set_keymap(keys.keymap(bound))
-    chat.prompt.use(bound=bound, env=conversation.workspace.child_env, vim=settings.ui.keys == "vim")
-    chat.parts.approval.use(bound=bound, env=conversation.workspace.child_env)
+    env = conversation.workspace.child_env
+    chat.prompt.use(bound=bound, env=env, pasted=conversation.pasted_dir, vim=settings.ui.keys == "vim")
+    chat.parts.approval.use(bound=bound, env=env)
     chat.parts.hint.use_keys(bound)
     chat.parts.live.use_keys(bound)
     if isinstance(app, ThemedApp):

@@ -15,7 +15,7 @@ from ragforge.commands.base import Send
 from ragforge.domain.approvals import ApprovalAnswer, ApprovalRequest, Mode, ToolApproval
 from ragforge.domain.errors import RagforgeError
 from ragforge.domain.events import AgentEvent, ToolEnded, TurnEnded, TurnStarted, UsageUpdated
-from ragforge.domain.messages import Parts, TextPart, text_of
+from ragforge.domain.messages import Parts, TextPart, typed_in
 from ragforge.domain.turns import Turn, TurnStatus
 from ragforge.tui import terminal
 from ragforge.tui.chat.foresight import ChatForesight
@@ -82,7 +82,7 @@ class Turns:
         chat, conversation = self._chat, self._chat.ready()
         chat.start_list.close()
         try:
-            parts = await parts_of(text, conversation.session.cwd, conversation.workspace.blobs.put)
+            parts = await parts_of(text, conversation.mention_folders, conversation.workspace.blobs.put)
             waiting = bool(conversation.session.live.queue) and not conversation.session.live.read_only
             if waiting and not self.busy:
                 await conversation.enqueue(parts)
@@ -128,7 +128,7 @@ class Turns:
     async def take_back(self, *, last: bool) -> None:
         """Bring queued messages, or the last of them, back into the prompt."""
         waiting = list(self._chat.ready().session.live.queue)
-        self._chat.prompt.put_back(*(text_of(parts) for parts in (waiting[-1:] if last else waiting)))
+        self._chat.prompt.put_back(*(typed_in(parts) for parts in (waiting[-1:] if last else waiting)))
         await self._chat.attempt(self._chat.ready().take_back(last=last))
         self._chat.show_queue()
 
@@ -179,7 +179,7 @@ class Turns:
                             running = None
                             self._after(event)
                             if event.came_to_nothing:
-                                chat.put_back(text_of(ended.user))
+                                chat.put_back(typed_in(ended.user))
                             if monotonic() - began_s > CALLED_AFTER_S:
                                 chat.call_user("done")
                         case _:
@@ -191,7 +191,7 @@ class Turns:
             if running:
                 failed = replace(running, status=TurnStatus.FAILED, error=str(error))
                 chat.transcript.show(TurnEnded(failed, error))
-                text = text_of(running.user)
+                text = typed_in(running.user)
             else:
                 chat.say(str(error))
             if running or not ended:

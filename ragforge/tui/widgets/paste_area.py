@@ -7,13 +7,16 @@ at which the keys were read. The guess errs on the side of a paste, so it is mad
 import asyncio
 from abc import abstractmethod
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
+from pathlib import Path
 from time import monotonic
 
 from textual import events
 from textual.timer import Timer
 
-from ragforge.tui.mentions import may_be_dropped, mention_of_dropped
+from ragforge.domain.errors import UsageError
+from ragforge.tui.mentions import attached_words, may_be_dropped, mention_of_dropped
 from ragforge.tui.textual_types import AbstractMeta
 from ragforge.tui.widgets.fold_area import FoldArea
 from ragforge.tui.widgets.paste import AFTER_ENTER_S, FLOOD_HOLD_S, HOLD_S, Burst, cleaned
@@ -57,6 +60,9 @@ class PasteArea(FoldArea, metaclass=AbstractMeta, inherit_bindings=False):
     def after_paste(self) -> None:
         """A paste was put in."""
 
+    def attached(self, images: str) -> None:
+        """These go with the message, a line each."""
+
     # What is used from outside
 
     @property
@@ -68,11 +74,24 @@ class PasteArea(FoldArea, metaclass=AbstractMeta, inherit_bindings=False):
     async def paste_in(self, paste: str) -> None:
         """Put a paste in the selection's place: cleaned, folded when long, images as mentions."""
         text = cleaned(paste)
-        if may_be_dropped(text):
-            # A path may lie on a network drive that hangs.
-            text = await asyncio.to_thread(mention_of_dropped, text) or text
+        # A path may lie on a network drive that hangs.
+        dropped = await asyncio.to_thread(mention_of_dropped, text) if may_be_dropped(text) else ""
+        if dropped:
+            await self.attach(dropped, Path())
+            return
         self.type_over(self.folds.fold(text, beside=self.text))
         self.after_paste()
+
+    async def attach(self, mentions: str, folder: Path) -> None:
+        """Put mentions of images in the selection's place, and say what goes along; undo takes them away.
+
+        folder: where they start that are no whole paths.
+        """
+        self.type_over(f"{mentions.strip()} ")
+        self.after_paste()
+        with suppress(UsageError):  # too large: said when it is sent
+            if images := await asyncio.to_thread(attached_words, mentions, (folder,)):
+                self.attached(images)
 
     # Events
 

@@ -1,9 +1,11 @@
 """Where the user types. What was typed is never lost, and a paste never sends itself."""
 
+import asyncio
 import os
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
 from time import monotonic
 from typing import ClassVar
 
@@ -13,6 +15,7 @@ from textual.binding import BindingType
 from textual.document._document import Location
 from textual.message import Message
 
+from ragforge.domain.errors import UsageError
 from ragforge.tui import clipboard, editor, keys
 from ragforge.tui.prompt_box import PLACEHOLDER
 from ragforge.tui.vim import Vim, VimMode, location_of, offset_of, place_in
@@ -22,6 +25,10 @@ from ragforge.tui.widgets.paste import Folds, cleaned
 from ragforge.tui.widgets.recall_area import RecallArea
 
 QUIT_TWICE_S = 2.0
+NOTHING_TO_PASTE = (
+    "There is no image in the clipboard. To paste text, use your terminal's own key, often Ctrl+Shift+V."
+)
+STILL_OPENING = "The session is still opening. Paste the image again in a moment."
 SEARCH_PLACEHOLDER = "Words of a message sent before"
 
 _SELECTING = ("left", "right", "word_left", "word_right", "line_start", "line_end")
@@ -107,16 +114,28 @@ class Prompt(RecallArea, inherit_bindings=False):
         self._aside: Aside | None = None
         self._cleared_at_s = float("-inf")
         self._killed = ""
+        self._pasted: Path | None = None
         self._vim: Vim | None = None
 
     def on_mount(self) -> None:
         """Make every new-line key arrive as one."""
         keys.teach_terminal_keys()
 
-    def use(self, *, bound: Mapping[str, tuple[str, ...]], env: Mapping[str, str], vim: bool = False) -> None:
-        """Take keys and environment from settings that were read after the first frame. vim: also Vim's."""
+    def use(
+        self,
+        *,
+        bound: Mapping[str, tuple[str, ...]],
+        env: Mapping[str, str],
+        pasted: Path | None = None,
+        vim: bool = False,
+    ) -> None:
+        """Take keys and environment from settings that were read after the first frame.
+
+        pasted: the folder for images from the clipboard. vim: also Vim's keys.
+        """
         self._actions = keys.in_place(keys.Where.PROMPT, bound)
         self._env = env
+        self._pasted = pasted
         if vim != (self._vim is not None):
             self._vim = Vim() if vim else None
             self.post_message(self.VimModeChanged(self._vim and self._vim.mode))
@@ -307,8 +326,29 @@ class Prompt(RecallArea, inherit_bindings=False):
             self.delete(*selection, maintain_selection_offset=False)
 
     def action_paste(self) -> None:
-        """Put in what was copied or cut in this app."""
-        self.call_next(self.paste_in, self.app.clipboard)
+        """Put in the image in the system's clipboard, else what was copied or cut in this app."""
+        self.call_next(self._paste)
+
+    async def _paste(self) -> None:
+        from ragforge.tui import clipboard_image  # most sessions paste no image
+
+        try:
+            image = await asyncio.to_thread(clipboard_image.read_image, self._env)
+            if image and self._pasted:
+                mention = await asyncio.to_thread(clipboard_image.keep_image, image, self._pasted)
+                await self.attach(mention, self._pasted)
+                return
+            told = STILL_OPENING if image else NOTHING_TO_PASTE
+        except UsageError as error:
+            told = str(error)
+        if self.app.clipboard:
+            await self.paste_in(self.app.clipboard)
+        else:
+            self.post_message(self.Noticed(told))
+
+    def attached(self, images: str) -> None:
+        """Say what goes with the message."""
+        self.post_message(self.Noticed(f"Goes with the message: {images}"))
 
     def _copy_selection(self) -> bool:
         if selected := self.take_selection():

@@ -5,7 +5,8 @@ from typing import TypeAlias, assert_never
 from textual.app import ComposeResult
 from textual.widget import Widget
 
-from ragforge.domain.messages import Parts, text_of
+from ragforge.domain.messages import ImagePart, Parts, images_in, typed_in
+from ragforge.files.images import image_words
 from ragforge.tui.widgets.answer import AnswerView
 from ragforge.tui.widgets.constraint_line import ConstraintView
 from ragforge.tui.widgets.fold import Fold
@@ -167,8 +168,12 @@ class TurnView(Widget):
 
 
 def _said_words(user: Parts) -> str:
-    text = text_of(user)
+    text = typed_in(user)
     shown = text[:USER_CHARS_SHOWN]
     if len(text) > len(shown):
         shown += f"\n… {len(text) - len(shown):,} more characters"
-    return shown
+    return "\n".join((shown, *map(_image_line, images_in(user))))
+
+
+def _image_line(image: ImagePart) -> str:
+    return f"▣ {image_words(image.name or image.blob[:12], image.size, image.width, image.height)}"
