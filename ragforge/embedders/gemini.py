@@ -11,6 +11,7 @@ import msgspec
 from msgspec import Struct
 
 from ragforge.domain.errors import UsageError
+from ragforge.domain.json import read_in_threads
 from ragforge.domain.usage import tokens_told
 from ragforge.embedders.base import EmbedderParts, OwnEmbedder
 from ragforge.embedders.http import Connection
@@ -73,6 +74,7 @@ class _EmbeddingUsage(msgspec.Struct, rename="camel"):
     prompt_token_count: int = 0
 
 
+@read_in_threads
 class _Batch(msgspec.Struct, rename="camel"):
     embeddings: list[_Row]
     usage_metadata: _EmbeddingUsage | None = None

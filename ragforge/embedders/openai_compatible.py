@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from ragforge.config.schema import Endpoint
+from ragforge.domain.json import read_in_threads
 from ragforge.domain.urls import is_this_machine
 from ragforge.domain.usage import tokens_told
 from ragforge.embedders.http import Connection
@@ -59,6 +60,7 @@ class _Usage(msgspec.Struct):
     prompt_tokens: int = 0
 
 
+@read_in_threads
 class _List(msgspec.Struct):
     data: list[_Row]
     usage: _Usage | None = None

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from ragforge.domain.json import JsonObject, JsonValue
+from ragforge.domain.json import JsonObject, JsonValue, read_in_threads
 from ragforge.domain.memories import (
     IMPORTANCE,
     INTENTS,
@@ -115,11 +115,13 @@ def schema_for(materials: Sequence[Material], parts: Sequence[AnyPart] = ()) -> 
 _TURN_BEGINS = re.compile(r'\{\s*"id"\s*:\s*"t\d{1,3}"')
 
 
+@read_in_threads
 class _Relation(msgspec.Struct):
     kind: str
     to: str
 
 
+@read_in_threads
 class _Said(msgspec.Struct):
     """A memory as the model wrote it. What can be done without has a default."""
 

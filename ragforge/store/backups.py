@@ -18,6 +18,7 @@ from msgspec.structs import replace
 
 from ragforge.config.store_address import bare_url
 from ragforge.domain.errors import UsageError
+from ragforge.domain.json import read_in_threads
 from ragforge.domain.words import moment_words
 from ragforge.store.files import Role
 
@@ -51,6 +52,7 @@ class CopiedFile(Struct, frozen=True):
     schema: int
 
 
+@read_in_threads
 class BackupSet(Struct, frozen=True):
     """A complete set. store: its address, without a password. counts: of sessions, turns and versions."""
 
@@ -71,10 +73,6 @@ class BackupSet(Struct, frozen=True):
     def command(self) -> str:
         """The command that brings it back."""
         return f"ragforge db recover {self.name}"
-
-
-_decode_set = msgspec.json.Decoder(BackupSet).decode
-"""Made with the module: msgspec looks at a type when it is first used, and two threads at once crash."""
 
 
 def backups_folder(folder: Path) -> Path:
@@ -163,7 +161,7 @@ def _read(path: Path) -> BackupSet | None:
     if path.parent.name.endswith(PARTIAL):
         return None
     try:
-        found = _decode_set(path.read_bytes())
+        found = msgspec.json.decode(path.read_bytes(), type=BackupSet)
     except (OSError, msgspec.DecodeError):
         return None
     return replace(found, name=path.parent.name)

@@ -6,11 +6,13 @@ from typing import Any
 
 import pytest
 
+from ragforge.domain import timeouts
 from ragforge.domain.events import TurnStarted
 from ragforge.domain.memories import MemoryFilter
 from ragforge.domain.messages import TextPart
 from ragforge.domain.summaries import SummaryMethod
 from ragforge.domain.usage import Purpose
+from ragforge.session.background.model import Purse
 from ragforge.session.turn import interrupt, submit
 from tests.flow.beside import (
     MANY_TOKENS,
@@ -68,6 +70,18 @@ async def test_a_limit_of_nothing_means_no_call(tmp_path: Path, gemini: GeminiSt
         await say(session, "one")
         await done(session)
         assert gemini.structured() == []
+
+
+async def test_what_the_store_does_not_count_yet_is_spent_all_the_same(
+    tmp_path: Path, gemini: GeminiStandIn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A payment may be made while the store counts, or wait for its server."""
+    monkeypatch.setattr(timeouts, "SPENT_COUNT_EVERY_S", -1.0)
+    async with beside(tmp_path, environ(tmp_path, gemini)) as session:
+        purse, store, person = Purse(), session.workspace.store, session.workspace.person
+        assert not await purse.is_empty(store, person, 0.5)
+        purse.cost_usd += 0.55
+        assert await purse.is_empty(store, person, 0.5)
 
 
 async def test_a_model_without_a_price_is_not_asked_without_limit(

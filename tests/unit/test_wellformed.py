@@ -1,6 +1,8 @@
 """Text and JSON made well-formed."""
 
 import json
+import subprocess
+import sys
 
 import pytest
 from hypothesis import given
@@ -78,3 +80,28 @@ def test_what_is_no_json_is_a_value_error(text: str) -> None:
 
 def test_nothing_else_is_read_as_json_of_ours() -> None:
     assert json.loads(json.dumps(read_json('{"x": ["\\ud800", 1]}'))) == {"x": ["\ufffd", 1]}
+
+
+THREADS = """
+import sys, threading, msgspec
+sys.setswitchinterval(1e-7)
+from ragforge.domain.json import read_in_threads
+wrap = read_in_threads if sys.argv[1] == "made safe" else lambda kind: kind
+def read(kind, gate):
+    gate.wait()
+    msgspec.convert({"a": [{"b": 1}], "c": {"b": 2}}, kind)
+for number in range(200):
+    inner = msgspec.defstruct(f"Inner{number}", [("b", int)])
+    outer = msgspec.defstruct(f"Outer{number}", [("a", list[inner]), ("c", inner)])
+    kind, gate = wrap(outer), threading.Barrier(4)
+    threads = [threading.Thread(target=read, args=(kind, gate)) for _ in range(4)]
+    [thread.start() for thread in threads]
+    [thread.join() for thread in threads]
+print("read")
+"""
+
+
+def test_a_type_that_several_threads_read_first_at_the_same_moment_does_not_crash() -> None:
+    command = [sys.executable, "-c", THREADS, "made safe"]
+    made = subprocess.run(command, check=False, capture_output=True, text=True)
+    assert made.stdout == "read\n", (made.returncode, made.stderr)

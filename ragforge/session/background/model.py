@@ -126,7 +126,9 @@ class Purse(Struct):
         if midnight != self._day or time.monotonic() - self._counted_at > timeouts.SPENT_COUNT_EVERY_S:
             whose = None if person.alone else person.id
             rows = await store.usage.by_model(since=midnight, person=whose)
-            self.cost_usd = sum(row.cost_usd or 0.0 for row in rows if row.purpose.is_memory)
+            counted = sum(row.cost_usd or 0.0 for row in rows if row.purpose.is_memory)
+            # The store may lack what was paid while it counted, and what waits for its server.
+            self.cost_usd = max(self.cost_usd, counted) if midnight == self._day else counted
             self._day, self._counted_at = midnight, time.monotonic()
         return self.cost_usd >= cap_usd
 

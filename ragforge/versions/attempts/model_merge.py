@@ -8,6 +8,7 @@ import msgspec
 from msgspec import Struct, field
 
 from ragforge.domain.errors import ModelError
+from ragforge.domain.json import read_in_threads
 from ragforge.domain.redact import Redactor
 from ragforge.domain.usage import Usage
 from ragforge.files.line_changes import line_changes, split_lines
@@ -127,6 +128,7 @@ def smaller(proposals: Iterable[Proposal]) -> Proposal | None:
     return min(complete, key=lambda proposal: proposal.lines_changed, default=None)
 
 
+@read_in_threads
 class _Whole(msgspec.Struct):
     content: str
     why: str = ""
@@ -138,6 +140,7 @@ class _Resolved(msgspec.Struct):
     why: str = ""
 
 
+@read_in_threads
 class _Resolutions(msgspec.Struct):
     resolutions: list[_Resolved]
 
