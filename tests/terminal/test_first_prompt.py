@@ -18,13 +18,24 @@ from tests.terminal.screen import ALTERNATE, COLUMNS, COMMAND, CTRL_C, CTRL_D, E
 
 HELD = """
 import sys, time
+from importlib.machinery import PathFinder
 from pathlib import Path
 
 class Imports:
     def find_spec(self, name, path=None, target=None):
-        if name == "ragforge.tui.app":
+        if name != "ragforge.tui.app":
+            return None
+        spec = PathFinder.find_spec(name, path)
+        load = spec.loader.exec_module
+
+        def exec_module(module):
             while not Path({go!r}).exists():
                 time.sleep(0.01)
+            load(module)
+
+        # Not while it is looked for: nothing else could be imported then, such as what draws wide letters.
+        spec.loader.exec_module = exec_module
+        return spec
 
 sys.meta_path.insert(0, Imports())
 sys.argv = ["ragforge"]
