@@ -42,6 +42,12 @@ _FAILED = re.compile(
 _PASSED = re.compile(
     r"\b\d+ (?:passed|passing|tests? OK)\b|^ok\b|^OK$|test result: ok|no issues found|All checks passed", re.M
 )
+_SAYS_WHY = re.compile(
+    r"^(?:E  |FAILED|FAIL\b|panicked)|\w*(?:Error|Exception)\b|: error\b|^error\b", re.IGNORECASE
+)
+_PYTEST = re.compile(r"^E\s{2,}")
+WHY_LINES_MAX = 2
+WHY_CHARS_MAX = 300
 _DID_NOT_RUN = re.compile(
     r"No module named|command not found|no tests ran|not found: |Missing script|\[Exit code 12[67] "
     r"|unrecognized arguments"
@@ -78,6 +84,14 @@ def checks_of(command: str, status: CallStatus, result: str) -> list[CheckRun]:
             failed = _outcome(status, result, tells=tells, alone=not others)
             runs.append(CheckRun(name, name in TESTS, failed))
     return runs
+
+
+def check_output(result: str) -> str:
+    """Return the lines of a failed check's output that say what failed, on one line; else its last line."""
+    lines = [line.strip() for line in result[-CHARS_MAX:].splitlines() if line.strip()]
+    telling = [line for line in lines if _SAYS_WHY.search(line)]
+    kept = telling[-WHY_LINES_MAX:] or [line for line in lines if not line.startswith("[")][-1:]
+    return "; ".join(dict.fromkeys(_PYTEST.sub("", line) for line in kept))[:WHY_CHARS_MAX]
 
 
 def _outcome(status: CallStatus, result: str, *, tells: bool, alone: bool) -> bool | None:

@@ -93,6 +93,12 @@ def wishes_in(text: str, *, corrects: bool) -> Iterator[str]:
             yield wish
 
 
+def is_correction(message: str) -> bool:
+    """Whether the message begins by saying that something was done wrongly."""
+    first = next(iter(said_by(message)), None)
+    return first is not None and _CORRECTS.match(first[1]) is not None
+
+
 def _wanted_or_not(wish: str) -> Iterator[str]:
     """The things that it says to use, or not to use."""
     found = _CHOOSES.search(plain(wish))

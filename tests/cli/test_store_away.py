@@ -36,6 +36,7 @@ READS = {
     "project list": ("project", "list", "--json"),
     "search": ("search", "zebra", "--json"),
     "sessions": ("sessions", "--json"),
+    "similar": ("similar", "zebra", "--json"),
     "stats": ("stats", "--json"),
     "todo": ("todo",),
 }

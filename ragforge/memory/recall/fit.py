@@ -100,7 +100,7 @@ class Fit:
         return await asyncio.to_thread(self._measure, texts)
 
     def _measure(self, texts: Sequence[str]) -> list[Fitness]:
-        read = _read(texts)
+        read = compared(texts)
         held = list(map(self._held, read))
         counts = Counter(term for each in held for term in each)
         rarity = {term: log((RARITY + len(texts)) / (1 + counts[term])) for term in self.terms}
@@ -114,7 +114,7 @@ class Fit:
             for text, each, meaning in zip(read, held, meanings, strict=True)
         ]
 
-    def _held(self, text: "_Text") -> frozenset[str]:
+    def _held(self, text: "ComparedText") -> frozenset[str]:
         """The terms that the text holds."""
         held = set(text.terms & self.terms)
         held.update(*(self._joined[term] for term in text.terms & self._joined.keys()))
@@ -129,12 +129,12 @@ class Fit:
         least = (WORDS_MIN, MEANING_MIN) if known else (WORDS_MIN_ELSEWHERE, MEANING_MIN_ELSEWHERE)
         return Fitness(words, meaning, words >= least[0] or meaning >= least[1])
 
-    def _meanings(self, texts: Sequence["_Text"]) -> list[float]:
+    def _meanings(self, texts: Sequence["ComparedText"]) -> list[float]:
         """Their cosines with the message, none below 0: in English where the languages differ."""
         load_numpy()
         import numpy as np
 
-        [message] = _read([self._message])
+        [message] = compared([self._message])
         across = [self._is_across(text.language) for text in texts]
         vectors = [text.english if each else text.vector for text, each in zip(texts, across, strict=True)]
         rows = np.frombuffer(b"".join(vectors), dtype=np.float32).reshape(len(texts), -1)
@@ -149,8 +149,8 @@ class Fit:
         return bool(language and self._language and language is not self._language)
 
 
-class _Text(Struct, frozen=True):
-    """A text as it is compared with messages."""
+class ComparedText(Struct, frozen=True):
+    """A text as it is compared with others."""
 
     terms: frozenset[str]
     language: Language | None
@@ -159,12 +159,12 @@ class _Text(Struct, frozen=True):
     """Of its words in English."""
 
 
-_texts: dict[str, _Text] = {}
+_texts: dict[str, ComparedText] = {}
 _reading = threading.Lock()
 
 
-def _read(texts: Sequence[str]) -> list[_Text]:
-    """Each as it is compared. The newest `TEXTS_MAX` are kept: preferences meet every message."""
+def compared(texts: Sequence[str]) -> list[ComparedText]:
+    """Return each as it is compared. The newest `TEXTS_MAX` are kept: preferences meet every message."""
     with _reading:
         known = {text: _texts.pop(text) for text in dict.fromkeys(texts) if text in _texts}
     new = [text for text in dict.fromkeys(texts) if text not in known]
@@ -173,7 +173,7 @@ def _read(texts: Sequence[str]) -> list[_Text]:
     each = list(dict.fromkeys(form for one in shown for form in (one.said, one.meant)))
     vectors = dict(zip(each, _embedder().vectors(each), strict=True))
     for text, one in zip(new, shown, strict=True):
-        known[text] = _Text(one.terms, one.language, vectors[one.said], vectors[one.meant])
+        known[text] = ComparedText(one.terms, one.language, vectors[one.said], vectors[one.meant])
     with _reading:
         _texts.update(known)
         for text in list(itertools.islice(_texts, max(0, len(_texts) - TEXTS_MAX))):

@@ -1,0 +1,106 @@
+"""How well similar tasks are found, and who is warned of what failed before.
+
+    python benchmarks/tried.py [FILE.jsonl] [--minilm FOLDER] [--curve]
+
+Lines are tasks, in order of time, `{"task", "request", "done", "outcome": "kept" or how it failed,
+"reason"}`, then queries, `{"query", "text", "similar": [task ...], "warn": [task ...]}`; without a file
+those of `tasks.jsonl` beside this one, on which the thresholds are set. Printed are precision and recall of
+what is similar, how many of the warnings are given, and how many of the queries without one are warned.
+
+--minilm: compare by the model in this folder, as `scripts/make_minilm.py --out` makes it. --curve: the same
+for other thresholds.
+"""
+
+import argparse
+import asyncio
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from ragforge.embedders.minilm import MiniLMEmbedder
+from ragforge.embedders.static import StaticEmbedder
+from ragforge.memory.similarity import THRESHOLDS, WARNINGS_MAX, scores
+
+OWN = Path(__file__).with_name("tasks.jsonl")
+GOALS = "goals: precision .8 at recall .5, warnings .7, warned without a warning at most .1"
+
+Line = Mapping[str, Any]
+
+
+def read(path: Path) -> tuple[list[Line], list[Line]]:
+    """The tasks and the queries. Exits where a line cannot be read."""
+    lines: list[Line] = []
+    for number, text in enumerate(path.read_text("utf-8").splitlines(), 1):
+        try:
+            if text.strip():
+                lines.append(dict(json.loads(text)))
+        except ValueError as error:
+            raise SystemExit(f"{path}, line {number}: {error}. See the top of {__file__}.") from error
+    tasks, queries = [each for each in lines if "task" in each], [each for each in lines if "query" in each]
+    if not tasks or not queries:
+        raise SystemExit(f"{path} has no tasks or no queries. See the top of {__file__}.")
+    return tasks, queries
+
+
+def table_of(tasks: Sequence[Line], queries: Sequence[Line], minilm: Path | None) -> list[list[float]]:
+    """A row a query, a score a task."""
+    texts, asked = [f"{each['request']} {each['done']}" for each in tasks], [each["text"] for each in queries]
+    if minilm is None:
+        return [[each or 0.0 for each in scores(query, texts)] for query in asked]
+    vectors = asyncio.run(MiniLMEmbedder(minilm).embed([*texts, *asked]))
+    there, wanted = vectors[: len(texts)], vectors[len(texts) :]
+    rows: list[list[float]] = []
+    for query, vector in zip(asked, wanted, strict=True):
+        near = [(1 + sum(a * b for a, b in zip(vector, each, strict=True))) / 2 for each in there]
+        rows.append([each or 0.0 for each in scores(query, texts, near)])
+    return rows
+
+
+def report(
+    tasks: Sequence[Line], queries: Sequence[Line], table: Sequence[Sequence[float]], least: float
+) -> str:
+    """One line of figures."""
+    hits = told = wanted = warned = due = given = false = 0
+    for query, row in zip(queries, table, strict=True):
+        similar = [(score, each) for score, each in zip(row, tasks, strict=True) if score >= least]
+        found = {each["task"] for _, each in similar}
+        failed = sorted((pair for pair in similar if pair[1]["outcome"] != "kept"), key=lambda pair: -pair[0])
+        warnings = {each["task"] for _, each in failed[:WARNINGS_MAX] if each["reason"]}
+        hits, told, wanted = (
+            hits + len(found & set(query["similar"])),
+            told + len(found),
+            wanted + len(query["similar"]),
+        )
+        due, given = due + len(query["warn"]), given + len(warnings & set(query["warn"]))
+        warned, false = warned + (not query["warn"]), false + (not query["warn"] and bool(warnings))
+    return (
+        f"at {least:.3f}: precision {_share(hits, told)}, recall {_share(hits, wanted)}; "
+        f"warnings {_share(given, due)}; warned without a warning {false} of {warned}"
+    )
+
+
+def _share(part: int, whole: int) -> str:
+    return f"{part / whole:.2f}" if whole else "-"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("file", type=Path, nargs="?", default=OWN, metavar="FILE.jsonl")
+    parser.add_argument("--minilm", type=Path, metavar="FOLDER")
+    parser.add_argument("--curve", action="store_true")
+    chosen = parser.parse_args()
+    tasks, queries = read(chosen.file)
+    table = table_of(tasks, queries, chosen.minilm)
+    name = MiniLMEmbedder.name if chosen.minilm else StaticEmbedder.name
+    print(f"{len(tasks)} tasks, {len(queries)} queries, by {name}; {GOALS}")
+    print(report(tasks, queries, table, THRESHOLDS[name]))
+    if chosen.curve:
+        for step in range(60, 81):
+            print(report(tasks, queries, table, step / 100))
+
+
+if __name__ == "__main__":
+    main()

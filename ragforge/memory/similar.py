@@ -1,0 +1,145 @@
+"""Similar problems: tasks and sessions about what a text is about, and what they came to."""
+
+import asyncio
+import time
+from collections import Counter
+from collections.abc import Sequence
+from contextlib import suppress
+
+from msgspec import Struct
+
+from ragforge.domain.errors import StoreUnavailable
+from ragforge.domain.messages import text_of
+from ragforge.domain.search import HitKind, Query
+from ragforge.domain.tasks import PastTask, TaskOutcome
+from ragforge.domain.turns import ConversationSession
+from ragforge.domain.vectors import Owner, OwnerKind, Vector
+from ragforge.embedders.static import StaticEmbedder
+from ragforge.memory.forgotten import read_forgotten
+from ragforge.memory.recall.search import Recall, search
+from ragforge.memory.similarity import THRESHOLDS, measured_by, scores
+from ragforge.memory.tasks import read_tasks
+from ragforge.store.base import Store
+
+SHOWN_MAX = 10
+COMPARED_MAX = 30
+"""So many turns that a search finds are looked at."""
+SESSION_CHARS_MAX = 1_200
+
+
+class SimilarTask(Struct, frozen=True):
+    """A task with its score, 0 to 1."""
+
+    task: PastTask
+    score: float
+
+
+class SimilarSession(Struct, frozen=True):
+    """A session that is as a whole about the same. tasks: outcomes of its similar tasks."""
+
+    session: ConversationSession
+    score: float
+    done: str
+    tasks: tuple[TaskOutcome, ...]
+
+
+class SimilarProblems(Struct, frozen=True):
+    """What is similar, the most similar first. least: the threshold of the embedder that compared."""
+
+    found: tuple[SimilarTask | SimilarSession, ...]
+    least: float
+    embedder: str
+    limited: str = ""
+    took_ms: float = 0.0
+
+
+async def find_similar(
+    recall: Recall,
+    text: str,
+    *,
+    project_id: str | None,
+    person: str,
+    without: frozenset[str] = frozenset(),
+    here: str = "",
+) -> SimilarProblems:
+    """Return the tasks and sessions that are similar to the text. Raises StoreError.
+
+    project_id: None for every project. without: turns that are left out, such as the newest one.
+    here: the session of the user, of which the tasks alone are listed.
+    """
+    began = time.perf_counter()
+    query = Query(text, project_id, person=person, kinds=(HitKind.TURN,), limit=COMPARED_MAX)
+    answer = await search(recall, query)
+    ids = [hit.turn_id for hit in answer.hits if hit.turn_id not in without]
+    forgotten = await read_forgotten(recall.store, project_id or "")
+    tasks = [
+        each
+        for each in await read_tasks(recall.store, ids, forgotten)
+        if without.isdisjoint(turn.id for turn in each.turns)
+    ]
+    name = measured_by(recall.embedder.name if recall.embedder else "")
+    measured = await measure(recall, text, tasks)
+    least = THRESHOLDS[name]
+    similar = [
+        SimilarTask(task, score)
+        for task, score in zip(tasks, measured, strict=True)
+        if score is not None and score >= least
+    ]
+    similar.sort(key=lambda each: -each.score)
+    sessions = await _sessions(recall.store, text, similar[:SHOWN_MAX], least, here=here)
+    found = sorted([*similar, *sessions], key=lambda each: -each.score)[:SHOWN_MAX]
+    took_ms = (time.perf_counter() - began) * 1000
+    return SimilarProblems(tuple(found), least, name, answer.limited, took_ms)
+
+
+async def measure(recall: Recall, text: str, tasks: Sequence[PastTask]) -> list[float | None]:
+    """Return the score of each task; None for one that cannot be compared yet. Raises StoreError."""
+    if not tasks:
+        return []
+    texts = [text_of_task(each) for each in tasks]
+    embedder = recall.embedder
+    if embedder is None or measured_by(embedder.name) == StaticEmbedder.name:
+        return await asyncio.to_thread(scores, text, texts)
+    asked, _ = await recall.questions.vector(embedder, text)
+    if asked is None:
+        return [None] * len(tasks)
+    owners = {Owner(OwnerKind.TURN, each.id): place for place, each in enumerate(tasks)}
+    meanings: list[float | None] = [None] * len(tasks)
+    for stored in await recall.store.vectors.get(list(owners)):
+        if stored.model == embedder.name:
+            meanings[owners[stored.owner]] = (1 + _dot(asked, stored.vector)) / 2
+    return await asyncio.to_thread(scores, text, texts, meanings)
+
+
+def text_of_task(task: PastTask) -> str:
+    """What is compared of a task: what was asked for, and what was done."""
+    return f"{' '.join(text_of(turn.user) for turn in task.turns)} {task.done}"
+
+
+async def _sessions(
+    store: Store, text: str, similar: Sequence[SimilarTask], least: float, *, here: str
+) -> list[SimilarSession]:
+    """Those with several similar tasks that are similar as a whole."""
+    counts = Counter(each.task.turns[0].session_id for each in similar)
+    found: list[tuple[ConversationSession, str]] = []
+    with suppress(StoreUnavailable):  # the tasks are listed without them
+        for session_id in [each for each, count in counts.items() if count > 1 and each != here]:
+            if session := await store.sessions.get(session_id):
+                summaries = await store.summaries.of_session(session_id, uncovered=True)
+                done = " ".join(each.text for each in summaries)[:SESSION_CHARS_MAX]
+                found.append((session, done or session.title))
+    if not found:
+        return []
+    measured = await asyncio.to_thread(scores, text, [f"{each.title} {done}" for each, done in found])
+    return [
+        SimilarSession(session, score, done, outcomes)
+        for (session, done), score in zip(found, measured, strict=True)
+        if score is not None and score >= least
+        for outcomes in [
+            tuple(each.task.outcome for each in similar if each.task.turns[0].session_id == session.id)
+        ]
+    ]
+
+
+def _dot(one: Vector, other: Vector) -> float:
+    return sum(a * b for a, b in zip(one, other, strict=False))

@@ -1,0 +1,59 @@
+"""How well a task went, and what `benchmarks/tried.py` counts."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ragforge.domain.tasks import TaskFigures, TaskOutcome, implied_satisfaction, task_success
+
+FILE = Path(__file__).parents[2] / "benchmarks" / "tried.py"
+SHARE = st.floats(0, 1)
+
+
+@given(
+    st.builds(
+        TaskFigures,
+        lines_changed_later=st.none() | st.integers(0, 50),
+        check_passed=st.none() | st.booleans(),
+        seconds=st.none() | st.floats(0, 1e6),
+        cost_usd=st.none() | st.floats(0, 1e3),
+        similar=st.lists(st.tuples(st.floats(0, 1e6), st.none() | st.floats(0, 1e3)), max_size=8),
+        satisfaction=st.none() | SHARE,
+    )
+)
+def test_success_is_the_mean_of_what_is_known(figures: TaskFigures) -> None:
+    found = task_success(figures)
+    assert found is None or 0 <= found <= 1
+    few = len(figures.similar) < 5
+    known = [figures.lines_changed_later, figures.check_passed, figures.satisfaction]
+    if few:
+        assert (found is None) == all(each is None for each in known)
+        if [each is None for each in known] == [True, True, False]:
+            assert found == figures.satisfaction
+
+
+def test_success_by_hand() -> None:
+    others = [(10.0, 1.0), (20.0, None), (30.0, 3.0), (40.0, 4.0), (50.0, 5.0)]
+    assert task_success(TaskFigures(similar=others, seconds=60.0)) == 0.5
+    assert task_success(TaskFigures(similar=others, seconds=15.0, cost_usd=9.0)) == 1.0  # of four, unknown
+    whole = TaskFigures(1, True, 60.0, None, others, 0.8)
+    assert task_success(whole) == (0.5 + 1.0 + 0.5 + 0.8) / 4
+    cases = [(TaskOutcome.UNDONE, False, True, 0.0), (TaskOutcome.DENIED, False, False, 0.3)]
+    cases += [(TaskOutcome.KEPT, True, True, 0.3), (TaskOutcome.KEPT, False, True, 1.0)]
+    cases += [(TaskOutcome.KEPT, False, False, 0.8)]
+    for outcome, asked_again, committed, expected in cases:
+        assert implied_satisfaction(outcome, asked_again=asked_again, committed=committed) == expected
+
+
+def test_the_benchmark_of_similar_tasks_reaches_its_goals_on_its_own_file() -> None:
+    ran = subprocess.run([sys.executable, str(FILE)], capture_output=True, text=True, check=True)
+    told = ran.stdout.splitlines()[1]
+    precision, recall, warnings = (float(each) for each in re.findall(r" (\d\.\d\d)\b", told))
+    assert precision >= 0.8
+    assert recall >= 0.5
+    assert warnings >= 0.7
+    assert "warned without a warning 0 of 8" in ran.stdout
