@@ -106,9 +106,18 @@ that broke off then lacks it, so that the turn is known not to be whole."""
 
 def schema_for(materials: Sequence[Material], parts: Sequence[AnyPart] = ()) -> JsonObject:
     """The schema of an answer about these turns, with these optional parts."""
-    ids: list[JsonValue] = [f"t{number}" for number in range(1, len(materials) + 1)]
     optional = {part.name: part.schema for part in parts if part.schema is not None}
-    turn = _closed({"id": {"type": "string", "enum": ids}, **optional, **PARTS})
+    return _of_turns(materials, {**optional, **PARTS})
+
+
+def memories_schema(materials: Sequence[Material]) -> JsonObject:
+    """The schema of an answer about the memories in these turns alone."""
+    return _of_turns(materials, {"memories": PARTS["memories"]})
+
+
+def _of_turns(materials: Sequence[Material], asked: Mapping[str, JsonObject]) -> JsonObject:
+    ids: list[JsonValue] = [f"t{number}" for number in range(1, len(materials) + 1)]
+    turn = _closed({"id": {"type": "string", "enum": ids}, **asked})
     return _closed({"turns": {"type": "array", "items": turn}})
 
 

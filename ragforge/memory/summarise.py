@@ -14,7 +14,13 @@ from ragforge.domain.json import JsonObject
 from ragforge.domain.messages import TextPart, UserMessage
 from ragforge.domain.summaries import Summary, SummaryMethod
 from ragforge.domain.usage import Usage
-from ragforge.memory.answer import read_answer, read_roll_up, roll_up_schema, schema_for
+from ragforge.memory.answer import (
+    memories_schema,
+    read_answer,
+    read_roll_up,
+    roll_up_schema,
+    schema_for,
+)
 from ragforge.memory.excerpts import known_of, parts_shown, turns_shown
 from ragforge.memory.extract import memories_in
 from ragforge.memory.extractive import above, rolled_up, summary_of
@@ -52,6 +58,18 @@ async def understand(
     model = f"{provider.name}:{provider.model}"
     found = await asyncio.to_thread(read_answer, text, materials, model=model, parts=parts)
     return Understood(found, usage, is_whole=_is_whole(found, materials, parts))
+
+
+async def read_again(provider: Provider, materials: Sequence[Material]) -> Understood:
+    """The memories in turns of one session that are read together, by one structured call.
+
+    Raises as `understand`.
+    """
+    shown = await asyncio.to_thread(lambda: turns_shown(materials, known_of(materials)))
+    system = "\n".join([load_prompt("understand"), load_prompt("read_again")])
+    text, usage = await _ask(provider, system, shown, memories_schema(materials))
+    model = f"{provider.name}:{provider.model}"
+    return Understood(await asyncio.to_thread(read_answer, text, materials, model=model), usage)
 
 
 def _is_whole(

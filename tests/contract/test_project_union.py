@@ -2,7 +2,6 @@
 
 from collections.abc import Awaitable, Callable
 from functools import partial
-from typing import Any, cast
 
 import pytest
 from msgspec.structs import replace
@@ -40,6 +39,7 @@ from tests.contract.builders import (
 )
 from tests.contract.builders_versions import a_branch, a_move, a_version
 from tests.contract.conftest import Opener
+from tests.cut_off import cut_off
 
 MODEL = "static:minilm-256-2"
 
@@ -207,32 +207,10 @@ async def test_a_split_takes_along_what_shares_turns_or_versions(store: Store) -
     assert [each.turns for each in there.memories if each.content == "Same."] == [(turn.id,)]
 
 
-class _CutOff:
-    """A store that stops at a write: after `left` of them nothing is written any more."""
-
-    def __init__(self, within: object, left: list[int]) -> None:
-        self._within, self._left = within, left
-
-    def __getattr__(self, name: str) -> Any:
-        found = getattr(self._within, name)
-        if name in ("add", "move", "save", "associate", "rewrite"):
-            return self._counted(found)
-        return found if callable(found) or isinstance(found, str) else _CutOff(found, self._left)
-
-    def _counted(self, write: Callable[..., Awaitable[None]]) -> Callable[..., Awaitable[None]]:
-        async def counted(*args: object, **named: object) -> None:
-            if not self._left[0]:
-                raise InterruptedError
-            self._left[0] -= 1
-            await write(*args, **named)
-
-        return counted
-
-
-async def cut_off(store: Store, after: int, work: Callable[[Store], Awaitable[None]]) -> bool:
-    """Whether the work was cut off, after so many writes."""
+async def is_cut_off(store: Store, after: int, work: Callable[[Store], Awaitable[None]]) -> bool:
+    """Whether the work is cut off, after so many writes."""
     try:
-        await work(cast("Store", _CutOff(store, [after])))
+        await work(cut_off(store, after, InterruptedError()))
     except InterruptedError:
         return True
     return False
@@ -252,11 +230,11 @@ async def test_what_is_cut_off_at_a_write_is_completed_or_brought_back(store: St
     at, cut = 0, True
     while cut:
         contents = await read_contents(store, okapi.id)
-        cut = await cut_off(store, at, partial(merge, source=okapi, target=gnu, contents=contents))
+        cut = await is_cut_off(store, at, partial(merge, source=okapi, target=gnu, contents=contents))
         await merge(store, okapi, gnu, await read_contents(store, okapi.id))
         both = both or await of_projects(store, gnu, okapi)
         assert await of_projects(store, gnu, okapi) == both, f"a merge cut off after {at} writes"
-        cut |= await cut_off(store, at, partial(split_off, project=gnu, source=okapi))
+        cut |= await is_cut_off(store, at, partial(split_off, project=gnu, source=okapi))
         if await store.projects.get(okapi.id) != okapi:
             await bring_late(store, gnu, split_off=True)
             assert await of_projects(store, gnu, okapi) == both, f"a split cut off after {at} writes"

@@ -7,7 +7,9 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
+from ragforge.domain.errors import StoreUnavailable
 from ragforge.domain.ids import now
+from ragforge.domain.memories import MemoryFilter
 from ragforge.domain.summaries import Summary, SummaryMethod
 from ragforge.domain.turns import ConversationSession, Turn
 from ragforge.memory.derive.consolidation import count_archived, read_summaries
@@ -17,7 +19,8 @@ from ragforge.session.state import Session
 from ragforge.store.base import keep_project
 from ragforge.store.open import open_store
 from tests.contract.builders import a_session, conversation, said
-from tests.flow.beside import beside, by_the_model, until
+from tests.cut_off import cut_off
+from tests.flow.beside import a_memory, beside, by_the_model, until
 from tests.flow.running import environ
 from tests.standins.gemini import GeminiStandIn, Recorded, ServerError
 
@@ -80,7 +83,7 @@ async def test_what_is_cancelled_at_every_other_call_is_gone_on_with_and_nothing
         await session.workspace.background.close()
         store, of = session.workspace.store, await archived(session, 3)
         expense = await expense_of(session.workspace, await listed(session))
-        assert (expense.calls, expense.cost_usd and expense.cost_usd > 0) == (3 + 1, True)
+        assert (expense.calls, expense.cost_usd and expense.cost_usd > 0) == (3 + 1 + 1, True)
         cuts = 0
         while (await count_archived(store))[1]:
             asked.clear()
@@ -101,6 +104,62 @@ async def test_what_is_cancelled_at_every_other_call_is_gone_on_with_and_nothing
         calls = len(gemini.structured())
         assert (await consolidate(session)).done == 0
         assert len(gemini.structured()) == calls
+
+
+async def test_an_archived_session_is_read_again_for_what_its_turns_do_not_show_one_by_one(
+    tmp_path: Path, gemini: GeminiStandIn
+) -> None:
+    """Only preferences and decisions, in the user's words, with who said them; once."""
+    wish = "use tabs and never spaces"
+
+    def reply(request: Recorded) -> object:
+        assert request.schema
+        turns = request.schema["properties"].get("turns")
+        reads_again = turns and "summary" not in turns["items"]["properties"]
+        found = [
+            a_memory(wish, "preference"),
+            a_memory("It is late.", "fact"),
+        ]
+        return by_the_model("All about tabs.", *(found if reads_again else ()))(request)
+
+    gemini.always_structured(reply)
+    async with beside(tmp_path, environ(tmp_path, gemini)) as session:
+        await session.workspace.background.close()
+        store, of = session.workspace.store, await archived(session, 2)
+        old = await store.sessions.get(of)
+        assert old
+        head = await store.turns.get(old.head or "")
+        await said(store, old, f"Well, {wish}.", parent=head, answer=ANSWER, person="ada@example.org")
+        assert (await consolidate(session)).done == 1
+        wanted = MemoryFilter(session.workspace.project.id, person="ada@example.org")
+        assert [(each.content, each.owner) for each in await store.memories.find(wanted)] == [
+            (wish, "ada@example.org")
+        ]
+        calls = len(gemini.structured())
+        assert calls == 3, "for the turns, above them, and once more"
+        assert (await consolidate(session)).done == 0
+        assert len(gemini.structured()) == calls
+
+
+async def test_what_an_outage_of_the_store_cuts_short_at_any_write_is_gone_on_with(
+    tmp_path: Path, gemini: GeminiStandIn
+) -> None:
+    env = environ(tmp_path, gemini, RAGFORGE_MEMORY_MODEL=NO_MODEL)
+    async with beside(tmp_path, env) as session:
+        await session.workspace.background.close()
+        store, writes, failed = session.workspace.store, 0, True
+        while failed:
+            await archived(session, 3)
+            away = cut_off(store, writes, StoreUnavailable("The store is away."))
+            failed = True
+            with suppress(StoreUnavailable):
+                await consolidate(replace(session, workspace=replace(session.workspace, store=away)))
+                failed = False
+            await consolidate(session)
+            writes += 1
+            assert await count_archived(store) == (writes, 0)
+        assert writes > 5
+        assert await store.check() == []
 
 
 async def test_without_a_model_that_answers_an_archived_session_is_consolidated_all_the_same(

@@ -1,8 +1,9 @@
 """The consolidation of sessions that are archived, or that nobody touched for a week: one summary of all that
 was said in each, above its levels.
 
-Its summaries are rolled up, level by level, until one is left. The record that names it is written last, so
-what a crash cuts short is gone on with; a session that goes on and is archived again gets another.
+Its summaries are rolled up, level by level, until one is left, and it is read again as a whole. The record
+that names the summary is written last, so what a crash cuts short is gone on with; a session that goes on and
+is archived again gets another.
 """
 
 import logging
@@ -28,6 +29,7 @@ from ragforge.domain.vectors import Owner
 from ragforge.memory.derive.base import Desk, Home, Moment
 from ragforge.memory.derive.levels import CHILDREN_MAX, Children, make_level, newest_turns, turn_chars
 from ragforge.memory.derive.records import RecordDerivation
+from ragforge.memory.derive.session_review import batches, own_turns, read_session_again
 from ragforge.store.base import Store
 
 log = logging.getLogger(__name__)
@@ -108,6 +110,8 @@ class Consolidation(RecordDerivation):
             self.desk.wake(Moment.WRITTEN)  # it needs a vector
         if len(contents.tops) > 1:
             return []
+        if await read_session_again(self.desk, home, session):
+            self.desk.wake(Moment.WRITTEN)
         top = contents.tops[0] if contents.tops else None
         digest = SessionDigest(top.id if top else "", contents.turns)
         return [KIND.record(source, digest, model=top.model if top else "")]
@@ -121,6 +125,8 @@ class Contents(Struct, frozen=True):
 
     turns: int
     """Turns of its own on the path to its head."""
+    again_chars: tuple[int, ...]
+    """How much text there is for each of the calls that read it again."""
     lacking: tuple[Turn, ...]
     """Those of them without a summary."""
     tops: tuple[Summary, ...]
@@ -149,14 +155,15 @@ async def count_archived(store: Store) -> tuple[int, int]:
 
 async def read_contents(store: Store, session_id: str, head: str | None) -> Contents:
     """What the session has. Raises StoreError."""
-    own = [turn for turn in await store.turns.path(head) if turn.session_id == session_id]
+    own = await own_turns(store, session_id, head)
     ids = {turn.id for turn in own}
     covering = await store.summaries.covering([turn.id for turn in own])
     lacking = [turn for turn in own if turn.ended_at is not None and not covering.get(turn.id)]
     uncovered = await store.summaries.of_session(session_id, uncovered=True)
     newest = await newest_turns(store, uncovered)
     tops = [summary for summary in uncovered if newest.get(summary.id) in ids]
-    return Contents(len(own), tuple(lacking), tuple(tops))
+    again = tuple(sum(map(turn_chars, batch)) for batch in batches(own))
+    return Contents(len(own), again, tuple(lacking), tuple(tops))
 
 
 def due_whole(tops: Sequence[Summary]) -> Children:
@@ -189,9 +196,11 @@ SUMMARY_CHARS = 800
 
 
 def estimate(contents: Contents) -> Estimate:
-    """What consolidating the session takes: a call for each turn without a summary, and those above."""
-    calls = len(contents.lacking)
-    chars = sum(turn_chars(turn) + PROMPT_CHARS for turn in contents.lacking)
+    """What consolidating the session takes: a call for each turn without a summary, those above, and those
+    that read it again."""
+    calls = len(contents.lacking) + len(contents.again_chars)
+    chars = sum(contents.again_chars) + len(contents.again_chars) * PROMPT_CHARS
+    chars += sum(turn_chars(turn) + PROMPT_CHARS for turn in contents.lacking)
     counts: dict[int, int] = {1: len(contents.lacking)}
     for summary in contents.tops:
         counts[summary.level] = counts.get(summary.level, 0) + 1

@@ -429,15 +429,21 @@ def came_to_nothing(turn: Turn, calls: Sequence[ToolCall]) -> bool:
     return ended_early and not turn.assistant.strip() and not calls
 
 
-async def material_of(home: Home, turn: Turn, *, speaker: str) -> Material:
-    """The turn with what is needed to understand it; speaker: who said it. Raises StoreError."""
+async def material_of(
+    home: Home, turn: Turn, *, speaker: str, known: Sequence[Memory] | None = None
+) -> Material:
+    """The turn with what is needed to understand it. Raises StoreError.
+
+    speaker: who said it. known: the memories that it is compared with; None to look for those near to it,
+    and for what the parts of the call need.
+    """
     forgotten = await read_forgotten(home.store, home.project_id)
     turn = await asyncio.to_thread(forgotten.turn, turn)
     calls = [
         forgotten.call(call, session=turn.session_id) for call in await home.store.calls.of_turns([turn.id])
     ]
-    if came_to_nothing(turn, calls):
-        near, near_turns = tuple[Memory, ...](), tuple[Turn, ...]()
+    if known is not None or came_to_nothing(turn, calls):
+        near, near_turns = tuple(known or ()), tuple[Turn, ...]()
     else:
         near, near_turns = await asyncio.gather(
             near_memories(home, turn, speaker=speaker), turns_near(home, turn)
@@ -459,7 +465,7 @@ async def material_of(home: Home, turn: Turn, *, speaker: str) -> Material:
         before,
         speaker,
         tuple(corrections),
-        await inputs_of(home, shown),
+        await inputs_of(home, shown) if known is None else {},
     )
 
 
@@ -609,26 +615,7 @@ async def keep(home: Home, understanding: Understanding) -> tuple[list[Owner], t
     """
     safe = redacted(understanding, home.redactor)
     store = home.store
-    kept: list[Owner] = []
-    known = {memory.id for memory in await store.memories.get([each.id for each in safe.memories])}
-    new: list[Memory] = []
-    for memory in safe.memories:
-        try:
-            stored = await remember(store, memory)
-            kept.append(Owner(OwnerKind.MEMORY, stored.id))
-            if kind := wish_kind(stored):
-                TALLY.count(PREFERENCES_EXTRACTED, kind)
-                TALLY.observe(PREFERENCE_CONFIDENCE, stored.confidence)
-            new += [stored] if stored.id not in known else []
-        except (UsageError, Conflict) as error:
-            log.warning("A memory of turn %s is not kept: %s", safe.summary.covers[0], error)
-            if wish_kind(memory):
-                TALLY.count(PREFERENCES_REJECTED, "not_stored")
-    try:
-        if safe.associations:
-            await associate(store, safe.associations)
-    except Conflict as error:
-        log.warning("How memories of turn %s stand is not kept: %s", safe.summary.covers[0], error)
+    kept, new = await keep_memories(store, safe)
     for part in find_parts():
         if (value := safe.more.get(part.name)) is not None:
             await part.keep(store, home.redactor, safe.summary, value)
@@ -639,6 +626,34 @@ async def keep(home: Home, understanding: Understanding) -> tuple[list[Owner], t
         return kept, ()
     turns = [Owner(OwnerKind.TURN, turn_id) for turn_id in safe.summary.covers]
     return [*turns, Owner(OwnerKind.SUMMARY, safe.summary.id), *kept], await _told(store, new)
+
+
+async def keep_memories(store: Store, found: Understanding) -> tuple[list[Owner], list[Memory]]:
+    """Store the memories of a turn with their links; those that need a vector now, and those that are new.
+
+    found: without secrets. Raises StoreError.
+    """
+    kept: list[Owner] = []
+    known = {memory.id for memory in await store.memories.get([each.id for each in found.memories])}
+    new: list[Memory] = []
+    for memory in found.memories:
+        try:
+            stored = await remember(store, memory)
+            kept.append(Owner(OwnerKind.MEMORY, stored.id))
+            if kind := wish_kind(stored):
+                TALLY.count(PREFERENCES_EXTRACTED, kind)
+                TALLY.observe(PREFERENCE_CONFIDENCE, stored.confidence)
+            new += [stored] if stored.id not in known else []
+        except (UsageError, Conflict) as error:
+            log.warning("A memory of turn %s is not kept: %s", found.summary.covers[0], error)
+            if wish_kind(memory):
+                TALLY.count(PREFERENCES_REJECTED, "not_stored")
+    try:
+        if found.associations:
+            await associate(store, found.associations)
+    except Conflict as error:
+        log.warning("How memories of turn %s stand is not kept: %s", found.summary.covers[0], error)
+    return kept, new
 
 
 async def _told(store: Store, new: Sequence[Memory]) -> tuple[KeptMemory, ...]:
