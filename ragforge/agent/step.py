@@ -19,6 +19,7 @@ from ragforge.domain.events import (
     ThoughtDelta,
     UsageSeen,
     UsageUpdated,
+    WebSearched,
 )
 from ragforge.domain.messages import ModelMessage
 from ragforge.domain.text_pieces import TextPieces
@@ -69,6 +70,8 @@ async def _ask_once(parts: AgentParts, progress: TurnProgress, share: float) -> 
     finally:
         step = _keep(parts, progress, arriving, fitted)
     await parts.events.send(StepEnded(parts.redact.exact(step.message.text)))
+    if searched := parts.redact.answer(step.message).searched:
+        await parts.events.send(WebSearched(searched))
     await _tell_usage(parts, step, arriving, fitted)
     if reason := _why_unusable(arriving):
         raise AnswerUnusable(reason)

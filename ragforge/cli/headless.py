@@ -33,10 +33,11 @@ from ragforge.domain.events import (
     ToolEnded,
     TurnEnded,
     UsageUpdated,
+    WebSearched,
 )
 from ragforge.domain.inputs import Slash, parse_input
 from ragforge.domain.memories import Memory
-from ragforge.domain.messages import Parts, TextPart, text_of
+from ragforge.domain.messages import Parts, TextPart, WebSearch, text_of
 from ragforge.domain.redact import Redactor
 from ragforge.domain.text_pieces import TextPieces
 from ragforge.domain.turns import CallStatus, ToolCall, Turn, TurnStatus
@@ -76,6 +77,8 @@ class _RunResult(Struct):
     calls: list[ToolCall] = field(default_factory=list[ToolCall])
     warnings: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
     """What the user said that calls went against."""
+    searched: WebSearch = WebSearch()
+    """What the provider's own search found."""
     recalled: ContextBlock = field(default_factory=ContextBlock)
     """What was put in front of the message."""
     command: str = ""
@@ -104,6 +107,7 @@ class _RunResult(Struct):
                 }
                 for call in self.calls
             ],
+            "sources": [{"title": each.title, "url": each.url} for each in self.searched.sources],
             "warnings": self.warnings,
             "recalled": _recalled(self.recalled),
             **_changed(self.version),
@@ -287,6 +291,8 @@ async def _follow(events: AsyncGenerator[AgentEvent, None], answered: _RunResult
                 answered.said = TextPieces(text)
             case TextDelta(text):
                 answered.said.add(text)
+            case WebSearched(search):
+                answered.searched = answered.searched.joined(search)
             case ContextBuilt(_, block):
                 answered.recalled = block
             case ToolEnded(call):

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
 
 async def _run(session: "Session", args: NoArguments) -> Outcome:
+    from ragforge.session.model import web_search_words
+
     workspace, live = session.workspace, session.live
     path = await workspace.store.turns.path(live.record.head)
     link, cost = workspace.store.link, cost_words(live.spending.cost_usd)
@@ -26,6 +28,7 @@ async def _run(session: "Session", args: NoArguments) -> Outcome:
         "sent word for word": f"about {live.view.window.tokens:,} tokens; /context shows the next call",
         "store": workspace.store.url,
         "server": f"away: {link.away}" if link.away else "",
+        "web search": web_search_words(session),
         "memory": "on" if workspace.recalls and workspace.settings.memory.enabled else "off",
         "files that set it": ", ".join(sorted({str(each) for each in workspace.loaded.sources.values()})),
     }

@@ -43,6 +43,7 @@ RoleName = Annotated[str, Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*\Z", max_len
 Tokens = Annotated[int, Meta(ge=1000, le=100_000_000)]
 EmbedderName = Annotated[str, Meta(pattern=r"^(static|minilm|[a-z][a-z0-9_-]*:[^\s].*)\Z", max_length=4096)]
 InnerPath = Annotated[str, Meta(pattern=r"^(?!/)(?!(.*/)?\.\.(/|\Z))[^\x00]+\Z", max_length=4096)]
+ToolType = Annotated[str, Meta(pattern=r"^[A-Za-z0-9_.:-]+\Z", max_length=100)]
 HostName = Annotated[str, Meta(pattern=r"^[a-z0-9_.:-]+\Z", max_length=253)]
 Count = Annotated[int, Meta(ge=1, le=1_000_000_000)]
 Seconds = Annotated[float, Meta(ge=1, le=86_400)]

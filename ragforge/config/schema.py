@@ -25,6 +25,7 @@ from ragforge.config.kinds import (
     Seconds,
     StoreUrl,
     Tokens,
+    ToolType,
     VariableName,
 )
 from ragforge.domain import timeouts
@@ -178,6 +179,10 @@ class ShellSettings(Struct, frozen=True, forbid_unknown_fields=True):
 class WebSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """The web."""
 
+    search: Annotated[
+        bool,
+        About("Let the model search the web by its provider's own tool, which may cost extra.", YES_NO),
+    ] = False
     private_hosts: Annotated[
         list[HostName],
         About(
@@ -459,11 +464,20 @@ class Endpoint(Struct, frozen=True, forbid_unknown_fields=True):
         Tokens | None,
         About("The context window of its models, if the service does not report it.", TOKENS),
     ] = None
+    search_tool: Annotated[
+        ToolType | None,
+        About(
+            "The type of the service's own web search, as it stands among the tools of a request.",
+            "a name such as openrouter:web_search",
+        ),
+    ] = None
 
 
 BUILT_IN_ENDPOINTS: Mapping[str, Endpoint] = {
     "openai": Endpoint("https://api.openai.com/v1", "OPENAI_API_KEY"),
-    "openrouter": Endpoint("https://openrouter.ai/api/v1", "OPENROUTER_API_KEY"),
+    "openrouter": Endpoint(
+        "https://openrouter.ai/api/v1", "OPENROUTER_API_KEY", search_tool="openrouter:web_search"
+    ),
     "ollama": Endpoint("http://localhost:11434/v1"),
     "llama-server": Endpoint("http://localhost:8080/v1"),
     "lmstudio": Endpoint("http://localhost:1234/v1"),

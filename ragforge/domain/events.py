@@ -9,7 +9,7 @@ from ragforge.domain.approvals import ConstraintHit
 from ragforge.domain.context import ContextBlock
 from ragforge.domain.errors import RagforgeError
 from ragforge.domain.json import JsonObject
-from ragforge.domain.messages import CallRequest, ModelMessage
+from ragforge.domain.messages import CallRequest, ModelMessage, WebSearch
 from ragforge.domain.turns import ToolCall, Turn
 from ragforge.domain.usage import Usage
 from ragforge.domain.versions import Version
@@ -109,6 +109,12 @@ class StepEnded(Struct, frozen=True):
     text: str
 
 
+class WebSearched(Struct, frozen=True):
+    """The provider searched the web for the answer that has just ended."""
+
+    search: WebSearch
+
+
 class ToolStarted(Struct, frozen=True):
     """A tool call begins, or waits for consent."""
 
@@ -174,6 +180,7 @@ AgentEvent: TypeAlias = (
     | ContextBuilt
     | StepStarted
     | StepEnded
+    | WebSearched
     | TextDelta
     | ThoughtDelta
     | ToolStarted

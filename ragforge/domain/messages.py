@@ -1,11 +1,14 @@
 """Messages: what goes to a model and comes back, in a form that no provider owns."""
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import TypeAlias, assert_never
 
 from msgspec import Struct, field
 
 from ragforge.domain.json import JsonObject
+
+_PAGE = re.compile(r"https?://[^\s<>\x00-\x1f]+")
 
 
 class TextPart(Struct, frozen=True):
@@ -57,6 +60,37 @@ class CallRequest(Struct, frozen=True):
     """Why the arguments could not be read, where they could not; `args` is empty then."""
 
 
+class WebSource(Struct, frozen=True):
+    """A page that an answer rests on."""
+
+    title: str
+    url: str
+
+
+class WebSearch(Struct, frozen=True):
+    """What a provider searched the web for, and the pages that it used; empty where it did not search."""
+
+    queries: tuple[str, ...] = ()
+    sources: tuple[WebSource, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.queries or self.sources)
+
+    def joined(self, other: "WebSearch") -> "WebSearch":
+        """Return both, each query and each page once, in the order in which they came."""
+        sources = {each.url: each for each in (*self.sources, *other.sources) if _PAGE.fullmatch(each.url)}
+        return WebSearch(tuple(dict.fromkeys((*self.queries, *other.queries))), tuple(sources.values()))
+
+    def mapped(self, change: Callable[[str], str]) -> "WebSearch":
+        """Return the same with every text changed."""
+        sources = (WebSource(change(source.title), change(source.url)) for source in self.sources)
+        return WebSearch(tuple(map(change, self.queries)), tuple(sources))
+
+    def texts(self) -> list[str]:
+        """Return every text of it."""
+        return [*self.queries, *(text for source in self.sources for text in (source.title, source.url))]
+
+
 class UserMessage(Struct, frozen=True):
     """What the user said."""
 
@@ -77,6 +111,8 @@ class ModelMessage(Struct, frozen=True):
     calls: tuple[CallRequest, ...] = ()
     native: JsonObject | None = None
     thoughts: str = ""
+    searched: WebSearch = WebSearch()
+    """What the provider's own search found for it. The user sees it; it is not sent back."""
 
 
 class CallResult(Struct, frozen=True):

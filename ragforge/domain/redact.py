@@ -101,7 +101,8 @@ class Redactor:
         Where it held one, the provider gets it back made anew, for what it wants verbatim holds it too.
         """
         calls = [[call.name, call.args, call.malformed] for call in message.calls]
-        whole = cast(JsonValue, [message.text, message.thoughts, calls, message.native])
+        searched = message.searched.texts()
+        whole = cast(JsonValue, [message.text, message.thoughts, calls, message.native, searched])
         if not any(self.spans(text) for text in _texts(whole)):
             return message
         return replace(
@@ -118,6 +119,7 @@ class Redactor:
                 for call in message.calls
             ),
             native=None,
+            searched=message.searched.mapped(self.exact),
         )
 
     def stream(self, *, exact: bool = False) -> "RedactedStream":

@@ -95,15 +95,19 @@ class ProviderParts(Struct, frozen=True):
     attempts_max: int = 5
     delay_s_max: float = timeouts.RETRY_DELAY_S_MAX
     idle_timeout_s: float = 120.0
+    web_search: bool = False
+    """Whether the model may search the web by the service's own tool, where it has one."""
 
 
 class OwnProtocol(Struct, frozen=True):
     """A provider with a protocol of its own: the `PROVIDER` of the module that is called as it is.
 
     open: the provider of the model, not yet connected. Raises ModelRefusedKey where it lacks a key.
+    searches: whether this model can search the web by the service's own tool, beside ours.
     """
 
     open: Callable[[str, ProviderParts], Provider]
+    searches: Callable[[str], bool] = lambda model: False
 
 
 class WholeAnswer(Struct, frozen=True):

@@ -65,6 +65,14 @@ def parse_model(text: str, *, endpoints: Mapping[str, Endpoint] | None = None) -
     return ModelName(provider, model)
 
 
+def searches_web(name: ModelName, endpoints: Mapping[str, Endpoint]) -> bool:
+    """Whether the model's provider has a web search of its own."""
+    if own := own_protocol(name.provider):
+        return own.searches(name.model)
+    endpoint = endpoints.get(name.provider)
+    return bool(endpoint and endpoint.search_tool)
+
+
 def open_provider(name: ModelName, *, parts: ProviderParts) -> WellFormedProvider:
     """The provider for a model, not yet connected. Where `find_key` may be slow, call it in a thread.
 

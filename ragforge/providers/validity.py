@@ -76,6 +76,7 @@ def _message(message: ModelMessage) -> ModelMessage:
         text=well_formed(message.text),
         thoughts=well_formed(message.thoughts),
         calls=tuple(_call(call) for call in message.calls),
+        searched=message.searched.mapped(well_formed),
     )
     return made if made == message and _is_well_formed(message.native) else replace(made, native=None)
 

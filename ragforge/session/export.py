@@ -5,6 +5,7 @@ from collections.abc import Collection
 
 from ragforge.domain.messages import commands_in, text_of
 from ragforge.domain.turns import Step, ToolCall, Turn
+from ragforge.domain.web_search import as_markdown as search_as_markdown
 from ragforge.session.history import StoredTurns, read_turns
 from ragforge.session.state import Session, Workspace
 
@@ -50,6 +51,8 @@ def _turn(turn: Turn, steps: list[Step], calls: list[ToolCall]) -> list[str]:
     for step in steps:
         if step.message.text.strip():
             sections.append(step.message.text.strip())
+        if step.message.searched:
+            sections.append(search_as_markdown(step.message.searched))
         sections += [_call(call) for call in calls if call.step_index == step.index]
     if turn.error:
         sections.append(f"*{turn.status}: {turn.error}*")

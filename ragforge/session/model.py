@@ -16,7 +16,7 @@ from ragforge.memory.context import text_tokens
 from ragforge.memory.recall.search import search
 from ragforge.providers.base import ModelLimits, Provider, ProviderParts
 from ragforge.providers.prices import price_of
-from ragforge.providers.registry import ModelName, open_provider, parse_model
+from ragforge.providers.registry import ModelName, open_provider, parse_model, searches_web
 from ragforge.session.machine import Library, Machine
 from ragforge.session.state import Session, Workspace
 from ragforge.store.base import Store
@@ -111,8 +111,20 @@ async def connect(workspace: Workspace, name: ModelName, *, key: str | None = No
             attempts_max=settings.retry.attempts_max,
             delay_s_max=settings.retry.delay_s_max,
             idle_timeout_s=settings.stream.idle_timeout_s,
+            web_search=settings.web.search,
         ),
     )
+
+
+def web_search_words(session: Session) -> str:
+    """Whether the model may search the web by its provider's tool, for `/status`."""
+    settings, model = session.workspace.settings, session.live.record.model
+    if not settings.web.search:
+        return "off; web.search turns on the provider's own"
+    endpoints = settings.endpoints
+    if not model or not searches_web(parse_model(model, endpoints=endpoints), endpoints):
+        return "on, but this model has none of its own"
+    return "on, by the provider; what it charges for searches is not in /cost"
 
 
 async def choose_model(session: Session, text: str) -> ModelName:

@@ -12,6 +12,8 @@ from ragforge.domain.messages import (
     ImagePart,
     ModelMessage,
     Parts,
+    WebSearch,
+    WebSource,
     parts_from_json,
     parts_to_json,
 )
@@ -53,6 +55,8 @@ def user_from_json(text: str) -> Parts:
 
 def message_to_json(message: ModelMessage) -> str:
     """What a model said, with everything its provider wants back."""
+    searched = message.searched
+    sources = [[source.title, source.url] for source in searched.sources]
     return to_json(
         {
             "text": message.text,
@@ -61,6 +65,7 @@ def message_to_json(message: ModelMessage) -> str:
             "calls": [
                 [call.id, call.name, call.args, call.provider_id, call.malformed] for call in message.calls
             ],
+            **({"searched": [searched.queries, sources]} if searched else {}),
         }
     )
 
@@ -68,6 +73,7 @@ def message_to_json(message: ModelMessage) -> str:
 def message_from_json(provider: str, model: str, text: str) -> ModelMessage:
     """The inverse of `message_to_json`, as `user_from_json`."""
     found: dict[str, Any] = from_json(text)
+    queries, sources = found.get("searched", ((), ()))
     return ModelMessage(
         provider=provider,
         model=model,
@@ -75,6 +81,7 @@ def message_from_json(provider: str, model: str, text: str) -> ModelMessage:
         calls=tuple(CallRequest(*call) for call in found["calls"]),
         native=found["native"],
         thoughts=found["thoughts"],
+        searched=WebSearch(tuple(queries), tuple(WebSource(*source) for source in sources)),
     )
 
 

@@ -13,7 +13,7 @@ from tests.standins.openai import Call, OpenAIStandIn, Reply
 
 JSON_KEYS = [
     *("schema_version", "session", "turn", "status", "text", "model", "usage", "cost_usd", "memory_cost_usd"),
-    *("tools", "warnings", "recalled", "version", "files", "error"),
+    *("tools", "sources", "warnings", "recalled", "version", "files", "error"),
 ]
 
 

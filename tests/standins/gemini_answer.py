@@ -23,6 +23,7 @@ from tests.standins.gemini_replies import (
     Json,
     NoFinishReason,
     Raw,
+    Searched,
     Signature,
     Slow,
     Text,
@@ -84,6 +85,8 @@ class Answer:
                 return [self._parts([{"text": chunk, "thought": True}]) for chunk in chunks]
             case Calls(calls):
                 return [self._parts([self._call(call, first=call is calls[0]) for call in calls])]
+            case Searched():
+                return self._searched(item)
             case Signature(signature):
                 return [self._parts([self._text("", signature or self._new_signature())])]
             case Finish(reason, message, usage):
@@ -97,6 +100,27 @@ class Answer:
                 return [] if usage is None else [self._chunk(None, usage=usage)]
             case _:
                 raise AssertionError(f"not within an answer: {item!r}")
+
+    def _searched(self, item: Searched) -> list[Json]:
+        """The call and its response as parts, then what the answer rests on."""
+        call_id = f"search-{next(self._ids)}"
+        asked: Json = {"toolType": "GOOGLE_SEARCH_WEB", "id": call_id}
+        parts: list[Json] = [
+            self._sign(
+                {"toolCall": {**asked, "args": {"queries": list(item.queries)}}}, self._new_signature()
+            ),
+            {"toolResponse": {**asked, "response": {"search_suggestions": "<div>...</div>"}}},
+        ]
+        grounding: Json = {
+            "webSearchQueries": list(item.queries),
+            "groundingChunks": [{"web": {"uri": uri, "title": title}} for title, uri in item.pages],
+            "groundingSupports": [
+                {"segment": {"endIndex": 5, "text": "..."}, "groundingChunkIndices": [0]}
+                for _ in item.pages[:1]
+            ],
+            "searchEntryPoint": {"renderedContent": "<div>...</div>"},
+        }
+        return [self._parts(parts), self._chunk({"index": 0, "groundingMetadata": grounding}, usage=_EARLY)]
 
     def _text(self, text: str, signature: str) -> Json:
         self._written += count_tokens(text)

@@ -22,7 +22,8 @@ BODY_FIELDS = {
     "model", "contents", "tools", "toolConfig", "safetySettings", "systemInstruction",
     "generationConfig", "cachedContent", "serviceTier", "store",
 }  # fmt: skip
-PART_DATA = {"text", "inlineData", "functionCall", "functionResponse", "fileData"}
+SEARCH_DATA = {"toolCall", "toolResponse"}
+PART_DATA = {"text", "inlineData", "functionCall", "functionResponse", "fileData", *SEARCH_DATA}
 PART_FIELDS = PART_DATA | {"thought", "thoughtSignature", "videoMetadata", "mediaResolution"}
 CONFIG_FIELDS = {
     "stopSequences", "responseMimeType", "responseJsonSchema", "responseSchema", "candidateCount",
@@ -77,6 +78,7 @@ def check_generate(body: Json, *, model: str, issued: list[Issued]) -> None:
         for part in body["systemInstruction"].get("parts", []):
             _check_part(part, "system_instruction.parts")
     _check_tools(body.get("tools", []))
+    _check_search(body, model)
     _check_config(body.get("generationConfig", {}))
     _check_structured(body)
 
@@ -232,6 +234,25 @@ def _check_tools(tools: list[Json]) -> None:
             schema = declared.get("parametersJsonSchema", declared.get("parameters"))
             if schema is not None:
                 _check_schema(schema, name, top=True)
+
+
+def _check_search(body: Json, model: str) -> None:
+    """Google's search beside functions: from Gemini 3 on, where it is asked for, its parts sent back."""
+    tools = body.get("tools", [])
+    searches = any("googleSearch" in tool for tool in tools)
+    shown = body.get("toolConfig", {}).get("includeServerSideToolInvocations", False)
+    if searches and any("functionDeclarations" in tool for tool in tools):
+        if not re.match(r"gemini-[3-9]", model):
+            raise refuse("Built-in tools ({google_search}) and Function Calling cannot be combined.")
+        if not shown:
+            raise refuse(
+                "Please enable tool_config.include_server_side_tool_invocations to use Built-in tools with "
+                "Function calling."
+            )
+    told = [part for content in body["contents"] for part in content["parts"] if SEARCH_DATA & set(part)]
+    calls = [part["toolCall"]["id"] for part in told if "toolCall" in part]
+    if calls != [part["toolResponse"]["id"] for part in told if "toolResponse" in part]:
+        raise refuse("Please ensure that every tool call has its tool response.")
 
 
 def _check_schema(schema: Any, where: str, *, top: bool = False) -> None:

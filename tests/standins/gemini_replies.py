@@ -27,6 +27,7 @@ of items:
     {"json": {"summary": "..."}}                       JSON as text, in two chunks
     {"thought": ["Hm."]}
     {"calls": [{"name": "read", "args": {"path": "a"}, "id": "c1", "signature": "c2ln"}]}
+    {"searched": ["query"], "pages": [["title", "https://..."]]}
     {"signature": "c2ln"}                              the empty last part that carries one
     {"pause_s": 0.5}                                   wait between chunks
     {"hang": true}                                     no more bytes until the client leaves
@@ -92,6 +93,17 @@ class Calls:
 
     def __init__(self, *calls: Call) -> None:
         object.__setattr__(self, "calls", calls)
+
+
+@dataclass(frozen=True)
+class Searched:
+    """Google's search: what was asked, the pages as (title, address), the parts that tell of it.
+
+    The form is that of https://ai.google.dev/gemini-api/docs/google-search and .../tool-combination.
+    """
+
+    queries: tuple[str, ...]
+    pages: tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True)
@@ -291,6 +303,7 @@ Item = (
     Text
     | Thought
     | Calls
+    | Searched
     | Signature
     | Slow
     | Until
@@ -336,6 +349,8 @@ def _item_from_json(value: Any) -> Item:
             return Thought(*_strings(chunks))
         case {"calls": calls}:
             return Calls(*(Call(**call) for call in calls))
+        case {"searched": queries}:
+            return Searched(tuple(queries), tuple(tuple(page) for page in value.get("pages", [])))
         case {"signature": signature}:
             return Signature(signature)
         case {"pause_s": delay_s}:

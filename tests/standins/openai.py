@@ -283,6 +283,9 @@ class OpenAIStandIn:
         chunks = [delta(role="assistant", content="")]
         chunks += [delta(**{thought: piece}) for piece in reply.thoughts]
         chunks += [delta(content=piece) for piece in reply.text]
+        for title, url in reply.cited:  # https://openrouter.ai/docs/guides/features/server-tools/web-search
+            cited = {"url": url, "title": title, "content": "...", "start_index": 0, "end_index": 5}
+            chunks.append(delta(content="", annotations=[{"type": "url_citation", "url_citation": cited}]))
         chunks += self._call_chunks(reply.calls)
         finish = ("tool_calls" if reply.calls else "stop") if reply.finish == "" else reply.finish
         if finish is not None:

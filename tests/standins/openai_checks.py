@@ -11,6 +11,7 @@ from typing import Any
 
 Json = dict[str, Any]
 
+SEARCH_TOOL = "openrouter:web_search"
 INPUTS_MAX = 2_048
 INPUT_TOKENS_MAX = 8_192
 
@@ -23,6 +24,8 @@ def why_refused(body: Json) -> str:
     if "stream_options" in body and not body.get("stream"):
         return "The 'stream_options' parameter is only allowed when 'stream' is enabled."
     for tool in body.get("tools", ()):
+        if tool.get("type") == SEARCH_TOOL:
+            continue
         if tool.get("type") != "function" or tool["function"].get("parameters", {}).get("type") != "object":
             return "Invalid schema for function: schema must be a JSON Schema of 'type: \"object\"'."
     return _why_format_refused(body) or _why_messages_refused(messages)

@@ -59,6 +59,8 @@ class Reply:
     text: Sequence[str] = ()
     thoughts: Sequence[str] = ()
     calls: Sequence[Call] = ()
+    cited: Sequence[tuple[str, str]] = ()
+    """Pages of the service's own search, as (title, address)."""
     finish: str | None = ""
     usage: Json | None = field(default_factory=lambda: USAGE)
     done: bool = True

@@ -14,9 +14,11 @@ from ragforge.domain.events import (
     ToolEnded,
     ToolStarted,
     TurnEnded,
+    WebSearched,
 )
 from ragforge.domain.printable import printable
 from ragforge.domain.turns import CallStatus, ToolCall, TurnStatus
+from ragforge.domain.web_search import as_lines
 from ragforge.domain.words import counted
 from ragforge.tui.widgets.tool_words import about, changed_words, outcome, outcome_lines
 from ragforge.tui.widgets.turn_record import Called
@@ -68,6 +70,8 @@ class LinePrinter:
                 self.part(text)
             case StepEnded():
                 self.end_line()
+            case WebSearched(search):
+                self.line(as_lines(search))
             case ContextBuilt(_, block):
                 self._recalled(block)
             case ToolStarted(call_id, name, args, summary):

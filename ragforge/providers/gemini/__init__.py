@@ -45,12 +45,14 @@ class GeminiProvider:
         attempts_max: int = 5,
         delay_s_max: float | None = None,
         idle_timeout_s: float = 120.0,
+        web_search: bool = False,
     ) -> None:
         self.model = model.removeprefix("models/")
         self._endpoint = Endpoint(self.model, (base_url or BASE_URL).rstrip("/"), key_source, api_key.strip())
         self._load_blob = load_blob
         self._thinking_level = thinking_level
         self._show_thoughts = show_thoughts
+        self._web_search = web_search and searches_web(self.model)
         delay_s_max = timeouts.RETRY_DELAY_S_MAX if delay_s_max is None else delay_s_max
         self._policy = RetryPolicy(attempts_max=attempts_max, delay_s_max=delay_s_max)
         self._idle_timeout_s = idle_timeout_s
@@ -69,6 +71,7 @@ class GeminiProvider:
             thinking=to_thinking(
                 self._thinking_level, show_thoughts=self._show_thoughts and request.json_schema is None
             ),
+            web_search=self._web_search,
         )
         async with aclosing(retried(lambda: self._attempt(body), self._policy)) as events:
             async for event in events:
@@ -156,6 +159,12 @@ class GeminiProvider:
             raise ModelUnknown(f"{self.model!r} is not a model name. Choose one with /model.")
 
 
+def searches_web(model: str) -> bool:
+    """Whether the model takes Google's search beside other tools: those before Gemini 3 refuse it."""
+    generation = re.match(r"(?:models/)?gemini-(\d+)", model)
+    return generation is not None and int(generation[1]) >= 3
+
+
 def _is_uncounted(answer: Answer) -> bool:
     return answer.usage is None or answer.usage.estimated
 
@@ -187,7 +196,8 @@ def _open(model: str, parts: ProviderParts) -> Provider:
         attempts_max=parts.attempts_max,
         delay_s_max=parts.delay_s_max,
         idle_timeout_s=parts.idle_timeout_s,
+        web_search=parts.web_search,
     )
 
 
-PROVIDER = OwnProtocol(_open)
+PROVIDER = OwnProtocol(_open, searches_web)

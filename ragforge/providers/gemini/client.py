@@ -41,11 +41,32 @@ class Content(Struct, frozen=True):
     parts: list[JsonObject] | None = None
 
 
+class FoundPage(Struct, frozen=True):
+    """A page of Google's search."""
+
+    uri: str = ""
+    title: str = ""
+
+
+class GroundingChunk(Struct, frozen=True):
+    """A thing that the answer rests on; of those, only pages are asked for."""
+
+    web: FoundPage | None = None
+
+
+class GroundingMetadata(Struct, frozen=True, rename="camel"):
+    """What Google searched for, and found."""
+
+    web_search_queries: list[str] | None = None
+    grounding_chunks: list[GroundingChunk] | None = None
+
+
 class AnswerCandidate(Struct, frozen=True, rename="camel"):
     """One answer; there is only one."""
 
     content: Content | None = None
     finish_reason: str | None = None
+    grounding_metadata: GroundingMetadata | None = None
 
 
 class PromptFeedback(Struct, frozen=True, rename="camel"):

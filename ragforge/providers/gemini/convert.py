@@ -36,9 +36,15 @@ EMPTY = "[empty message]"
 
 
 async def to_body(
-    request: ModelRequest, *, provider: str, model: str, load_blob: LoadBlob, thinking: JsonObject
+    request: ModelRequest,
+    *,
+    provider: str,
+    model: str,
+    load_blob: LoadBlob,
+    thinking: JsonObject,
+    web_search: bool = False,
 ) -> JsonObject:
-    """The body of generateContent, in the REST shape."""
+    """The body of generateContent, in the REST shape. web_search: Google's own, beside our tools."""
     contents = await to_contents(request.messages, provider=provider, model=model, load_blob=load_blob)
     body: JsonObject = {"contents": cast(JsonValue, contents)}
     if request.system:
@@ -46,6 +52,10 @@ async def to_body(
     # An answer of a schema and tools exclude each other for most models.
     if request.tools and request.json_schema is None:
         body["tools"] = [{"functionDeclarations": [_declaration(spec) for spec in request.tools]}]
+        if web_search:
+            # https://ai.google.dev/gemini-api/docs/tool-combination
+            body["tools"].append({"googleSearch": {}})
+            body["toolConfig"] = {"includeServerSideToolInvocations": True}
     config: JsonObject = {"thinkingConfig": thinking} if thinking else {}
     if request.json_schema is not None:
         config |= {"responseMimeType": "application/json", "responseJsonSchema": request.json_schema}

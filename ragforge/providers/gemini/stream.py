@@ -16,9 +16,9 @@ from ragforge.domain.events import (
 )
 from ragforge.domain.ids import new_id
 from ragforge.domain.json import JsonObject, JsonValue
-from ragforge.domain.messages import CallRequest, ModelMessage
+from ragforge.domain.messages import CallRequest, ModelMessage, WebSearch, WebSource
 from ragforge.domain.usage import Usage, tokens_told
-from ragforge.providers.gemini.client import Chunk, UsageMetadata
+from ragforge.providers.gemini.client import Chunk, GroundingMetadata, UsageMetadata
 
 CHARS_PER_TOKEN = 4
 """A rough measure, used where neither the stream nor the service tells."""
@@ -76,6 +76,7 @@ class Answer:
         self._finish = ""
         self._blocked = ""
         self._usage: UsageSeen | None = None
+        self._searched = WebSearch()
 
     @property
     def usage(self) -> UsageSeen | None:
@@ -99,6 +100,8 @@ class Answer:
                 events += self._take_part(part)
             if candidate.finish_reason is not None:
                 self._finish = candidate.finish_reason
+            if candidate.grounding_metadata is not None:
+                self._searched = self._searched.joined(_web_search(candidate.grounding_metadata))
         if chunk.usage_metadata is not None:
             events += self._take_usage(chunk.usage_metadata)
         return events
@@ -169,6 +172,7 @@ class Answer:
             tuple(self._calls),
             native={"role": "model", "parts": parts} if parts else None,
             thoughts="".join(self._thoughts),
+            searched=self._searched,
         )
 
     def _reason(self) -> tuple[FinishReason, str]:
@@ -197,6 +201,13 @@ class Answer:
             return []
         self._usage = seen
         return [seen]
+
+
+def _web_search(told: GroundingMetadata) -> WebSearch:
+    pages = [chunk.web for chunk in told.grounding_chunks or [] if chunk.web]
+    return WebSearch(
+        tuple(told.web_search_queries or ()), tuple(WebSource(page.title, page.uri) for page in pages)
+    )
 
 
 def _call_text(call: CallRequest) -> str:

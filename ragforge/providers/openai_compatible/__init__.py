@@ -50,6 +50,7 @@ class OpenAICompatibleProvider:
         attempts_max: int = 5,
         delay_s_max: float | None = None,
         idle_timeout_s: float = 120.0,
+        search_tool: str = "",
     ) -> None:
         self.name = name
         self.model = model
@@ -70,6 +71,7 @@ class OpenAICompatibleProvider:
         self._idle_timeout_s = idle_timeout_s
         self._limits: ModelLimits | None = None
         self._takes_schema = True
+        self._search_tool = search_tool
 
     def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
         """The answer as it arrives. Retries only while nothing of it was given."""
@@ -146,6 +148,7 @@ class OpenAICompatibleProvider:
             model=self.model,
             load_blob=self._load_blob,
             takes_schema=takes_schema,
+            search_tool=self._search_tool,
         )
         data = await asyncio.to_thread(encode, body)
         answer = Answer(provider=self.name, model=self.model, request_chars=chars_of(body))
@@ -244,4 +247,5 @@ def open_endpoint(name: str, model: str, parts: ProviderParts) -> Provider:
         attempts_max=parts.attempts_max,
         delay_s_max=parts.delay_s_max,
         idle_timeout_s=parts.idle_timeout_s,
+        search_tool=(endpoint.search_tool or "") if parts.web_search else "",
     )

@@ -19,7 +19,7 @@ from ragforge.domain.events import (
 )
 from ragforge.domain.ids import new_id
 from ragforge.domain.json import JsonObject, JsonValue, read_json, well_formed
-from ragforge.domain.messages import CallRequest, ModelMessage
+from ragforge.domain.messages import CallRequest, ModelMessage, WebSearch, WebSource
 from ragforge.domain.text_pieces import TextPieces
 from ragforge.domain.usage import Usage, tokens_told
 
@@ -69,6 +69,7 @@ class Answer:
         self._calls: list[_Call] = []
         self._usage: JsonObject = {}
         self._finish: str | None = None
+        self._searched = WebSearch()
 
     @property
     def finished(self) -> bool:
@@ -93,6 +94,9 @@ class Answer:
 
     def _take_texts(self, delta: JsonObject) -> Iterator[ModelEvent]:
         self._take_details(delta)
+        cited = [_object(_object(note).get("url_citation")) for note in _list(delta.get("annotations"))]
+        pages = [WebSource(_text(page.get("title")), _text(page.get("url"))) for page in cited]
+        self._searched = self._searched.joined(WebSearch(sources=tuple(pages)))
         for name in THOUGHT_FIELDS:
             if thought := _text(delta.get(name)):
                 self._thought_field = name
@@ -160,7 +164,9 @@ class Answer:
         # The halves of a character may have come in two pieces.
         text, thoughts = well_formed(self._text.joined()), well_formed(self._thoughts.joined())
         native = self._native(text, thoughts, wire)
-        message = ModelMessage(self._provider, self._model, text, tuple(requests), native, thoughts)
+        message = ModelMessage(
+            self._provider, self._model, text, tuple(requests), native, thoughts, self._searched
+        )
         yield AnswerEnded(message, finish, detail)
 
     def _native(self, text: str, thoughts: str, calls: list[JsonValue]) -> JsonObject | None:

@@ -35,9 +35,19 @@ NOT_ANSWERED = "There is no result: the call was interrupted before it finished.
 
 
 async def to_chat(
-    request: ModelRequest, *, provider: str, model: str, load_blob: LoadBlob, takes_schema: bool = True
+    request: ModelRequest,
+    *,
+    provider: str,
+    model: str,
+    load_blob: LoadBlob,
+    takes_schema: bool = True,
+    search_tool: str = "",
 ) -> JsonObject:
-    """The body of a streaming request. takes_schema: false puts a schema into words instead of a field."""
+    """The body of a streaming request.
+
+    takes_schema: false puts a schema into words instead of a field. search_tool: the type of the service's
+    own web search, beside our tools.
+    """
     schema = request.json_schema
     if schema is not None and not takes_schema:
         request = replace(request, system=told(request.system, schema))
@@ -53,7 +63,8 @@ async def to_chat(
     if schema is not None and takes_schema:
         body["response_format"] = response_format(schema)
     if request.tools and schema is None:
-        body["tools"] = [_tool(spec) for spec in request.tools]
+        own: list[JsonValue] = [{"type": search_tool}] if search_tool else []
+        body["tools"] = [*(_tool(spec) for spec in request.tools), *own]
     return body
 
 

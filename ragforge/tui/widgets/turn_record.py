@@ -24,10 +24,11 @@ from ragforge.domain.events import (
     TurnEnded,
     TurnStarted,
     UsageUpdated,
+    WebSearched,
 )
 from ragforge.domain.ids import now
 from ragforge.domain.json import JsonObject
-from ragforge.domain.messages import CommandPart, Parts, commands_in
+from ragforge.domain.messages import CommandPart, Parts, WebSearch, commands_in
 from ragforge.domain.turns import CallStatus, Step, ToolCall, Turn, TurnStatus
 from ragforge.domain.versions import Version, files_touched
 
@@ -113,6 +114,12 @@ class Against(Struct):
     hit: ConstraintHit
 
 
+class Searched(Struct):
+    """What the provider's own search found for the answer above."""
+
+    search: WebSearch
+
+
 class Changed(Struct):
     """What the turn did to the files."""
 
@@ -129,7 +136,7 @@ class Otherwise(Struct):
 FORGOTTEN = "Something said here is forgotten: it stays in the history, and no model is given it."
 
 Entry: TypeAlias = (
-    Said | Thought | Called | Noted | Told | Greeted | Remembered | Against | Changed | Otherwise
+    Said | Thought | Called | Noted | Told | Greeted | Remembered | Against | Searched | Changed | Otherwise
 )
 
 
@@ -195,6 +202,8 @@ class TurnRecord(Struct):
                 return self._add(Against(hits[-1]))
             case ConstraintsMet():
                 return None
+            case WebSearched(search):
+                return self._add(Searched(search))
             case StepStarted() | StepEnded() | UsageUpdated() | RetryWaiting():
                 return None
             case _:
@@ -313,6 +322,8 @@ def _entries(
             entries.append(_grown(Thought(""), step.message.thoughts))
         if step.message.text:
             entries.append(_grown(Said(""), step.message.text))
+        if step.message.searched:
+            entries.append(Searched(step.message.searched))
         entries.extend(_calls(call for call in calls if call.step_index == step.index))
     known = {step.index for step in steps}
     entries.extend(_calls(call for call in calls if call.step_index not in known))

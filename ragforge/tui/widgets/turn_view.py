@@ -6,6 +6,7 @@ from textual.app import ComposeResult
 from textual.widget import Widget
 
 from ragforge.domain.messages import ImagePart, Parts, images_in, typed_in
+from ragforge.domain.web_search import as_markdown
 from ragforge.files.images import image_words
 from ragforge.tui.widgets.answer import AnswerView
 from ragforge.tui.widgets.constraint_line import ConstraintView
@@ -27,6 +28,7 @@ from ragforge.tui.widgets.turn_record import (
     Otherwise,
     Remembered,
     Said,
+    Searched,
     Thought,
     Told,
     TurnRecord,
@@ -117,6 +119,8 @@ class TurnView(Widget):
                 return AnswerView(entry.text, more_chars=entry.more_chars)
             case Told():
                 return AnswerView(entry.text)
+            case Searched():
+                return AnswerView(as_markdown(entry.search))
             case Thought():
                 return ThoughtsView(entry)
             case Called():
