@@ -18,6 +18,8 @@ from ragforge.memory.statements import is_report, is_wondering, plain, said_by
 _STANDING = AnyOf(lambda language: language.standing)
 _DEMANDS = AnyOf(lambda language: language.demands)
 _BINDS = AnyOf(lambda language: language.binds)
+_EXPERIENCES = AnyOf(lambda language: language.experiences)
+_ON_REQUEST = AnyOf(lambda language: language.on_request)
 _SOFTENS = AnyOf(lambda language: language.softens)
 _POLITE = AnyOf(lambda language: language.cues.get("polite", ()))
 
@@ -40,7 +42,22 @@ def is_demand(words: str) -> bool:
 def binds(sentence: str) -> bool:
     """Whether it must hold and is not just a preference."""
     words = plain(sentence)
-    return is_demand(words) or _BINDS.search(words) is not None
+    return is_demand(words) or _has_binding_word(words)
+
+
+@lru_cache(1_024)
+def holds_on_request(sentence: str) -> bool:
+    """Whether it holds only where a message of the user asks for something: "when I ask about costs"."""
+    return _ON_REQUEST.search(plain(sentence)) is not None
+
+
+def is_experience(words: str) -> bool:
+    """Whether it tells what has always or never been so, and demands nothing. `words` is plain."""
+    return _EXPERIENCES.search(words) is not None and not (is_demand(words) or _has_binding_word(words))
+
+
+def _has_binding_word(words: str) -> bool:
+    return _BINDS.search(words) is not None and _BINDS.search(_EXPERIENCES.without(words)) is not None
 
 
 def strength_of(sentence: str, type: MemoryType) -> Strength:
@@ -48,10 +65,12 @@ def strength_of(sentence: str, type: MemoryType) -> Strength:
     if type not in WISHES:
         return Strength.NONE
     words = plain(sentence)
+    if is_experience(words):
+        return Strength.NONE
     likes = _SOFTENS.search(words) is not None
     is_kind = likes or _POLITE.search(words) is not None
     forbids = forbids_something(sentence)
-    binds = _BINDS.search(words) is not None and not likes and (forbids or not is_kind)
+    binds = _has_binding_word(words) and not likes and (forbids or not is_kind)
     if is_standing(words) or binds or (not is_kind and (is_demand(words) or forbids)):
         return Strength.MUST
     is_wish = type is MemoryType.PREFERENCE or prohibitions_in(sentence)

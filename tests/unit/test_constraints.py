@@ -54,6 +54,9 @@ def test_what_names_nothing_forbids_nothing(sentence: str) -> None:
         ("We never deploy from a laptop.", MemoryType.DECISION, Strength.MUST, ()),
         ("We use PostgreSQL.", MemoryType.DECISION, Strength.NONE, ("PostgreSQL",)),
         ("It must be slow.", MemoryType.FACT, Strength.NONE, ()),
+        ("We have never touched vendor/.", MemoryType.PREFERENCE, Strength.NONE, ()),
+        ("On n'a jamais poussé sur main.", MemoryType.DECISION, Strength.NONE, ()),
+        ("I've never used uv, so never assume that I know it.", MemoryType.PREFERENCE, Strength.MUST, ()),
     ],
 )
 def test_how_much_a_sentence_binds_and_what_it_is_about(

@@ -82,6 +82,8 @@ class Language(Struct, frozen=True, kw_only=True):
     first_person: Patterns = ()
     standing: Patterns = ()
     """Demands that hold beyond the turn: rules, and as such preferences of the user."""
+    experiences: Patterns = ()
+    """What has always or never been so until now, which demands nothing: `I've never used Rust`."""
     demands: Patterns = ()
     """Demands and prohibitions for now."""
     for_once: Patterns = ()
@@ -94,6 +96,8 @@ class Language(Struct, frozen=True, kw_only=True):
     """A todo is done."""
     binds: Patterns = ()
     """Words of what must hold, wherever they stand in it."""
+    on_request: Patterns = ()
+    """A condition that the user's own message meets or not: `when I ask about costs`."""
     of_the_user: Patterns = ()
     """Who the user is or what they want, told of them or asked in their place: <person>, <wills>."""
     softens: Patterns = ()

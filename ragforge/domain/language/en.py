@@ -483,7 +483,7 @@ LANGUAGE = Language(
     ),
     chooses=(r"\b(?:us(?:e|ing)|prefer|stick (?:to|with)|go with) (?:just |only )?",),
     standing=(
-        r"<clause>(?:always|never),? (?!mind\b)<no_tale>\w+",
+        r"<clause>(?:always|never),? (?!(?:mind|being|having)\b)<no_tale>\w+",
         r"\byou (?:must|should) (?:always|never)\b",
         r"\bfrom now on\b",
         r"\bunder no circumstances\b",
@@ -491,6 +491,14 @@ LANGUAGE = Language(
         r"<clause>(?:don't|do not) ever\b",
         r"\bmust (?:always|never)\b",
         r"\bunder any circumstances?\b",
+    ),
+    experiences=(
+        (
+            r"(?:\b(?:have|has|had|haven't|hasn't|ive|weve)|'ve) (?:almost |really )?(?:always|never) "
+            r"(?!(?:to|(?:like|love|want|prefer|hate|enjoy)\w*)\b)\w+"
+        ),
+        r"'s (?:always|never) (?:been|\w+ed)\b",
+        r"\bI never (?:got|had|saw|did|made|went|knew|found|thought|tried|used|needed|heard)\b",
     ),
     demands=(
         (
@@ -549,6 +557,9 @@ LANGUAGE = Language(
     done=(
         r"\b(?:(?:ticked|checked|crossed|struck) off|(?:is|are|it's|that's|all) done|finished|completed|"
         r"in place now)\b",
+    ),
+    on_request=(
+        r"\b(?:when|whenever|if|each time|every time|any time|once) I (?:ask|request|inquire|talk|speak)\b",
     ),
     of_the_user=(
         r"\b<person>(?:'s|s'|s)? (?:(?:has|have|is) )?<wills>\b",

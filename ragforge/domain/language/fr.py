@@ -484,6 +484,13 @@ LANGUAGE = Language(
         ),
         r"\b(?:désormais|dorénavant|à partir de maintenant|en aucun cas|sous aucun prétexte)\b",
     ),
+    experiences=(
+        (
+            r"\b(?:ai|as|a|avons|avez|ont|avais|avait|avaient|est|était|suis|sommes|sont) "
+            r"(?:presque )?(?:toujours|jamais) (?!(?:aimé|voulu|préféré|détesté|adoré)\b)"
+            r"(?:eu|\w+(?:é|i|u|is|it|ert)e?s?)\b"
+        ),
+    ),
     demands=(
         r"<clause>évite[zr]? (?!\w+é)",
         r"(?:<clause>|\b(?:donc|et|mais|alors) )rien (?:qui|que|d'autre|en dehors)\b",
@@ -546,6 +553,12 @@ LANGUAGE = Language(
         (
             r"\b(?:toujours|jamais|dois|doit|doivent|désormais|dorénavant|à partir de maintenant|interdit|"
             r"obligatoire|à chaque)\b"
+        ),
+    ),
+    on_request=(
+        (
+            r"\b(?:quand|lorsque|si|dès que|chaque fois que|à chaque fois que) je (?:te |vous |t'|t’)?"
+            r"(?:demande|parle|pose)\b"
         ),
     ),
     of_the_user=(

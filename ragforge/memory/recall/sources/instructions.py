@@ -10,7 +10,7 @@ from ragforge.domain.context import Recalled
 from ragforge.domain.memories import Memory, MemoryFilter, MemoryType
 from ragforge.domain.search import HitKind
 from ragforge.domain.words import day_words
-from ragforge.memory.constraints import binds
+from ragforge.memory.constraints import binds, holds_on_request
 from ragforge.memory.recall.fit import Fitness
 from ragforge.memory.recall.memory_lists import find_memories
 from ragforge.memory.recall.request import Around, InjectLimits
@@ -41,6 +41,12 @@ class Standing(Struct, frozen=True):
     memory: Memory
     binds: bool
     fitness: Fitness
+
+    @property
+    def leads(self) -> bool:
+        """Whether it comes first: what binds, unless it is for other messages than this one."""
+        is_for_this = self.fitness.fits or self.fitness.words > 0 or not holds_on_request(self.memory.content)
+        return self.binds and is_for_this
 
 
 async def _look(lookup: Lookup) -> Finding:
@@ -76,10 +82,10 @@ async def standing(recall: Recall, around: Around, limits: InjectLimits) -> list
 
 
 def _items(memories: Sequence[Memory], fitness: Sequence[Fitness]) -> list[Recalled]:
-    """What binds first, then by fit; of what is not sure to be a wish, what fits."""
+    """What binds for this message first, then by fit; of what is not sure to be a wish, what fits."""
     known = [Standing(each, binds(each.content), one) for each, one in zip(memories, fitness, strict=True)]
     wanted = [each for each in known if each.memory.confidence >= SURE_MIN or each.fitness.fits]
-    order = sorted(wanted, key=lambda each: (not each.binds, -each.fitness.score))
+    order = sorted(wanted, key=lambda each: (not each.leads, -each.fitness.score))
     return [_item(each) for each in order]
 
 
