@@ -8,6 +8,7 @@ from ragforge.domain.approvals import Mode, Rule
 from ragforge.domain.errors import UsageError
 from ragforge.domain.turns import TurnStatus
 from ragforge.domain.versions import MoveAction, Provenance
+from ragforge.memory.failures import failed_before
 from ragforge.session.moves import redo, undo
 from ragforge.session.open import close_session, resume_session
 from ragforge.session.state import Session
@@ -110,6 +111,8 @@ async def test_one_is_taken_later_and_the_chat_goes_on_from_it(
     done = ended(await say(session, "go on"))
     assert done.parent == here.alternatives[0].version.turn_id
     assert "write it" in str(gemini.asked("streamGenerateContent")[-1].body)
+    failed = await failed_before(session.workspace.store, session.workspace.project.id, done)
+    assert [(each.outcome, each.files) for each in failed] == [("discarded", ("a.txt",))] * 2
     await undo(session, 2)
     assert not (project / "a.txt").exists()
     await redo(session)

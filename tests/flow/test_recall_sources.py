@@ -32,6 +32,7 @@ def test_the_sources_are_found_by_their_modules() -> None:
         "Standing Instructions and Preferences",
         "Where You Left Off",
         "Foresight",
+        "Tried before",
         "Relevant Past Context (turns)",
         "Relevant Past Context (summaries)",
         "Recent Level 1 Summaries (not yet in level 2)",

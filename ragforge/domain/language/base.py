@@ -90,6 +90,8 @@ class Language(Struct, frozen=True, kw_only=True):
     """A wish for one answer, or for a while."""
     corrects: Patterns = ()
     """How a sentence begins that says that something was done wrongly: what is wanted comes after it."""
+    faults: Patterns = ()
+    """Says what is wrong with what was done, or why it cannot stay."""
     chooses: Patterns = ()
     """What is to be used comes right after."""
     done: Patterns = ()

@@ -481,6 +481,27 @@ LANGUAGE = Language(
         r"^(?:(?:oh|argh|hey),? )?(?:no|nope|nah|wrong|that'?s wrong|not (?:that|this|like (?:that|this)))"
         r"(?:\s*[,.!;:–—-]+\s*|$)(?:no[,.!]+ )?(?:please,? |just )?",
     ),
+    faults=(
+        (
+            r"\b(?:that|this|it|they|which|everything|nothing|nobody|now|the \w+|all \w+|our \w+)"
+            r"(?: (?:just|only|now|still|also|then|even|all))*"
+            r" (?:br(?:eaks?|oke)|fail(?:s|ed)|crash\w*|deadlock\w*|hangs?|hung|leaks?|loses?|lost|doubles|"
+            r"doubled|grew|grows|ran out|times? out|timed out|hides?|ignores?|ignored|overwr\w+|deletes|"
+            r"deleted|blocks?|blocked|needs? too|(?:takes?|took) (?:too|twice|longer|much)|"
+            r"throws?|threw|gets? (?:lost|stuck)|got (?:lost|stuck|worse|slower)|"
+            r"made (?:it|things) (?:worse|slower)|makes (?:it|things) (?:worse|slower)|"
+            r"(?:is|was|are|were|looks|feels) (?:(?:far |much |way |just )?too|wrong|worse|slower|unsafe|"
+            r"insecure|broken|stale|fragile|unreadable|flaky|not \w+)|"
+            r"(?:isn't|wasn't|aren't|weren't|doesn't|didn't|does not|did not|don't|won't|can't|cannot|"
+            r"couldn't|must not|may not|would \w+))\b"
+        ),
+        r"\b(?:because|since|as|so that) (?:it|that|this|they|the|we|our|there|some|every|all|no)\b",
+        r"\btoo (?:slow|complicated|complex|much|many|long|big|large|fragile|expensive|heavy|risky)\b",
+        r"\b(?:deadlocks?|race conditions?|memory leaks?|regressions?|out of memory|data loss)\b",
+        r"\b(?:no longer|fails?|failed|breaks|broke|complains?|refus(?:ed|es)|slower|worse|stale)\b",
+        r"\bstill (?:\w+ )?(?:red|comes?|there|broken|wrong|slow|hangs?|happens?|missing|lost)\b",
+        r"^(?:we (?:are not|aren't|must not|may not|cannot|can't|don't)|(?:legal|security|the customers?) )",
+    ),
     chooses=(r"\b(?:us(?:e|ing)|prefer|stick (?:to|with)|go with) (?:just |only )?",),
     standing=(
         r"<clause>(?:always|never),? (?!(?:mind|being|having)\b)<no_tale>\w+",

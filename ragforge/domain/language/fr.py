@@ -469,6 +469,21 @@ LANGUAGE = Language(
         r"^(?:(?:ah|oh|eh),? )?(?:non|nan|faux|c'est faux|pas (?:ça|comme ça|celui-là|celle-là))"
         r"(?:\s*[,.!;:–—-]+\s*|$)(?:non[,.!]+ )?",
     ),
+    faults=(
+        (
+            r"\b(?:ça|cela|c'|ce|il|elle|ils|elles|on|qui|tout|rien|personne|maintenant|l[ea] \w+|"
+            r"les \w+|l'\w+)"
+            r"(?: ?(?:ne|n'|a|ont|est|sont|était|l'|le|la|les|se|s'))*"
+            r" ?(?:cass\w+|plant\w+|échou\w+|bloqu\w+|fuit|perd\w*|doubl\w+|cach\w+|ignor\w+|écras\w+|"
+            r"supprim\w+|efface\w*|explos\w+|ralenti\w*|trop|faux|fausse|pire|fragile|illisible|dangereux|"
+            r"périm\w+|marche pas|fonctionne pas|passe plus|marche plus|fonctionne plus)\b"
+        ),
+        r"\b(?:parce qu|puisqu|car |vu qu|à cause|du coup)",
+        r"\btrop (?:lent|compliqu|complexe|long|gros|lourd|fragile|cher|risqu|dangereux|de )",
+        r"\b(?:interblocages?|fuites? (?:de )?mémoire|régressions?|perte de données)\b",
+        r"\b(?:ne|n')(?: ?\w+){1,3} (?:pas|plus|rien|jamais)\b",
+        r"\b(?:échoue(?:nt)?|a échoué|casse(?:nt)?|pire qu)\b",
+    ),
     chooses=(r"\b(?:utilis(?:e|es|ez|ons|er)|préfèr\w+|on prend|prends|prenez) (?:plutôt |juste )?",),
     standing=(
         r"<clause>(?:toujours|jamais) (?:de |d'|un|\w+(?:er|ir|re)\b)",

@@ -30,6 +30,7 @@ from ragforge.memory.derive.base import Desk, Home, Moment
 from ragforge.memory.derive.levels import CHILDREN_MAX, Children, make_level, newest_turns, turn_chars
 from ragforge.memory.derive.records import RecordDerivation
 from ragforge.memory.derive.session_review import batches, own_turns, read_session_again
+from ragforge.memory.strategies import renew_strategies
 from ragforge.store.base import Store
 
 log = logging.getLogger(__name__)
@@ -113,6 +114,8 @@ class Consolidation(RecordDerivation):
         if await read_session_again(self.desk, home, session):
             self.desk.wake(Moment.WRITTEN)
         top = contents.tops[0] if contents.tops else None
+        person = home.person.id
+        await renew_strategies(home.recall, home.redactor, home.project_id, person=person)
         digest = SessionDigest(top.id if top else "", contents.turns)
         return [KIND.record(source, digest, model=top.model if top else "")]
 

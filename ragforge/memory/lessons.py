@@ -1,0 +1,98 @@
+"""The lessons of a project as far as they hold."""
+
+import asyncio
+import logging
+from collections.abc import Collection, Sequence
+
+from msgspec.structs import replace
+
+from ragforge.domain.derivations import DerivedFilter
+from ragforge.domain.lessons import KIND, TRIED_CHARS_MAX, Lesson, LessonKind
+from ragforge.domain.messages import text_of
+from ragforge.domain.printable import one_line
+from ragforge.domain.tasks import PastTask
+from ragforge.embedders.static import StaticEmbedder
+from ragforge.memory.forgotten import MARK, NOTHING, Forgotten
+from ragforge.memory.sentences import cut_words, sentences
+from ragforge.memory.similarity import THRESHOLDS, scores
+from ragforge.store.base import Store
+
+log = logging.getLogger(__name__)
+
+LESSONS_MAX = 100
+"""So many of the newest are looked at."""
+PATTERN_MIN = 3
+"""What failed so often is a pattern."""
+LEAST = THRESHOLDS[StaticEmbedder.name]
+
+
+async def read_lessons(store: Store, project_id: str, forgotten: Forgotten = NOTHING) -> list[Lesson]:
+    """Return those that hold, the newest first: a redo takes back what rests on an undo. Raises StoreError.
+
+    forgotten: what is cut out of them; one without its reason says nothing.
+    """
+    wanted = DerivedFilter(KIND.label, project_id, abandoned=True, limit=LESSONS_MAX)
+    found: list[Lesson] = []
+    for record in await store.derivations.find(wanted):
+        try:
+            found.append(KIND.read(record))
+        except ValueError:
+            log.warning("The lesson %s cannot be read", record.id)
+    if not found:
+        return []
+    gone = await store.turns.abandoned([turn for each in found for turn in each.turns])
+    failures = {
+        each.turns[0] for each in found if each.kind is not LessonKind.STRATEGY and _holds(each, gone)
+    }
+    holding = [
+        each
+        for each in found
+        if (failures.intersection(each.against) and gone.isdisjoint(each.turns))
+        or (each.kind is not LessonKind.STRATEGY and _holds(each, gone))
+    ]
+    return [left for each in holding if (left := _without(each, forgotten))]
+
+
+def _holds(failure: Lesson, gone: Collection[str]) -> bool:
+    """Whether what was undone still is."""
+    return bool(failure.turns) and (not failure.rests_on_undo or set(failure.turns).issubset(gone))
+
+
+def _without(lesson: Lesson, forgotten: Forgotten) -> Lesson | None:
+    """The lesson without what is forgotten; None where it does not say any more what was tried, and why."""
+    if not forgotten:
+        return lesson
+    tried, reason = (
+        forgotten.cut(text, turn=lesson.told_in).replace(MARK, "").strip()
+        for text in (lesson.tried, lesson.reason)
+    )
+    return replace(lesson, tried=tried, reason=reason) if tried and reason else None
+
+
+async def supported(lesson: Lesson, known: Sequence[Lesson]) -> Lesson:
+    """Return the lesson with how many tasks say the same; of several it is a pattern."""
+    alike = await alike_to(lesson.text, [each for each in known if each.kind is not LessonKind.STRATEGY])
+    support = 1 + len(alike)
+    kind = LessonKind.PATTERN if support >= PATTERN_MIN else lesson.kind
+    return replace(lesson, kind=kind, support=support)
+
+
+async def alike_to(text: str, lessons: Sequence[Lesson]) -> list[tuple[float, Lesson]]:
+    """Return those about the same problem with their scores, the most similar first."""
+    if not lessons:
+        return []
+    measured = await asyncio.to_thread(scores, text, [each.text for each in lessons])
+    found = [
+        (score, each)
+        for score, each in zip(measured, lessons, strict=True)
+        if score is not None and score >= LEAST
+    ]
+    return sorted(found, key=lambda pair: -pair[0])
+
+
+def tried_words(task: PastTask) -> str:
+    """The first sentence of what was done, with the files that it does not name."""
+    done = next(iter(sentences(task.done)), "") or " ".join(text_of(turn.user) for turn in task.turns)
+    files = [path for path in task.files if path.rpartition("/")[2] not in done][:2]
+    words = one_line(done).rstrip(".! ") + (f" in {' and '.join(files)}" if files else "")
+    return cut_words(words, TRIED_CHARS_MAX)
