@@ -216,7 +216,7 @@ async def _begun(options: Options, session: Session, parts: Parts, answered: _Ru
             _check_model(session)
             await _check_forgetting(session, text_of(parts))
             message = (*parts, *await _images(options, session))
-            return lambda limits: submit(session, message, _approve, limits=limits)
+            return lambda limits: submit(session, message, deny, limits=limits)
 
 
 async def _run_command(
@@ -233,10 +233,10 @@ async def _run_command(
             if terms is None or not terms.model:
                 _check_model(session)
             message = (TextPart(text), *piped)
-            return lambda limits: submit(session, message, _approve, limits=limits, terms=terms)
+            return lambda limits: submit(session, message, deny, limits=limits, terms=terms)
         case Retry():
             _check_model(session)
-            return lambda limits: retry(session, _approve, limits=limits)
+            return lambda limits: retry(session, deny, limits=limits)
         case _:
             answered.command = name
             answered.said = TextPieces(await told_outcome(session, outcome))
@@ -314,7 +314,8 @@ async def _follow(events: AsyncGenerator[AgentEvent, None], answered: _RunResult
                 pass
 
 
-async def _approve(request: ApprovalRequest) -> ApprovalAnswer:
+async def deny(request: ApprovalRequest) -> ApprovalAnswer:
+    """The answer where nobody can be asked; which flag would have permitted it is said."""
     if not isinstance(request, ToolApproval):
         return ApprovalAnswer(ConsentAnswer.NO)
     wanted = f"{request.tool}: {request.summary}"

@@ -2,7 +2,9 @@
 
 import asyncio
 import sys
-from collections.abc import Sequence
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import aclosing
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -10,15 +12,15 @@ import typer
 from ragforge.cli.edge import FAILED, tell
 from ragforge.cli.options import Options, run_async
 from ragforge.cli.output import answer_text, json_line
+from ragforge.cli.questions import answer_question
+from ragforge.commands.base import Outcome, Report, UserQuestion
+from ragforge.commands.program_run import RunFront
 from ragforge.commands.run import RunArguments, execution_for
-from ragforge.domain.errors import UsageError
 
 if TYPE_CHECKING:  # costs more than all of `ragforge --version`
     from ragforge.workflow.check import SpuProgram
     from ragforge.workflow.execution import Execution
     from ragforge.workflow.syntax import Fault
-
-INPUT_CHARS_MAX = 1_000_000
 
 
 def _run(options: Options, args: RunArguments) -> int:
@@ -35,7 +37,9 @@ async def _check(options: Options, args: RunArguments) -> int:
 
     workspace = await open_for_run(options)
     try:
-        file = await asyncio.to_thread(find_program, workspace, args.name, options.cwd)
+        file = await asyncio.to_thread(
+            partial(find_program, workspace, args.name, options.cwd, shipped=args.shipped)
+        )
         content = await read_program(workspace, file)
     finally:
         await close_workspace(workspace)
@@ -74,27 +78,20 @@ def _summary(program: "SpuProgram", source: str) -> list[str]:
 async def _execute(options: Options, args: RunArguments) -> int:
     from ragforge.cli.start import open_for_run, open_session
     from ragforge.session.open import close_session, close_workspace
-    from ragforge.workflow.execution import Front
-    from ragforge.workflow.operations.base import ProgramFault
+    from ragforge.workflow.operation import ProgramFault
 
     shown: list[str] = []
-
-    async def display(text: str) -> None:
-        shown.append(text)
-        if not args.json:
-            typer.echo(answer_text(text))
-            sys.stdout.flush()
-
     workspace = await open_for_run(options)
     workspace.trust.tell = tell
     try:
         session = await open_session(workspace, options, tell=tell)
         session.live.consent.ask_nobody()
         try:
-            execution = await execution_for(session, args, Front(display, _read_line, tell))
+            run = RunFront(yes=args.yes)
+            execution = await execution_for(session, args, run.front)
             fault = ""
             try:
-                await execution.go()
+                await _follow(run.follow(execution), shown, is_quiet=args.json)
             except ProgramFault as error:
                 fault = str(error)
                 tell(fault)
@@ -106,6 +103,24 @@ async def _execute(options: Options, args: RunArguments) -> int:
     if args.json:
         typer.echo(json_line(_as_json(execution, shown, fault)))
     return FAILED if fault else 0
+
+
+async def _follow(lines: AsyncGenerator[str | Outcome, None], shown: list[str], *, is_quiet: bool) -> None:
+    """Say what the run says, answer what it asks, and print what it shows."""
+    async with aclosing(lines) as said:
+        async for each in said:
+            match each:
+                case str():
+                    tell(each)
+                case UserQuestion():
+                    await answer_question(each)
+                case Report(exact=str(text)):
+                    shown.append(text.removesuffix("\n"))
+                    if not is_quiet:
+                        typer.echo(answer_text(text), nl=False)
+                        sys.stdout.flush()
+                case _:
+                    pass
 
 
 def _as_json(execution: "Execution", shown: list[str], fault: str) -> dict[str, Any]:
@@ -121,20 +136,6 @@ def _as_json(execution: "Execution", shown: list[str], fault: str) -> dict[str, 
         "seconds": round(run.seconds, 2),
         "error": fault or None,
     }
-
-
-async def _read_line() -> str:
-    from ragforge.workflow.operations.base import InputEnded
-
-    if sys.stdin.isatty():
-        typer.echo("> ", nl=False, err=True)
-    # A thread of its own that nobody waits for at the end: a terminal's line may never come.
-    line = await asyncio.get_running_loop().run_in_executor(None, sys.stdin.readline, INPUT_CHARS_MAX)
-    if not line:
-        raise InputEnded("There is no more input.")
-    if not line.endswith("\n") and len(line) >= INPUT_CHARS_MAX:
-        raise UsageError(f"A line of input can have {INPUT_CHARS_MAX:,} characters.")
-    return line.rstrip("\n")
 
 
 RUNS = {"run": _run}

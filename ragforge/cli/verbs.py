@@ -229,15 +229,18 @@ async def _told(session: "Session | None", outcome: Outcome) -> int | base.Confi
         case base.Follow(lines):
             async with aclosing(lines) as told:
                 async for line in told:
-                    if not isinstance(line, str):
+                    if isinstance(line, base.UserQuestion):
+                        line.reply(None)  # nobody can be asked here
+                    elif isinstance(line, str):
+                        tell(line)
+                    else:
                         return await _told(session, line)
-                    tell(line)
             return 0
         case base.Tell(text):
             typer.echo(printable(text))
             return 0
         case base.Report():
-            _print_report(outcome)
+            print_report(outcome)
             return 0
         case base.Confirm(detail=detail):
             if detail:
@@ -266,7 +269,10 @@ async def told_outcome(session: "Session", outcome: Outcome) -> str:
                     line if isinstance(line, str) else await told_outcome(session, line)
                     async for line in told
                 ]
-            return "\n".join(texts)
+            return "\n".join(filter(None, texts))
+        case base.UserQuestion():
+            outcome.reply(None)  # nobody can be asked here
+            return ""
         case base.Confirm():
             raise UsageError(outcome.unasked or f"{outcome.question} Nobody can answer that here.")
         case _:
@@ -288,7 +294,8 @@ def _print_move(moved: base.HeadMoved) -> None:
         typer.echo(printable(line))
 
 
-def _print_report(report: base.Report) -> None:
+def print_report(report: base.Report) -> None:
+    """Print it for a user, or for a program where it is exact."""
     if report.data is not None:
         typer.echo(json_line(report.data))
     elif isinstance(report.exact, bytes):

@@ -1,5 +1,6 @@
 """What a verb is and may answer: a slash command, and a command of the command line from the same words."""
 
+import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from difflib import get_close_matches
 from enum import StrEnum
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ragforge.domain.approvals import TurnTerms
+from ragforge.domain.approvals import ApprovalRequest, TurnTerms
 from ragforge.domain.arguments import Args, Face, Former, arguments_of, modern, parse, usage, written
 from ragforge.domain.discovery import discover, find_one
 from ragforge.domain.errors import UsageError
@@ -158,13 +159,41 @@ class HeadMoved(Struct, frozen=True):
 
 
 class Follow(Struct, frozen=True):
-    """Say each line as it comes, for as long as any come; what is not a line is done.
+    """Say each line as it comes, for as long as any come; what is not a line is done as it comes.
 
     stopped: what is said where Esc ended it; empty where Esc cannot.
     """
 
     lines: "AsyncGenerator[str | Outcome, None]"
     stopped: str = ""
+
+
+class QuestionKind(StrEnum):
+    """What a question can be answered with: yes or no, the number of an option, a line of text, consent."""
+
+    CONFIRM = "confirm"
+    CHOOSE = "choose"
+    INPUT = "input"
+    APPROVE = "approve"
+
+
+class UserQuestion(Struct, frozen=True, eq=False):
+    """Ask while a command goes on, and let it hear the answer; one that nobody gives is None.
+
+    diff: what it is about, as a unified diff. request: the call that waits for consent.
+    """
+
+    kind: QuestionKind
+    text: str
+    answer: asyncio.Future[Any]
+    diff: str = ""
+    options: tuple[str, ...] = ()
+    request: ApprovalRequest | None = None
+
+    def reply(self, answer: Any) -> None:
+        """Give the answer, once."""
+        if not self.answer.done():
+            self.answer.set_result(answer)
 
 
 class ClearView(Struct, frozen=True):
@@ -195,6 +224,7 @@ Outcome: TypeAlias = (
     | Fork
     | HeadMoved
     | Follow
+    | UserQuestion
     | ClearView
     | Retry
     | Quit

@@ -2,20 +2,20 @@
 
 import asyncio
 from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 from msgspec import Meta, Struct
 
-from ragforge.commands.base import Follow, Opens, Outcome, Tell, Verb
+from ragforge.commands.base import Follow, Opens, Outcome, Report, Tell, Verb
+from ragforge.commands.program_run import RunFront
 from ragforge.domain.arguments import option, rest, shell_option, word
 from ragforge.domain.errors import UsageError
 
 if TYPE_CHECKING:
     from ragforge.session.state import Session
     from ragforge.workflow.execution import Execution, Front
-
-
-WAITS = "{name} waits for input: run it on the command line, with ragforge run {name}."
 
 
 class RunArguments(Struct, frozen=True):
@@ -36,6 +36,10 @@ class RunArguments(Struct, frozen=True):
         False
     )
     resume: Annotated[bool, option("--resume", help="Go on with its newest run that did not end.")] = False
+    yes: Annotated[bool, option("--yes", help="Keep what the program makes without asking.")] = False
+    shipped: Annotated[
+        bool, option("--shipped", help="The program that ships with ragforge, not your changed one.")
+    ] = False
     json: Annotated[bool, shell_option("--json", help="Print a JSON object.")] = False
 
 
@@ -64,7 +68,9 @@ async def execution_for(session: "Session", args: RunArguments, front: "Front") 
     from ragforge.workflow.execution import Execution, assembled, new_run, resumed_run
 
     workspace = session.workspace
-    file = await asyncio.to_thread(find_program, workspace, args.name, session.cwd)
+    file = await asyncio.to_thread(
+        partial(find_program, workspace, args.name, session.cwd, shipped=args.shipped)
+    )
     content = await read_program(workspace, file)
     program = assembled(content, file.path.name)
     if args.resume:
@@ -80,31 +86,16 @@ async def _run(session: "Session", args: RunArguments) -> Outcome:
 
 
 async def _lines(session: "Session", args: RunArguments) -> AsyncGenerator[str | Outcome, None]:
-    """A line for each call as it ends, then what the program showed."""
-    from ragforge.workflow.execution import Front
-
-    said: asyncio.Queue[str | None] = asyncio.Queue()
-    shown: list[str] = []
-
-    async def display(text: str) -> None:
-        shown.append(text)
-
-    async def read_input() -> str:
-        raise UsageError(WAITS.format(name=args.name))
-
-    execution = await execution_for(session, args, Front(display, read_input, said.put_nowait))
-    if execution.waits_for_input:
-        raise UsageError(WAITS.format(name=args.name))
-    task = asyncio.ensure_future(execution.go())
-    task.add_done_callback(lambda _: said.put_nowait(None))
-    try:
-        while (line := await said.get()) is not None:
-            yield line
-        await task
-    finally:
-        task.cancel()
-        await asyncio.wait({task})
-    yield Tell("\n\n".join(shown) or f"{args.name} ended and showed nothing.")
+    """A line for each call as it ends, and what the program shows and asks."""
+    run = RunFront(yes=args.yes)
+    execution = await execution_for(session, args, run.front)
+    has_shown = False
+    async with aclosing(run.follow(execution)) as said:
+        async for each in said:
+            has_shown |= isinstance(each, Report)
+            yield each
+    if not has_shown:
+        yield Tell(f"{args.name} ended and showed nothing.")
 
 
 VERB = Verb(

@@ -47,11 +47,12 @@ def program_commands(workspace: Workspace) -> dict[str, str]:
     found: dict[str, str] = {}
     for each in find_programs(workspace):
         name = f"{each.origin}:{each.name}" if each.name in found else each.name
-        found[name] = _description(each.path)
+        found[name] = program_description(each.path)
     return found
 
 
-def _description(path: Path) -> str:
+def program_description(path: Path) -> str:
+    """What the program in the file says of itself; empty where it says nothing; blocks."""
     try:
         with open_file(path.resolve()) as file:
             return description_of(file.read(HEAD_BYTES_MAX).decode("utf-8", "replace"))

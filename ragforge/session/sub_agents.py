@@ -96,7 +96,7 @@ class Delegation(Struct, frozen=True):
             except RagforgeError as error:
                 return ToolResult(f"The sub-agent failed: {error}", failed=True)
             finally:
-                await undisturbed(_close(child), cancel_after=True)
+                await undisturbed(close_child(child), cancel_after=True)
 
     async def _work(self, child: Session, task: AgentTask, emit: Callable[[str], None]) -> ToolResult:
         heard = _Heard(emit)
@@ -194,12 +194,12 @@ def _fewer(tools: Mapping[str, AnyTool], *, may_write: bool) -> dict[str, AnyToo
     }
 
 
-async def _close(child: Session) -> None:
-    """Take it off the list of sessions, where it would stand before the one that the user is in."""
+async def close_child(child: Session, *, listed: bool = False) -> None:
+    """End the session; where not `listed` it leaves the list, where it would come before the user's own."""
     await leave_model(child)
     live = child.live
     with suppress(StoreError):  # it is listed then
-        if live.stored:
+        if live.stored and not listed:
             await child.workspace.store.sessions.set_archived(child.id, now())
     if live.claim:
         await live.claim.release()

@@ -12,10 +12,13 @@ from ragforge.workflow.check import assemble
 from ragforge.workflow.language import nearest
 from ragforge.workflow.parse import BYTES_MAX
 
+CREATOR = "creator"
 
-def find_program(workspace: Workspace, name: str, folder: Path) -> ProgramFile:
+
+def find_program(workspace: Workspace, name: str, folder: Path, *, shipped: bool = False) -> ProgramFile:
     """The program of this name, such as `review` or `project:review`, or the file at this path; blocks.
 
+    The creator is the user's own where they changed it. shipped: only those that ship with ragforge.
     Raises UsageError that names the nearest one.
     """
     if name.endswith(SUFFIX) or "/" in name:
@@ -25,6 +28,10 @@ def find_program(workspace: Workspace, name: str, folder: Path) -> ProgramFile:
         return ProgramFile(path.stem, path)
     known = find_programs(workspace)
     origin, colon, plain = name.rpartition(":")
+    if shipped:
+        origin, colon = "shipped", ":"
+    elif plain == CREATOR and not colon:
+        known.sort(key=lambda each: each.origin != "user")
     for each in known:
         if each.name == plain and (not colon or each.origin == origin):
             return each

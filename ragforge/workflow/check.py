@@ -1,6 +1,6 @@
 """From statements to a program that can run: every name resolved, and all that is wrong said at once."""
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
@@ -9,7 +9,6 @@ from msgspec.structs import replace
 
 from ragforge.domain.programs import PROGRAM_NAME
 from ragforge.workflow.language import (
-    BUILT_FUNCTIONS,
     DIRECTIVES,
     FUNCTIONS,
     JUMPS,
@@ -244,10 +243,6 @@ class _Assembler:
             case FunctionCall(name, at) if name not in FUNCTIONS:
                 known = ", ".join(f"{each}()" for each in FUNCTIONS)
                 self._fault(at, f"Unknown function {name}().{nearest(name, FUNCTIONS)} There are {known}.")
-            case FunctionCall(name, at) if self._built is not None and name not in BUILT_FUNCTIONS:
-                self._fault(
-                    at, f"{name}() is part of the language, but this version of ragforge cannot run it."
-                )
             case ObjectOperand(entries):
                 for _, value in entries:
                     self._check_value(value)
@@ -327,7 +322,7 @@ class _Assembler:
         return ends
 
     def _warn_of_unreached(self, program: SpuProgram) -> None:
-        seen = _reached(program)
+        seen = reached(program, [0])
         for name, label in self._labels.items():
             place = program.labels[name]
             if place < len(program.code) and place not in seen:
@@ -339,25 +334,30 @@ def _is_count(operand: Constant) -> bool:
     return value is None or (isinstance(value, int | float) and not isinstance(value, bool) and value >= 0)
 
 
-def _reached(program: SpuProgram) -> set[int]:
-    """The places in the code that a run from its beginning can come to."""
+def reached(program: SpuProgram, starts: Iterable[int]) -> set[int]:
+    """The places in the code that a run from one of these can come to."""
     seen: set[int] = set()
-    waiting = [0]
-    closing = set(program.closings.values())
+    waiting = list(starts)
     while waiting:
         at = waiting.pop()
         if at in seen or at >= len(program.code):
             continue
         seen.add(at)
-        instruction = program.code[at]
-        for operand in instruction.operands:
-            if isinstance(operand, LabelName):
-                waiting.append(program.labels[operand.name])
-        if instruction.operation not in ("RET", "HALT", "JMP") or at in closing:
-            waiting.append(at + 1)
-        if at in program.closings:
-            waiting.append(program.closings[at] + 1)
+        waiting += next_places(program, at)
     return seen
+
+
+def next_places(program: SpuProgram, at: int) -> list[int]:
+    """Where a run can be after the instruction: behind it, and where it jumps to."""
+    instruction = program.code[at]
+    places = [
+        program.labels[operand.name] for operand in instruction.operands if isinstance(operand, LabelName)
+    ]
+    if instruction.operation not in ("RET", "HALT", "JMP") or at in program.closings.values():
+        places.append(at + 1)
+    if at in program.closings:
+        places.append(program.closings[at] + 1)
+    return places
 
 
 @cache

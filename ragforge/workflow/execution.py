@@ -1,37 +1,75 @@
 """A program run in a session: its models, what they cost, its limits, and what is kept of it."""
 
 import asyncio
+import operator
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import datetime
+from typing import TypeVar
 
 from msgspec import Struct
 
+from ragforge.domain.approvals import ApprovalAnswer, ApprovalRequest, Approve, ConsentAnswer
 from ragforge.domain.errors import AnswerUnusable, RagforgeError, UsageError
 from ragforge.domain.ids import new_id, now
 from ragforge.domain.messages import TextPart, UserMessage
 from ragforge.domain.usage import Purpose, sum_costs
 from ragforge.domain.words import cost_words
+from ragforge.files.atomic import hash_of
+from ragforge.memory.window import Window
 from ragforge.providers.base import ModelRequest, read_whole
 from ragforge.providers.registry import ModelName, parse_model
 from ragforge.session.background.model import spent_on
+from ragforge.session.context import build_block
+from ragforge.session.history import window_limits
 from ragforge.session.model import NO_MODEL, connect, model_of
 from ragforge.session.present_changes import present_changes
 from ragforge.session.state import Session
+from ragforge.versions.comparison import compare
+from ragforge.versions.difference import as_text
+from ragforge.workflow.assistant import Assistant
 from ragforge.workflow.check import SpuProgram, assemble
+from ragforge.workflow.library import StoreLibrary
 from ragforge.workflow.machine import Machine, RunState, built_operations
-from ragforge.workflow.operations.base import ProgramFault, RunOver
+from ragforge.workflow.operation import Fields, ProgramFault, RunOver, Value
 from ragforge.workflow.runs import ProgramCall, ProgramRun, RunBook
+from ragforge.workflow.sure_answers import intent_of, understanding
+from ragforge.workflow.syntax import Instruction
+
+T = TypeVar("T")
 
 ANSWER_CHARS_MAX = 500_000
+PATTERN = "pattern"
+PATTERNS_MAX = 20
+AGENT = "agent"
+
+
+async def _deny(request: ApprovalRequest) -> ApprovalAnswer:
+    return ApprovalAnswer(ConsentAnswer.NO, "Nobody can be asked in this run.")
+
+
+async def _say_no(question: str, detail: str) -> bool:
+    return False
+
+
+async def _take_last(question: str, options: Sequence[str]) -> int:
+    return len(options) - 1
 
 
 class Front(Struct, frozen=True):
-    """The user's side of a run. tell: hears of each call, a line each."""
+    """The user's side of a run. tell: hears of each call, a line each.
+
+    confirm, choose, approve: ask the user; without them nobody is there to ask. watch: hears which lines of
+    the program run now.
+    """
 
     display: Callable[[str], Awaitable[None]]
     read_input: Callable[[], Awaitable[str]]
     tell: Callable[[str], None]
+    confirm: Callable[[str, str], Awaitable[bool]] = _say_no
+    choose: Callable[[str, Sequence[str]], Awaitable[int]] = _take_last
+    approve: Approve = _deny
+    watch: Callable[[Sequence[Instruction], RunState], None] = lambda _, __: None
 
 
 class Execution:
@@ -45,8 +83,16 @@ class Execution:
         front: Front,
         *,
         price_usd_max: float | None,
+        target: str = "",
+        intent: str = "",
     ) -> None:
+        """target: the program that it is about. intent: what the user wants, where that is sure."""
         self.run = run
+        self.library = StoreLibrary(session.workspace)
+        self.program_name, self.target, self._intent = program.name, target, intent
+        self.session_id, self.resuming = "", ""
+        self.user_id, self.project_id = session.workspace.person.id, session.workspace.project.id
+        self._assistant = Assistant(session, program.name, self._approve, front.tell)
         self._session, self._program, self._front = session, program, front
         self._book = RunBook(session.workspace)
         self._waited_s = 0.0
@@ -78,6 +124,8 @@ class Execution:
             run.state,
             steps_max=self._session.workspace.settings.programs.steps_max,
             save=self._keep,
+            watch=self._watch,
+            run_id=run.id,
         )
         try:
             async with asyncio.timeout(None) as clock:
@@ -109,46 +157,141 @@ class Execution:
         await self._front.display(text)
 
     async def read_input(self) -> str:
+        self._calls_began = len(self.run.calls)
+        return await self._waiting(self._front.read_input())
+
+    async def confirm(self, question: str, detail: str) -> bool:
+        return await self._waiting(self._front.confirm(question, detail))
+
+    async def choose(self, question: str, options: Sequence[str]) -> int:
+        return await self._waiting(self._front.choose(question, options))
+
+    async def _approve(self, request: ApprovalRequest) -> ApprovalAnswer:
+        return await self._waiting(self._front.approve(request))
+
+    async def _waiting(self, answer: Awaitable[T]) -> T:
+        """The user's answer; the time that they take does not count."""
         began = time.monotonic()
         self._clock.reschedule(None)
-        self._calls_began = len(self.run.calls)
         try:
-            return await self._front.read_input()
+            return await answer
         finally:
             self._waited_s += time.monotonic() - began
             self._set_clock()
 
+    def _watch(self, places: tuple[int, ...]) -> None:
+        self._front.watch([self._program.code[at] for at in places], self.run.state)
+
     async def uncommitted_changes(self) -> str:
         return await present_changes(self._session)
 
-    async def ask_model(self, role: str, instructions: str, message: str) -> str:
+    async def changes_between(self, one: str, other: str) -> str:
+        worktree = self._session.worktree
+        return as_text((await compare(worktree, one, other)).files)
+
+    async def context_block(self, text: str) -> str:
+        window = Window(window_limits(self._session.workspace.settings))
+        block = await build_block(self._session, (TextPart(text),), window)
+        return block.text
+
+    async def similarity(self, text: str, others: Sequence[str]) -> list[float]:
+        embedder = self._session.workspace.recall.embedder
+        if embedder is None:
+            return [_shared_words(text, other) for other in others]
+        await embedder.prepare()
+        wanted = await embedder.embed_query(text)
+        found = await embedder.embed(others)
+        return [(1 + sum(map(operator.mul, wanted, each))) / 2 for each in found]
+
+    async def load_patterns(self) -> list[Fields]:
+        found = await self.library.documents(PATTERN)
+        found.sort(key=lambda each: -each["support"])
+        return [{key: each[key] for key in ("kind", "text", "support")} for each in found[:PATTERNS_MAX]]
+
+    async def run_tool(self, name: str, args: Fields) -> Fields:
+        found = await self._assistant.run_tool(name, args)
+        self._front.tell(f"{name}: {'failed' if found['failed'] else 'done'}")
+        return found
+
+    async def run_agent(self, prompt: str, role: str, steps_max: int) -> Fields:
+        model = model_for(self._session, role)
+        await self._check_limits()
+        left = self._price_usd_max - self._spent
+        self._running += 1
+        try:
+            work = await self._assistant.run_agent(prompt, model, steps_max=steps_max, price_usd_max=left)
+        finally:
+            self._running -= 1
+        self._count(ProgramCall(role or AGENT, str(model), work.seconds, work.cost_usd, work.tokens))
+        if work.failed and not work.text:
+            raise ProgramFault(f"The assistant failed: {work.error or work.status}.")
+        return {"text": work.text, "failed": work.failed, "error": work.error or None}
+
+    async def run_check(self) -> Fields:
+        return await self._assistant.run_check()
+
+    def sure_answer(self, task: str, fields: Fields) -> Value:
+        if task == "compress" and self._intent:
+            return fields["text"]  # nobody is asked what was meant, so a rough extract will do
+        if task != "intent_classification":
+            return None
+        return understanding(self._intent) if self._intent else intent_of(str(fields.get("prompt") or ""))
+
+    def remember(self, text: str, **facts: Value) -> None:
+        key = hash_of(text.encode("utf-8", "replace"))
+        self.run.answers[key] = {**self.run.answers.get(key, {}), **facts}
+
+    def about(self, text: str) -> Fields:
+        return dict(self.run.answers.get(hash_of(text.encode("utf-8", "replace")), {}))
+
+    def calls_of_round(self) -> list[Fields]:
+        return [
+            {"model": call.model, "tokens": call.tokens, "seconds": call.seconds}
+            for call in self.run.calls[self._calls_began :]
+        ]
+
+    async def ask_model(
+        self, role: str, instructions: str, message: str, *, task: str = "", schema: Fields | None = None
+    ) -> str:
         name = model_for(self._session, role)
         await self._check_limits()
         self._running += 1
         began = time.monotonic()
         workspace = self._session.workspace
+        request = ModelRequest(instructions, (UserMessage((TextPart(message),)),), json_schema=schema)
         try:
             provider = await connect(workspace, name)
             try:
-                answer = await read_whole(
-                    provider, ModelRequest(instructions, (UserMessage((TextPart(message),)),))
-                )
+                answer = await read_whole(provider, request)
             finally:
                 await provider.close()
         finally:
             self._running -= 1
         spent = spent_on(workspace, name, answer.usage, Purpose.PROGRAM, session_id=self._spent_session)
         await workspace.store.usage.add(spent)
-        call = ProgramCall(role, str(name), round(time.monotonic() - began, 2), spent.cost_usd)
-        self.run.calls.append(call)
-        self._front.tell(f"{role} ({call.model}): {call.seconds:.1f} s, {cost_words(call.cost_usd)}")
+        seconds, tokens = round(time.monotonic() - began, 2), answer.usage.total_tokens
+        self._count(ProgramCall(role or task, str(name), seconds, spent.cost_usd, tokens))
         if not answer.text.strip():
             raise AnswerUnusable(f"{name} gave no answer{f': {answer.detail}' if answer.detail else ''}.")
         if len(answer.text) > ANSWER_CHARS_MAX:
             raise AnswerUnusable(
                 f"{name} gave {len(answer.text):,} characters; {ANSWER_CHARS_MAX:,} can be used."
             )
-        return answer.text.strip()
+        text = answer.text.strip()
+        if not schema:
+            self.remember(text, model=str(name), tokens=tokens, seconds=seconds)
+        return text
+
+    def _count(self, call: ProgramCall) -> None:
+        self.run.calls.append(call)
+        so_far = f"{cost_words(self.cost_usd)} of ${self._price_usd_max:g}"
+        self._front.tell(
+            f"{call.role} ({call.model}): {call.seconds:.1f} s, {cost_words(call.cost_usd)}; {so_far}"
+        )
+
+    @property
+    def _spent(self) -> float:
+        return sum(call.cost_usd or 0.0 for call in self.run.calls)
 
     @property
     def _spent_session(self) -> str:
@@ -159,7 +302,7 @@ class Execution:
         calls = len(self.run.calls) - self._calls_began + self._running
         if calls >= self._calls_max:
             raise ProgramFault(f"The run may ask models {self._calls_max} times, and did.")
-        spent = sum(call.cost_usd or 0.0 for call in self.run.calls)
+        spent = self._spent
         if self.run.calls and spent >= self._price_usd_max:
             raise RunOver(f"The run may cost ${self._price_usd_max:g}, and cost ${spent:.4f}.")
         if not self.run.calls and self._price_usd_max == 0:
@@ -170,6 +313,12 @@ class Execution:
         today = sum(row.cost_usd or 0.0 for row in rows if row.purpose is Purpose.PROGRAM)
         if today >= (cap := workspace.settings.programs.cost_usd_per_day_max):
             raise RunOver(f"Programs cost ${today:.4f} today, and programs.cost_usd_per_day_max is ${cap:g}.")
+
+
+def _shared_words(one: str, other: str) -> float:
+    """How many of the words of either are in both, where there is no embedder."""
+    words, others = set(one.lower().split()), set(other.lower().split())
+    return len(words & others) / max(len(words | others), 1)
 
 
 def _midnight() -> datetime:
@@ -185,7 +334,10 @@ def model_for(session: Session, role: str) -> ModelName:
         return parse_model(role, endpoints=settings.endpoints)
     name = model_of(session)
     if name.provider == NO_MODEL:
-        raise UsageError(f"No model stands for {role}: add --model, or set programs.models.{role}.")
+        raise UsageError(
+            f"No model stands for {role or 'the session'}: add --model"
+            f"{f', or set programs.models.{role}' if role else ''}."
+        )
     return name
 
 

@@ -68,8 +68,6 @@ KINDS = {
 }
 JUMPS = frozenset({"JE", "JNE", "JMP", "CALL", "LOOP", "RET"})
 FUNCTIONS = ("TIME_NOW", "LOAD_ALL_LANGUAGES", "LOAD_PATTERNS")
-BUILT_FUNCTIONS = ("TIME_NOW",)
-"""Those that can run."""
 NEEDS = {"tools": "TOOL_EXEC", "agents": "AGENT_EXEC", "check": "CHECK"}
 """What `.needs` names, and the operation that needs it."""
 DIRECTIVES = ("program", "version", "persistence", "description", "input", "limit", "needs")

@@ -11,7 +11,7 @@ from ragforge.domain.errors import RagforgeError, StoreError
 from ragforge.domain.ids import now
 from ragforge.workflow.check import SpuProgram
 from ragforge.workflow.language import OPERATIONS
-from ragforge.workflow.operations.base import (
+from ragforge.workflow.operation import (
     InputEnded,
     ProgramFault,
     ProgramHost,
@@ -19,8 +19,11 @@ from ragforge.workflow.operations.base import (
     Value,
     as_count,
     find_operations,
+    is_version,
+    plain,
     type_words,
 )
+from ragforge.workflow.reference import reference
 from ragforge.workflow.syntax import (
     Constant,
     FunctionCall,
@@ -30,12 +33,17 @@ from ragforge.workflow.syntax import (
     ObjectOperand,
     Operand,
     RegisterPath,
+    calls_function,
     registers_in,
 )
 
 DEPTH_MAX = 64
 STACK_MAX = 1_000
 VALUE_BYTES_MAX = 1_000_000
+KEEPS, LOADS, LEARNS = "save_to_database", "load_from_database", "learn_from_session"
+CALLED_BY_MACHINE = (KEEPS, LOADS, LEARNS)
+"""Labels that the machine calls: after each round and at the end; where a session is resumed; at the end of a
+run that made a version."""
 PARALLEL_MAX = 8
 
 
@@ -65,6 +73,15 @@ class RunState(Struct):
     finished: list[int] = field(default_factory=list[int])
     """Of the parallel block that runs now, the lines that are done."""
     is_done: bool = False
+    has_shown: bool = False
+    """Whether anything was shown since the last WAIT_INPUT."""
+    is_kept: bool = False
+    """Whether `save_to_database` ran since the last WAIT_INPUT."""
+    has_learned: bool = False
+    made_version: bool = False
+    session_id: str = ""
+    resuming: str = ""
+    """The session's id while it is being loaded."""
 
 
 Save = Callable[[RunState], Awaitable[None]]
@@ -89,24 +106,41 @@ class Machine:
         steps_max: int = 100_000,
         save: Save = _keep_nothing,
         watch: Callable[[tuple[int, ...]], None] = lambda _: None,
+        run_id: str = "",
     ) -> None:
+        self.run_id = run_id
         self.program, self.state = program, state or RunState()
         self._host, self._save, self._watch = host, save, watch
         self._steps_max = int(min(steps_max, program.limits.get("steps", steps_max)))
         self._operations = find_operations()
         self._parallel = asyncio.Semaphore(PARALLEL_MAX)
+        self._patterns: Value = []
+        self._tell_host()
+        self._called = frozenset(CALLED_BY_MACHINE).intersection(program.labels)
 
     async def run(self) -> None:
         """Run to the end; a program that waits for input goes on there after a fault.
 
         Raises ProgramFault with the line where one does not.
         """
+        state = self.state
+        while True:
+            await self._run_on()
+            # What is called at the end ends too, and then nothing is left to call.
+            if not self._call_at_end():
+                break
+        state.is_done = True
+        await self._save(state)
+
+    async def _run_on(self) -> None:
+        """Run until the program ends; what is at its end is not called yet."""
         state, code = self.state, self.program.code
         while not state.is_done and state.at < len(code):
             at = state.at
             try:
                 await self._step(code[at])
             except InputEnded:
+                state.calls, state.loops = [], []
                 break
             except (StoreError, RunOver):
                 raise
@@ -114,12 +148,28 @@ class Machine:
                 message = f"{self._where(at)}: {error}"
                 if state.waited_at in (None, at):
                     raise ProgramFault(message) from error
-                await self._host.display(f"That did not work. {message}")
+                await self._show(f"That did not work. {message}")
                 state.at = state.waited_at or 0
                 state.calls, state.loops, state.finished = [], [], []
                 state.steps = 0
-        state.is_done = True
-        await self._save(state)
+
+    def _call_at_end(self) -> bool:
+        """Go to the label that is due at the end of the program; whether there is one."""
+        state = self.state
+        due = ""
+        if KEEPS in self._called and not state.is_kept and state.waited_at is not None:
+            due, state.is_kept = KEEPS, True
+        elif LEARNS in self._called and state.made_version and not state.has_learned:
+            due, state.has_learned = LEARNS, True
+        if not due:
+            return False
+        state.calls, state.loops, state.is_done = [], [], False
+        state.at = self.program.labels[due]
+        return True
+
+    async def _show(self, text: str) -> None:
+        self.state.has_shown = True
+        await self._host.display(text)
 
     async def _step(self, instruction: Instruction) -> None:
         state, operands = self.state, instruction.operands
@@ -161,25 +211,84 @@ class Machine:
 
     async def _operate(self, instruction: Instruction) -> None:
         state, operation = self.state, self._operations[instruction.operation]
+        if operation.name == "WAIT_INPUT" and await self._ends_round():
+            return
         self._watch((state.at,))
         if operation.is_durable:
-            if operation.name == "WAIT_INPUT":
-                state.waited_at, state.steps = state.at, 0
             await self._save(state)
         await self._do(instruction)
         state.at += 1
+        match operation.name:
+            case "WAIT_INPUT":
+                state.has_shown = state.is_kept = False
+                state.resuming = ""
+                self._tell_host()
+            case "SESSION_INIT":
+                self._begin_session(instruction)
+            case "VERSION_SAVE":
+                state.made_version = True
+            case "ALTERNATIVES_GET":
+                state.stack += reversed(self.value(instruction.operands[0]))
+                del state.stack[:-STACK_MAX]
+            case _:
+                pass
         if operation.is_durable:
             await self._save(state)
+
+    async def _ends_round(self) -> bool:
+        """Whether something else is due before the program waits: then that runs first, and comes back."""
+        state = self.state
+        if state.waited_at is not None and not state.is_kept:
+            if not state.has_shown and state.waited_at == state.at:
+                await self._show(self._what_can_be_asked())
+            state.is_kept = True
+            if KEEPS in self._called:
+                state.calls.append(state.at)
+                state.at = self.program.labels[KEEPS]
+                return True
+        state.waited_at, state.steps, state.is_kept = state.at, 0, True
+        return False
+
+    def _what_can_be_asked(self) -> str:
+        known = [
+            operand.value
+            for instruction in self.program.code
+            if instruction.operation == "CMP"
+            for operand in instruction.operands
+            if isinstance(operand, Constant) and isinstance(operand.value, str)
+        ]
+        hint = f" It understands: {', '.join(dict.fromkeys(known))}." if known else ""
+        return f"{self.program.name} had nothing to show for that.{hint}"
+
+    def _begin_session(self, instruction: Instruction) -> None:
+        """Let the program load what it kept, where its session was there before."""
+        session = cast("dict[str, Value]", self.value(instruction.operands[0]))
+        state = self.state
+        state.session_id = session["id"]
+        if session.get("resumed") and LOADS in self._called:
+            state.resuming = session["id"]
+            state.calls.append(state.at)
+            state.at = self.program.labels[LOADS]
+        self._tell_host()
+
+    def _tell_host(self) -> None:
+        self._host.session_id, self._host.resuming = self.state.session_id, self.state.resuming
 
     async def _do(self, instruction: Instruction) -> None:
         operation, operands = self._operations[instruction.operation], instruction.operands
         kinds = OPERATIONS[operation.name]
         read = operands[1:] if kinds[:1] == ("out",) else operands
+        if any(calls_function(operand, "LOAD_PATTERNS") for operand in read):
+            self._patterns = await self._host.load_patterns()
         if operation.name == "EXTRACT":
             values = (self.value(read[0], lenient=True),)
         else:
             values = tuple(map(self.value, read))
+        if operation.name == "DISPLAY":
+            self.state.has_shown = True
         result = await operation.run(self._host, values)
+        if operation.name == "VERSION_SAVE":
+            self.state.has_shown = True
         if kinds and kinds[0] in ("out", "reg"):
             self._write(operands[0], result)
 
@@ -187,14 +296,14 @@ class Machine:
         """Run the lines at the same time; each waits for earlier ones that share a register with it."""
         block = self.program.code[first:end]
         done = [asyncio.Event() for _ in block]
-        uses = [_uses(each) for each in block]
+        shared = [uses(each) for each in block]
         self._watch(tuple(range(first, end)))
         await self._save(self.state)
 
         async def one(index: int) -> None:
-            reads, writes = uses[index]
+            reads, writes = shared[index]
             for before in range(index):
-                earlier_reads, earlier_writes = uses[before]
+                earlier_reads, earlier_writes = shared[before]
                 if earlier_writes & (reads | writes) or earlier_reads & writes:
                     await done[before].wait()
             if index not in self.state.finished:
@@ -238,8 +347,10 @@ class Machine:
                 return [self.value(each) for each in items]
             case FunctionCall("TIME_NOW"):
                 return now().isoformat()
-            case FunctionCall(name):
-                raise ProgramFault(f"{name}() cannot be run by this version of ragforge.")
+            case FunctionCall("LOAD_PATTERNS"):
+                return self._patterns
+            case FunctionCall():
+                return reference()
             case LabelName(name):
                 return name
 
@@ -260,9 +371,16 @@ class Machine:
         return value
 
     def _register(self, name: str) -> Value:
+        if name == "USER":
+            return {"id": self._host.user_id}
         if name == "SPU_STATE":
             state = self.state
-            return {"registers": dict(state.registers), "stack": list(state.stack), "steps": state.steps}
+            return {
+                "run": self.run_id,
+                "registers": dict(state.registers),
+                "stack": list(state.stack),
+                "steps": state.steps,
+            }
         return self.state.registers.get(name)
 
     def _write(self, operand: Operand, value: Value) -> None:
@@ -273,6 +391,13 @@ class Machine:
                 raise ProgramFault(
                     f"${operand.name} can hold {VALUE_BYTES_MAX:,} bytes, and this value has {size:,}."
                 )
+        if operand.name == "SPU_STATE":
+            # RESTORE: what was kept of registers that have no value now; never the place or the call stack.
+            saved = cast("dict[str, Value]", value if isinstance(value, dict) else {})
+            registers = cast("dict[str, Value]", saved.get("registers") or {})
+            for name, each in registers.items():
+                self.state.registers.setdefault(name, each)
+            return
         self.state.registers[operand.name] = value
 
     def _place(self, label: Operand) -> int:
@@ -329,7 +454,7 @@ class Machine:
         return f"{text} {instruction.at.line}, {instruction.operation}"
 
 
-def _uses(instruction: Instruction) -> tuple[set[str], set[str]]:
+def uses(instruction: Instruction) -> tuple[set[str], set[str]]:
     """The registers that it reads, and those that it writes."""
     kinds = OPERATIONS[instruction.operation]
     reads: set[str] = set()
@@ -344,7 +469,9 @@ def _uses(instruction: Instruction) -> tuple[set[str], set[str]]:
 
 
 def _same(one: Value, other: Value) -> bool:
-    """Whether they are equal: true is not 1, and null only null."""
+    """Whether they are equal: true is not 1, null only null, and a version is as its code."""
+    if is_version(one) or is_version(other):
+        one, other = plain(one), plain(other)
     if isinstance(one, bool) or isinstance(other, bool):
         return one is other
     return bool(one == other)

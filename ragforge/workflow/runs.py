@@ -1,6 +1,7 @@
 """What is kept of a run: the program as it was, its state, its calls. It goes on from there after a kill."""
 
 from datetime import datetime
+from typing import Any
 
 import msgspec
 from msgspec import Struct, field
@@ -11,7 +12,7 @@ from ragforge.domain.errors import RagforgeError, UsageError
 from ragforge.domain.ids import now
 from ragforge.session.state import Workspace
 from ragforge.workflow.machine import RunState
-from ragforge.workflow.operations.base import ProgramFault
+from ragforge.workflow.operation import ProgramFault
 
 RUNS_LISTED_MAX = 200
 
@@ -24,6 +25,7 @@ class ProgramCall(Struct, frozen=True):
     seconds: float
     cost_usd: float | None
     """None where the price is unknown."""
+    tokens: int = 0
 
 
 class ProgramRun(Struct):
@@ -38,6 +40,8 @@ class ProgramRun(Struct):
     seconds: float = 0.0
     is_done: bool = False
     fault: str = ""
+    answers: dict[str, dict[str, Any]] = field(default_factory=dict[str, dict[str, Any]])
+    """What is remembered of answers, by their hashes: focus, model, tokens, seconds, score."""
 
 
 KIND = DerivedKind("ProgramRun", ProgramRun, owner=DerivedOwner.PROJECT, relation="RAN_IN")

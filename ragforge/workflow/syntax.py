@@ -148,3 +148,16 @@ def registers_in(operand: Operand) -> set[str]:
             return {name for value in items for name in registers_in(value)}
         case _:
             return set()
+
+
+def calls_function(operand: Operand, name: str) -> bool:
+    """Whether the operand's value holds a call of the function."""
+    match operand:
+        case FunctionCall(called):
+            return called == name
+        case ObjectOperand(entries):
+            return any(calls_function(value, name) for _, value in entries)
+        case ListOperand(items):
+            return any(calls_function(value, name) for value in items)
+        case _:
+            return False

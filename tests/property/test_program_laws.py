@@ -2,20 +2,22 @@
 
 import asyncio
 import re
+from collections.abc import Sequence
 from copy import deepcopy
-from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import field
 
 from ragforge.domain.errors import ModelError
 from ragforge.workflow.check import SpuProgram, assemble
 from ragforge.workflow.machine import Machine, RunState
-from ragforge.workflow.operations.base import InputEnded, ProgramFault
+from ragforge.workflow.operation import ProgramFault
 from ragforge.workflow.parse import parse
+from ragforge.workflow.rehearsal import Rehearsal
 from ragforge.workflow.syntax import (
     Constant,
     Directive,
@@ -116,28 +118,18 @@ class Killed(BaseException):
     """The process ends."""
 
 
-@dataclass
-class World:
+class World(Rehearsal):
     """Models that answer by what they are asked, and a user; all of it survives a kill."""
 
-    asked: list[tuple[str, str]] = field(default_factory=list)
-    shown: list[str] = field(default_factory=list)
-    kept: list[bytes] = field(default_factory=list)
-    inputs: tuple[str, ...] = ("first", "last")
-    taken: int = 0
+    inputs: Sequence[str] = ("first", "last")
+    asked: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
+    kept: list[bytes] = field(default_factory=list[bytes])
     delays: bool = False
     is_dead: bool = False
 
-    async def display(self, text: str) -> None:
-        self.shown.append(text)
-
-    async def read_input(self) -> str:
-        if self.taken == len(self.inputs):
-            raise InputEnded("no more")
-        self.taken += 1
-        return self.inputs[self.taken - 1]
-
-    async def ask_model(self, role: str, instructions: str, message: str) -> str:
+    async def ask_model(
+        self, role: str, instructions: str, message: str, *, task: str = "", schema: Any = None
+    ) -> str:
         if role == "fails":
             raise ModelError("It is away.")
         for _ in range(5 * (role == "one") * self.delays):
@@ -146,9 +138,6 @@ class World:
             raise Killed
         self.asked.append((role, message))
         return f"{role}: {len(message)}"
-
-    async def uncommitted_changes(self) -> str:
-        return ""
 
     async def save(self, state: RunState) -> None:
         self.kept.append(msgspec.json.encode(state))
@@ -189,7 +178,7 @@ async def test_killed_at_any_durable_point_and_resumed_is_as_not_killed() -> Non
         await resumed.run()
         assert resumed.state.registers == end.registers
         assert sorted(world.asked) == sorted(whole.asked), point  # and no finished call was asked twice
-        assert world.shown == whole.shown
+        assert world.displayed == whole.displayed
 
 
 async def test_parallel_is_as_serial() -> None:
@@ -244,7 +233,7 @@ wrong:
     """
     await Machine(program_of(text), world).run()
     # The fault led back to WAIT_INPUT, and there was no more input.
-    assert [line for line in world.shown if "That did not work. line 19" in line]
+    assert [line for line in world.displayed if "That did not work. line 19" in line]
     state = await run_whole(World(inputs=()), text)
     registers = deepcopy(state.registers)
     assert "WRONG" not in registers

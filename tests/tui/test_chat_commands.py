@@ -10,6 +10,7 @@ from textual.worker import WorkerFailed
 
 from ragforge.domain.approvals import ToolApproval
 from ragforge.domain.ids import now, short_id
+from ragforge.tui.screens.ask import AskScreen
 from ragforge.tui.screens.base import interface_verbs
 from ragforge.tui.screens.confirm import ConfirmScreen
 from ragforge.tui.screens.lookup import LookupScreen
@@ -334,11 +335,13 @@ async def test_a_program_shows_its_calls_and_esc_stops_it_for_later(lab: Lab) ->
     folder.mkdir(parents=True)
     lines = (".program twice", "LLM_EXEC $A, 'first', 'a'", "LLM_EXEC $B, 'second', $A", "DISPLAY $B")
     (folder / "twice.spu").write_text("\n".join(lines))
-    (folder / "talk.spu").write_text(".program talk\nWAIT_INPUT $X\n")
+    (folder / "talk.spu").write_text(".program talk\nWAIT_INPUT $X\nDISPLAY $X\n")
     lab.gemini.script(Text("Anna."), Hang())
     async with lab.chat() as chat:
         await chat.say("/run talk")
-        await chat.sees("talk waits for input")
+        await chat.until(lambda: isinstance(chat.top, AskScreen))
+        await chat.pilot.press(*"Hi", "enter")
+        await chat.sees("Hi")
         await chat.say("/twice")
         await chat.sees("first (gemini:gemini-3.8-flash): ")
         await chat.until(lambda: len(lab.gemini.asked()) == 2, "the second call")

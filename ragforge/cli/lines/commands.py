@@ -103,6 +103,8 @@ class LineCommands:
                             self._printer.line(line)
                         else:
                             await self._carry_out(line)
+            case base.UserQuestion():
+                await self._answer(outcome)
             case base.ClearView():
                 self._printer.line("There is no view to clear here.")
             case base.Quit():
@@ -112,6 +114,21 @@ class LineCommands:
                 face.leave()
             case _:
                 assert_never(outcome)
+
+    async def _answer(self, asked: base.UserQuestion) -> None:
+        """Ask the user, and let the command hear it."""
+        match asked.kind:
+            case base.QuestionKind.CONFIRM:
+                asked.reply(await self._questions.confirmed(asked.text, asked.diff))
+            case base.QuestionKind.CHOOSE:
+                listed = [(words, str(number)) for number, words in enumerate(asked.options)]
+                answer = await self._questions.choice([asked.text], listed)
+                asked.reply(int(answer) if answer else None)
+            case base.QuestionKind.APPROVE if asked.request:
+                asked.reply(await self._questions.approve(asked.request))
+            case _:
+                self._printer.line("What waits for input runs on the command line: ragforge run NAME.")
+                asked.reply(None)
 
     async def _answered(self, asked: base.Confirm | base.Choose) -> str:
         """The command line that the answer says; empty for none."""

@@ -19,6 +19,7 @@ from ragforge.tui.chat.frame import ChatFrame
 from ragforge.tui.chat.opening import adopt_settings, check_keys
 from ragforge.tui.chat.sessions import Sessions
 from ragforge.tui.chat.turns import Turns
+from ragforge.tui.screens.ask import AskScreen
 from ragforge.tui.screens.base import find_screens, interface_verbs
 from ragforge.tui.screens.choose import ChooseScreen
 from ragforge.tui.screens.confirm import ConfirmScreen
@@ -120,6 +121,8 @@ class ChatCommands(Struct, frozen=True):
                 await self._show_moved(outcome)
             case base.Follow(lines, stopped):
                 await (self._follow_until_esc(name, outcome) if stopped else self._follow(name, lines))
+            case base.UserQuestion():
+                await self._answer(outcome)
             case base.ClearView():
                 await chat.transcript.load((), (), ())
             case base.Retry():
@@ -130,6 +133,23 @@ class ChatCommands(Struct, frozen=True):
                 chat.leave(incognito_next=True)
             case _:
                 assert_never(outcome)
+
+    async def _answer(self, asked: base.UserQuestion) -> None:
+        """Ask the user, and let the command that goes on hear it."""
+        kinds = base.QuestionKind
+        match asked.kind:
+            case kinds.APPROVE if asked.request:
+                asked.reply(await self.turns.approve(asked.request))
+            case kinds.INPUT:
+                asked.reply(await self.chat.ask(AskScreen(asked.text)))
+            case kinds.CONFIRM:
+                options = (base.Option("Yes", "do it", "yes"), base.Option("No", "leave it as it is", "no"))
+                answer = await self.chat.ask(ChooseScreen(asked.text, "", options, diff=asked.diff))
+                asked.reply(answer == "yes")
+            case _:
+                numbered = [base.Option(words, "", str(at)) for at, words in enumerate(asked.options)]
+                answer = await self.chat.ask(ChooseScreen(asked.text, "", numbered))
+                asked.reply(int(answer) if answer else None)
 
     async def _begin(self, outcome: base.StartNew | base.Fork) -> None:
         """Leave this session for a new one, empty or a fork of it."""

@@ -69,7 +69,7 @@ class Turns:
         if chat.shown_at is not None:
             await chat.attempt(chat.show_newest())
         parts = (TextPart(outcome.text),)
-        self._start(conversation.submit(parts, self._approve, outcome.terms), outcome.typed)
+        self._start(conversation.submit(parts, self.approve, outcome.terms), outcome.typed)
 
     async def _say_if_meant(self, text: str, question: str) -> None:
         detail = "The model can read a file by its name alone: write @ and the path instead of its contents."
@@ -99,7 +99,7 @@ class Turns:
         elif waiting:
             self.send_queue()
         else:
-            self._start(conversation.submit(parts, self._approve), text)
+            self._start(conversation.submit(parts, self.approve), text)
 
     async def _add(self, parts: Parts, text: str) -> None:
         """Let a message join the one that has just been sent, or wait for the end of what runs."""
@@ -118,12 +118,12 @@ class Turns:
     def send_queue(self) -> None:
         """What waited through a turn that broke off goes, before the next message where there is one."""
         if self._chat.ready().session.live.queue:
-            self._start(self._chat.ready().submit_queue(self._approve), "")
+            self._start(self._chat.ready().submit_queue(self.approve), "")
 
     def retry(self) -> None:
         """Go on with the newest turn. Where its words had returned, Enter would send them once more."""
         self._chat.start_list.close()
-        self._start(self._chat.ready().retry(self._approve), self._chat.prompt.take_returned())
+        self._start(self._chat.ready().retry(self.approve), self._chat.prompt.take_returned())
 
     async def take_back(self, *, last: bool) -> None:
         """Bring queued messages, or the last of them, back into the prompt."""
@@ -148,7 +148,7 @@ class Turns:
         finally:
             self._begun.set()
         while ended and ended.status in GOES_ON and conversation.session.live.queue:
-            ended = await self._follow(conversation.submit_queue(self._approve), "")
+            ended = await self._follow(conversation.submit_queue(self.approve), "")
         if chat.is_drawn:
             chat.show_queue()
             chat.show_status()
@@ -229,7 +229,7 @@ class Turns:
             await self._chat.ready().forget_folder_draft()
             await self._chat.ready().keep_draft(self._chat.prompt.draft)
 
-    async def _approve(self, request: ApprovalRequest) -> ApprovalAnswer:
+    async def approve(self, request: ApprovalRequest) -> ApprovalAnswer:
         """Ask the user."""
         self._chat.call_user("waits for you")
         try:

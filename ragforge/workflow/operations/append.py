@@ -1,6 +1,6 @@
 """`APPEND`: add a value to the end of a list."""
 
-from ragforge.workflow.operations.base import Operation, ProgramHost, Value, as_list
+from ragforge.workflow.operation import Operation, ProgramHost, Value, as_list
 
 
 async def _run(host: ProgramHost, operands: tuple[Value, ...]) -> Value:

@@ -1,6 +1,6 @@
 """`DISPLAY`: show a value."""
 
-from ragforge.workflow.operations.base import Operation, ProgramHost, Value, shown
+from ragforge.workflow.operation import Operation, ProgramHost, Value, shown
 
 
 async def _run(host: ProgramHost, operands: tuple[Value, ...]) -> Value:

@@ -1,6 +1,6 @@
 """`EXTRACT`: copy a value, or null if it is missing."""
 
-from ragforge.workflow.operations.base import Operation, ProgramHost, Value
+from ragforge.workflow.operation import Operation, ProgramHost, Value
 
 
 async def _run(host: ProgramHost, operands: tuple[Value, ...]) -> Value:

@@ -1,6 +1,6 @@
 """`LIMIT`: keep the first items of a list."""
 
-from ragforge.workflow.operations.base import Operation, ProgramHost, Value, as_count, as_list
+from ragforge.workflow.operation import Operation, ProgramHost, Value, as_count, as_list
 
 
 async def _run(host: ProgramHost, operands: tuple[Value, ...]) -> Value:

@@ -1,31 +1,56 @@
 """`LLM_EXEC`: one call of a model."""
 
 import json
-from typing import cast
 
-from ragforge.workflow.operations.base import Operation, ProgramFault, ProgramHost, Value, shown
-from ragforge.workflow.prompts import load_prompt, tasks
+from ragforge.domain.errors import ModelError
+from ragforge.workflow.edits import EditFault, apply_edits
+from ragforge.workflow.model_tasks import ask_task
+from ragforge.workflow.operation import (
+    Operation,
+    ProgramFault,
+    ProgramHost,
+    Value,
+    is_object,
+    is_version,
+    plain,
+)
+from ragforge.workflow.prompts import tasks
+from ragforge.workflow.sure_answers import detected
 
-TEXT_CHARS_MAX = 200_000
-"""Of what the model is given; what is longer is cut, and the model is told."""
+EDITING = frozenset({"modify_code", "repair_code"})
+"""Tasks that are answered with edits of `code`."""
 
 
 async def _run(host: ProgramHost, operands: tuple[Value, ...]) -> Value:
     role, given = operands
     if not isinstance(role, str) or not role:
         raise ProgramFault(f"LLM_EXEC takes the name of a model or a role, not {role!r}.")
-    fields = cast("dict[str, Value]", given if isinstance(given, dict) else {"prompt": given})
-    task = fields.get("task")
+    fields = dict(given) if is_object(given) and not is_version(given) else {"prompt": plain(given)}
+    task = fields.pop("task", None)
     if task is not None and not isinstance(task, str):
         raise ProgramFault(f"The task of LLM_EXEC is a text, not {json.dumps(task)[:40]}.")
-    instructions = load_prompt(task)
-    if instructions is None:
-        raise ProgramFault(f"There is no task {task!r}; there are {', '.join(tasks())}.")
-    parts = [f"## {name}\n{shown(value)}" for name, value in fields.items() if name != "task"]
-    message = "\n\n".join(parts)
-    if len(message) > TEXT_CHARS_MAX:
-        message = f"{message[:TEXT_CHARS_MAX]}\n[cut: {len(message):,} characters in all]"
-    return await host.ask_model(role, instructions, message)
+    if task is None:
+        # The detectors have a prompt of their own, and who is given a context is to write a program.
+        task = role if role in tasks() else "generate_program" if "context" in fields else None
+    if task is not None and "code" in fields and fields["code"] is None:
+        raise ProgramFault("There is no program yet: ask for a new one first.")
+    try:
+        answer = await ask_task(host, role, task, fields)
+    except ModelError:
+        if (by_rules := detected(role, fields.get("prompt"))) is None:
+            raise
+        answer = by_rules
+    if task in EDITING:
+        code = plain(fields.get("code"))
+        if not isinstance(code, str):
+            raise ProgramFault(f"The task {task} needs the text as `code`.")
+        try:
+            return apply_edits(code, answer["edits"])
+        except EditFault as error:
+            raise ProgramFault(f"The edits that {role} proposes do not fit: {error}") from error
+    if isinstance(answer, str) and fields.get("focus"):
+        host.remember(answer, focus=fields["focus"])
+    return answer
 
 
 OPERATION = Operation("LLM_EXEC", _run, is_durable=True)

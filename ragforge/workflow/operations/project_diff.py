@@ -1,15 +1,14 @@
-"""`PROJECT_DIFF`: what is not committed yet, as a diff."""
+"""`PROJECT_DIFF`: the diff of the project's files, of two versions or of what is not committed yet."""
 
-from ragforge.workflow.operations.base import Operation, ProgramFault, ProgramHost, Value
+from ragforge.workflow.operation import Operation, ProgramHost, Value, as_text
 
 
 async def _run(host: ProgramHost, operands: tuple[Value, ...]) -> Value:
-    if operands != (None, None):
-        raise ProgramFault(
-            "PROJECT_DIFF can only compare null with null, which is what is not committed yet: "
-            "this version of ragforge compares no two versions in a program."
-        )
-    return await host.uncommitted_changes()
+    one, other = operands
+    if one is None and other is None:
+        return await host.uncommitted_changes()
+    what = "PROJECT_DIFF"
+    return await host.changes_between(as_text(one or "", what), as_text(other or "", what))
 
 
 OPERATION = Operation("PROJECT_DIFF", _run, is_durable=True)

@@ -2,7 +2,7 @@
 
 from typing import cast
 
-from ragforge.workflow.operations.base import Operation, ProgramFault, ProgramHost, Value, as_list
+from ragforge.workflow.operation import Operation, ProgramFault, ProgramHost, Value, as_list
 
 
 async def _run(host: ProgramHost, operands: tuple[Value, ...]) -> Value:

@@ -1,6 +1,6 @@
 """`WAIT_INPUT`: wait for what the user says."""
 
-from ragforge.workflow.operations.base import Operation, ProgramHost, Value
+from ragforge.workflow.operation import Operation, ProgramHost, Value
 
 
 async def _run(host: ProgramHost, operands: tuple[Value, ...]) -> Value:

@@ -2,7 +2,7 @@
 
 import asyncio
 
-from ragforge.workflow.operations.base import Operation, ProgramFault, ProgramHost, Value
+from ragforge.workflow.operation import Operation, ProgramFault, ProgramHost, Value
 
 SECONDS_MAX = 86_400
 

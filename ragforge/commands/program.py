@@ -1,0 +1,278 @@
+"""`program`: programs written and changed in plain words, and the versions of each."""
+
+import asyncio
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import aclosing
+from typing import TYPE_CHECKING, Annotated, Any
+
+from msgspec import Meta, Struct
+
+from ragforge.commands.base import Follow, NoArguments, Opens, Outcome, Report, Tell, Verb
+from ragforge.commands.program_run import RunFront
+from ragforge.domain.arguments import option, rest, shell_option, word
+from ragforge.domain.errors import UsageError
+
+if TYPE_CHECKING:
+    from ragforge.session.state import Session
+    from ragforge.workflow.tree import ProgramTree
+
+STOPPED = "Stopped. /run creator --resume goes on after the last call that had ended."
+_YES = option("--yes", help="Keep the new version without asking.")
+_SHIPPED = option("--shipped", help="Use the creator that ships with ragforge, not your changed one.")
+_PRICE = shell_option("--max-price", metavar="USD", help="Stop before it costs more.")
+_NAME = word("NAME", "The program; by default the one that was worked on last.")
+
+
+class ProgramNewArguments(Struct, frozen=True, kw_only=True):
+    """What it is to do."""
+
+    words: Annotated[str, rest("WORDS", "What the program is to do.")] = ""
+    yes: Annotated[bool, _YES] = False
+    shipped: Annotated[bool, _SHIPPED] = False
+    max_price: Annotated[float | None, Meta(ge=0), _PRICE] = None
+
+
+class ProgramChangeArguments(Struct, frozen=True, kw_only=True):
+    """Which one, and how."""
+
+    name: Annotated[str, word("NAME", "The program.")]
+    words: Annotated[str, rest("WORDS", "What is to be different.")] = ""
+    yes: Annotated[bool, _YES] = False
+    shipped: Annotated[bool, _SHIPPED] = False
+    max_price: Annotated[float | None, Meta(ge=0), _PRICE] = None
+
+
+class ProgramNameArguments(Struct, frozen=True, kw_only=True):
+    """Which one."""
+
+    name: Annotated[str, _NAME] = ""
+    shipped: Annotated[bool, _SHIPPED] = False
+
+
+class ProgramBranchArguments(Struct, frozen=True, kw_only=True):
+    """Which one, and the branch's name."""
+
+    name: Annotated[str, word("NAME", "The program.")]
+    branch: Annotated[str, word("BRANCH", "The name of the new branch.")]
+    at: Annotated[str, word("VERSION", "Where it begins; by default at the current version.")] = ""
+
+
+class ProgramCheckoutArguments(Struct, frozen=True, kw_only=True):
+    """Which one, and which version."""
+
+    name: Annotated[str, word("NAME", "The program.")]
+    version: Annotated[str, word("VERSION", "A branch, or a part of a version's id.")]
+
+
+class ProgramLogArguments(Struct, frozen=True, kw_only=True):
+    """Which one."""
+
+    name: Annotated[str, _NAME] = ""
+    json: Annotated[bool, shell_option("--json", help="Print a list of objects.")] = False
+
+
+class ProgramShowArguments(Struct, frozen=True, kw_only=True):
+    """Which one, and which version."""
+
+    name: Annotated[str, _NAME] = ""
+    version: Annotated[str, word("VERSION", "A branch, or a part of a version's id.")] = ""
+
+
+class ProgramMergeArguments(Struct, frozen=True, kw_only=True):
+    """Which one, and which two versions."""
+
+    name: Annotated[str, word("NAME", "The program.")]
+    version: Annotated[str, word("VERSION", "A branch, or a part of a version's id.")]
+    other: Annotated[str, word("OTHER", "The other one; by default the current version.")] = ""
+    yes: Annotated[bool, _YES] = False
+    max_price: Annotated[float | None, Meta(ge=0), _PRICE] = None
+
+
+LOG_MAX = 50
+
+
+async def _new(session: "Session", args: ProgramNewArguments) -> Outcome:
+    if not args.words.strip():
+        raise UsageError("Say what the program is to do: /program new WORDS")
+    return _creating(session, "", "create_new", args.words, args)
+
+
+async def _change(session: "Session", args: ProgramChangeArguments) -> Outcome:
+    if not args.words.strip():
+        raise UsageError(f"Say what is to be different: /program change {args.name} WORDS")
+    await _existing(session, args.name)
+    return _creating(session, args.name, "modify_existing", args.words, args)
+
+
+def _creator(intent: str, words: str) -> Callable[["Session", ProgramNameArguments], Awaitable[Outcome]]:
+    async def run(session: "Session", args: ProgramNameArguments) -> Outcome:
+        name = args.name or await _newest(session)
+        await _existing(session, name)
+        return _creating(session, name, intent, words, args)
+
+    return run
+
+
+def _creating(session: "Session", target: str, intent: str, words: str, args: Any) -> Outcome:
+    """Run the creator for one request, whose meaning is sure."""
+    return Follow(_created(session, target, intent, words, args), STOPPED)
+
+
+async def _created(
+    session: "Session", target: str, intent: str, words: str, args: Any
+) -> AsyncGenerator[str | Outcome, None]:
+    from ragforge.workflow.creator import creator_execution, differs
+
+    run = RunFront(yes=getattr(args, "yes", False), inputs=[words])
+    if not args.shipped and (notice := await asyncio.to_thread(differs, session.workspace)):
+        yield notice
+    execution = await creator_execution(
+        session,
+        run.front,
+        target=target,
+        intent=intent,
+        shipped=args.shipped,
+        price_usd_max=getattr(args, "max_price", None),
+    )
+    async with aclosing(run.follow(execution)) as said:
+        async for each in said:
+            yield each
+
+
+async def _branch(session: "Session", args: ProgramBranchArguments) -> Outcome:
+    tree = await _existing(session, args.name)
+    version = await tree.named(args.at or "HEAD")
+    await tree.set_branch(args.branch, version)
+    return Tell(f"Branch {args.branch} of {args.name} points to {version.id[-8:]}.")
+
+
+async def _checkout(session: "Session", args: ProgramCheckoutArguments) -> Outcome:
+    tree = await _existing(session, args.name)
+    version = await tree.named(args.version)
+    branch = args.version if await tree.is_branch(args.version) else ""
+    await tree.move(version, branch=branch)
+    return Tell(f"{tree.file.name} is version {version.id[-8:]} now.")
+
+
+async def _log(session: "Session", args: ProgramLogArguments) -> Outcome:
+    from ragforge.versions.log import log_json, log_lines
+
+    name = args.name or await _newest(session)
+    tree = await _existing(session, name)
+    log = await tree.log(LOG_MAX)
+    if args.json:
+        versions = session.workspace.store.versions
+        moves = [
+            {
+                "action": move.action.value,
+                "from": move.from_version,
+                "to": move.to_version,
+                "at": move.at.isoformat(),
+            }
+            for move in await tree.moves()
+        ]
+        return Report(data={"versions": await log_json(versions, log, {}), "checkouts": moves})
+    return Report(log_lines(log))
+
+
+async def _show(session: "Session", args: ProgramShowArguments) -> Outcome:
+    name = args.name or await _newest(session)
+    tree = await _existing(session, name)
+    version = await tree.named(args.version or "HEAD")
+    text = (await tree.content(version)).decode("utf-8", "replace")
+    return Report(exact=text, markdown=f"```text\n{text.rstrip()}\n```")
+
+
+async def _list(session: "Session", args: NoArguments) -> Outcome:
+    from ragforge.session.program_files import find_programs, program_description
+
+    rows = [
+        (each.name, each.origin, program_description(each.path))
+        for each in await asyncio.to_thread(find_programs, session.workspace)
+    ]
+    width = max(len(name) for name, _, _ in rows)
+    return Report([f"{name:<{width}}  {origin:<7}  {what}".rstrip() for name, origin, what in rows])
+
+
+async def _language(session: "Session", args: NoArguments) -> Outcome:
+    from ragforge.workflow.reference import reference
+
+    return Report(exact=reference(), markdown=reference())
+
+
+async def _merge(session: "Session", args: ProgramMergeArguments) -> Outcome:
+    tree = await _existing(session, args.name)
+    one, other = await tree.named(args.other or "HEAD"), await tree.named(args.version)
+    if one.id == other.id:
+        raise UsageError(f"{args.version} is that version already, so there is nothing to merge.")
+    return Follow(_merged(session, args, one.id, other.id), STOPPED)
+
+
+async def _merged(
+    session: "Session", args: ProgramMergeArguments, one: str, other: str
+) -> AsyncGenerator[str | Outcome, None]:
+    from ragforge.workflow.creator import merge_execution
+
+    run = RunFront(yes=args.yes, inputs=[])
+    execution = merge_execution(
+        session, run.front, target=args.name, one=one, other=other, price_usd_max=args.max_price
+    )
+    async with aclosing(run.follow(execution)) as said:
+        async for each in said:
+            yield each
+
+
+async def _existing(session: "Session", name: str) -> "ProgramTree":
+    """The tree of a program that there is. Raises UsageError."""
+    from ragforge.workflow.creator import existing_tree
+
+    return await existing_tree(session.workspace, name)
+
+
+async def _newest(session: "Session") -> str:
+    from ragforge.workflow.creator import newest_program
+
+    return await newest_program(session.workspace)
+
+
+def _verb(name: str, help: str, args: type[Any], run: Any, **more: Any) -> Verb[Any]:
+    return Verb(name, help, args, run, opens=Opens.ITSELF, while_running=False, **more)
+
+
+def _asking(name: str, intent: str, help: str, words: str) -> Verb[Any]:
+    return _verb(name, help, ProgramNameArguments, _creator(intent, words))
+
+
+VERB = Verb(
+    "program",
+    "Write and change programs in plain words, and see their versions.",
+    NoArguments,
+    verbs=(
+        _verb("new", "Write a program that does this.", ProgramNewArguments, _new),
+        _verb("change", "Change a program.", ProgramChangeArguments, _change),
+        _asking("undo", "undo", "Go back to the version before.", "Undo the last change."),
+        _asking("redo", "redo", "Go on to the version that was undone.", "Redo it."),
+        _asking(
+            "alternatives",
+            "show_alternatives",
+            "Show what else was written for the current version.",
+            "Show the alternatives.",
+        ),
+        _asking("explain", "explain", "Say what a program does.", "Explain what this program does."),
+        _verb("branch", "Give a version a branch of its own.", ProgramBranchArguments, _branch),
+        _verb("checkout", "Let the file be another version.", ProgramCheckoutArguments, _checkout),
+        _verb("log", "List the versions.", ProgramLogArguments, _log),
+        _verb("list", "List the programs.", NoArguments, _list),
+        _verb("show", "Show the text of a version.", ProgramShowArguments, _show),
+        _verb("merge", "Merge a version into the current one, by two models.", ProgramMergeArguments, _merge),
+        _verb("language", "Show the reference of the language.", NoArguments, _language),
+    ),
+    more="Programs are files in programs/ of the settings folder. Whatever changes one, by hand too, makes a "
+    "version of it. A new version is kept once it assembles, its loops end, its examples (NAME.spu.test) "
+    "hold and you said yes to the difference.",
+    examples=(
+        "program new 'Ask two models for a name and show both'",
+        "program change names 'Ask three' --yes",
+        "program undo names",
+    ),
+)

@@ -1,0 +1,97 @@
+"""A program's run as lines, questions and what it shows, for whichever face there is."""
+
+import asyncio
+from collections.abc import AsyncGenerator, Sequence
+from typing import TYPE_CHECKING
+
+from ragforge.commands.base import Outcome, QuestionKind, Report, UserQuestion
+from ragforge.domain.approvals import ApprovalAnswer, ApprovalRequest, ConsentAnswer
+
+if TYPE_CHECKING:
+    from ragforge.workflow.execution import Execution, Front
+
+_CODE = (";", ".program", "--- ")
+
+
+class RunFront:
+    """Hands on what a run says and asks. yes: each question of the program is answered with yes."""
+
+    def __init__(self, *, yes: bool = False, inputs: Sequence[str] | None = None) -> None:
+        """inputs: what the program hears, if the user is not to be asked for it."""
+        self._said: asyncio.Queue[str | Outcome | None] = asyncio.Queue()
+        self._yes, self._inputs = yes, None if inputs is None else list(inputs)
+
+    @property
+    def front(self) -> "Front":
+        """The side of it that a run has."""
+        from ragforge.workflow.execution import Front
+
+        return Front(
+            self._display,
+            self._read_input,
+            self._said.put_nowait,
+            confirm=self._confirm,
+            choose=self._choose,
+            approve=self._approve,
+        )
+
+    async def follow(self, execution: "Execution") -> AsyncGenerator[str | Outcome, None]:
+        """The run from its beginning to its end. Raises what it raises."""
+        task = asyncio.ensure_future(execution.go())
+        task.add_done_callback(lambda _: self._said.put_nowait(None))
+        try:
+            while (said := await self._said.get()) is not None:
+                yield said
+            await task
+        finally:
+            task.cancel()
+            await asyncio.wait({task})
+
+    async def _display(self, text: str) -> None:
+        await self._said.put(Report(exact=f"{text.rstrip()}\n", markdown=_as_markdown(text)))
+
+    async def _read_input(self) -> str:
+        from ragforge.workflow.operation import InputEnded
+
+        if self._inputs is not None:
+            if not self._inputs:
+                raise InputEnded("There is no more input.")
+            return self._inputs.pop(0)
+        answer = await self._ask(QuestionKind.INPUT, "The program waits for your next line.")
+        if not isinstance(answer, str):
+            raise InputEnded("There is no more input.")
+        return answer
+
+    async def _confirm(self, question: str, detail: str) -> bool:
+        if self._yes:
+            return True
+        return await self._ask(QuestionKind.CONFIRM, question, diff=detail) is True
+
+    async def _choose(self, question: str, options: Sequence[str]) -> int:
+        answer = await self._ask(QuestionKind.CHOOSE, question, options=tuple(options))
+        return answer if isinstance(answer, int) else len(options) - 1
+
+    async def _approve(self, request: ApprovalRequest) -> ApprovalAnswer:
+        answer = await self._ask(QuestionKind.APPROVE, "", request=request)
+        nobody = ApprovalAnswer(ConsentAnswer.NO, "Nobody can be asked in this run.")
+        return answer if isinstance(answer, ApprovalAnswer) else nobody
+
+    async def _ask(
+        self,
+        kind: QuestionKind,
+        text: str,
+        *,
+        diff: str = "",
+        options: tuple[str, ...] = (),
+        request: ApprovalRequest | None = None,
+    ) -> object:
+        question = UserQuestion(
+            kind, text, asyncio.get_running_loop().create_future(), diff, options, request
+        )
+        await self._said.put(question)
+        return await question.answer
+
+
+def _as_markdown(text: str) -> str:
+    """The text as it is shown; of a program each line as it is."""
+    return f"```text\n{text.rstrip()}\n```" if text.lstrip().startswith(_CODE) else text

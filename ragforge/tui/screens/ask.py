@@ -1,0 +1,46 @@
+"""A line that a program waits for."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.widgets import Input
+
+from ragforge.domain.reveal import spelled_out
+from ragforge.tui.screens.dialog import Dialog
+from ragforge.tui.widgets.plain import PlainText
+
+
+class AskScreen(Dialog[str | None]):
+    """What was typed, or None for Esc: then nothing more is said to the program."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "end", show=False)]
+
+    def __init__(self, question: str) -> None:
+        super().__init__()
+        self._question = spelled_out(question)
+
+    def compose(self) -> ComposeResult:
+        """The question and a line to type in."""
+        with Vertical(classes="dialog wide"):
+            yield PlainText(self._question, classes="dialog-title")
+            yield Input(select_on_focus=False)
+            yield PlainText("Enter sends it, Esc ends the program's input", classes="dialog-hint")
+
+    def on_mount(self) -> None:
+        """Let the line be typed in."""
+        self.query_one(Input).focus()
+
+    @on(Input.Submitted)
+    def _send(self, event: Input.Submitted) -> None:
+        event.stop()
+        if event.value.strip():
+            self.dismiss(event.value)
+
+    def action_end(self) -> None:
+        """Say nothing."""
+        self.dismiss(None)

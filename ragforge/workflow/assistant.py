@@ -1,0 +1,197 @@
+"""Tools and the assistant for programs: turns in a session of their own, with the consent of any call."""
+
+import asyncio
+import time
+from collections.abc import AsyncGenerator, Callable
+from contextlib import aclosing
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from ragforge.agent.parts import TurnLimits
+from ragforge.domain.approvals import Approve, Mode
+from ragforge.domain.cancellation import undisturbed
+from ragforge.domain.events import (
+    AgentEvent,
+    AnswerEnded,
+    FinishReason,
+    ModelEvent,
+    StepEnded,
+    ToolEnded,
+    ToolStarted,
+    TurnEnded,
+    UsageSeen,
+    UsageUpdated,
+)
+from ragforge.domain.ids import new_id, now, short_id
+from ragforge.domain.messages import CallRequest, ModelMessage, TextPart
+from ragforge.domain.turns import CallStatus, TurnStatus
+from ragforge.domain.usage import Usage, sum_costs
+from ragforge.memory.window import Window
+from ragforge.providers.base import ModelLimits, ModelRequest, Provider
+from ragforge.providers.local import MODEL
+from ragforge.providers.registry import ModelName
+from ragforge.session.history import window_limits
+from ragforge.session.model import NO_MODEL
+from ragforge.session.state import Live, ModelView, Session
+from ragforge.session.sub_agents import close_child
+from ragforge.session.turn import submit
+from ragforge.versions.attempts.check_consent import check_command
+from ragforge.versions.attempts.check_run import check
+from ragforge.workflow.operation import Fields, ProgramFault
+
+
+class AgentWork(Struct):
+    """What the assistant came to."""
+
+    text: str = ""
+    failed: bool = True
+    seconds: float = 0.0
+    cost_usd: float | None = 0.0
+    tokens: int = 0
+    status: TurnStatus = TurnStatus.FAILED
+    error: str = ""
+
+
+class Assistant:
+    """The hands of a run. What they change in the project is in turns of a session that is listed.
+
+    A program never has more than its user: the mode and the rules are those of the session that it runs in,
+    and the mode that allows everything is not handed on.
+    """
+
+    def __init__(self, session: Session, title: str, approve: Approve, tell: Callable[[str], None]) -> None:
+        self._session, self._title, self._approve, self._tell = session, title, approve, tell
+        self._lock = asyncio.Lock()
+        """Held by what may change files: in a parallel block one works after the other."""
+        self.session_ids: list[str] = []
+
+    async def run_tool(self, name: str, args: Fields) -> Fields:
+        """What the call came to. Raises ProgramFault where it was not allowed or is unknown."""
+        if name not in self._session.workspace.tools:
+            known = ", ".join(sorted(self._session.workspace.tools))
+            raise ProgramFault(f"There is no tool {name!r}; there are {known}.")
+        child = self._child(ModelName(NO_MODEL, MODEL), _OneCall(name, args))
+        ended: ToolEnded | None = None
+        async with self._lock:
+            async for event in self._events(child, f"{self._title}: {name}", TurnLimits(steps_max=3)):
+                if isinstance(event, ToolEnded):
+                    ended = event
+        if ended is None:
+            raise ProgramFault(f"{name} did not run.")
+        call = ended.call
+        if call.status is CallStatus.DENIED:
+            raise ProgramFault(f"{name} was not allowed: {call.result}")
+        return {"text": call.result, "failed": call.status is not CallStatus.OK}
+
+    async def run_agent(
+        self, prompt: str, model: ModelName, *, steps_max: int, price_usd_max: float
+    ) -> AgentWork:
+        """What the assistant does with the task, in a conversation of its own."""
+        child = self._child(model)
+        work, began, seen = AgentWork(), time.monotonic(), 0
+        limits = TurnLimits(steps_max=steps_max + 1, model_calls_max=steps_max, price_usd_max=price_usd_max)
+        async with self._lock:
+            async for event in self._events(child, prompt, limits):
+                match event:
+                    case StepEnded(text):
+                        work.text = text or work.text
+                    case ToolStarted(_, name, _, summary):
+                        seen += 1
+                        self._tell(f"  {name} {summary}".rstrip())
+                    case UsageUpdated(usage, cost_usd):
+                        work.tokens += usage.total_tokens
+                        work.cost_usd = sum_costs((work.cost_usd, cost_usd))
+                    case TurnEnded(turn):
+                        work.status, work.error = turn.status, turn.error
+                    case _:
+                        pass
+        work.failed = work.status is not TurnStatus.FINISHED
+        work.seconds = round(time.monotonic() - began, 2)
+        return work
+
+    async def run_check(self) -> Fields:
+        """What the check command says of the project's files. Raises ProgramFault where none may run."""
+        workspace = self._session.workspace
+        allowed = await check_command(workspace)
+        if not allowed.command:
+            why = allowed.note or "Set history.check_command to the command that checks this project."
+            raise ProgramFault(f"No check command may run. {why}")
+        root = workspace.place.root
+        async with self._lock:
+            found = await check(allowed.command, cwd=root, env=workspace.child_env)
+        self._tell(found.told(allowed.command))
+        code = (
+            0 if found.passed else next((int(each) for each in found.ended.split() if each.isdigit()), None)
+        )
+        return {"passed": found.passed, "exit_code": code, "tail": workspace.redactor.text(found.output)}
+
+    async def _events(
+        self, child: Session, prompt: str, limits: TurnLimits
+    ) -> AsyncGenerator[AgentEvent, None]:
+        """The events of a turn in the session, which is listed and closed then."""
+        try:
+            parts = (TextPart(prompt),)
+            async with aclosing(submit(child, parts, self._approve, limits=limits)) as events:
+                async for event in events:
+                    yield event
+        finally:
+            await undisturbed(self._close(child), cancel_after=True)
+
+    def _child(self, model: ModelName, provider: Provider | None = None) -> Session:
+        """A new session in the same folder, with the same consent."""
+        session = self._session
+        workspace, live = session.workspace, session.live
+        mode = live.consent.mode
+        record = replace(
+            live.record,
+            id=new_id(),
+            started_at=now(),
+            last_activity_at=now(),
+            title=workspace.redactor.text(f"Program {self._title}"),
+            mode=Mode.ASK if mode is Mode.ALL else mode,
+            model=str(model),
+            head=None,
+            forked_from=None,
+            archived_at=None,
+        )
+        view = ModelView(Window(window_limits(workspace.settings)))
+        return Session(
+            workspace, Live(record, stored=False, consent=live.consent, view=view, provider=provider)
+        )
+
+    async def _close(self, child: Session) -> None:
+        await close_child(child, listed=True)
+        if child.live.stored:
+            self.session_ids.append(child.id)
+            self._tell(f"  session {short_id(child.id)}")
+
+
+class _OneCall(Provider):
+    """Asks for one call of a tool, then ends: so it goes the way of every call."""
+
+    name, model = NO_MODEL, MODEL
+
+    def __init__(self, tool: str, args: Fields) -> None:
+        self._call: CallRequest | None = CallRequest(new_id(), tool, args)
+
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
+        call, self._call = self._call, None
+        yield UsageSeen(Usage())
+        message = ModelMessage(self.name, self.model, "" if call else "Done.", (call,) if call else ())
+        yield AnswerEnded(message, FinishReason.CALLS if call else FinishReason.STOP)
+
+    async def limits(self) -> ModelLimits:
+        return ModelLimits(context_tokens_max=1_000_000, output_tokens_max=10_000)
+
+    async def prepare(self) -> None:
+        """There is nothing to load."""
+
+    async def verify(self) -> None:
+        """Nothing can be wrong."""
+
+    async def models(self) -> list[str]:
+        return [MODEL]
+
+    async def close(self) -> None:
+        """There is nothing to release."""

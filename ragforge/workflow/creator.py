@@ -1,0 +1,72 @@
+"""The programs that write programs, `creator.spu` and `merge.spu`, and how they are run for a request."""
+
+from pathlib import Path
+
+from ragforge.domain.derivations import DerivedFilter
+from ragforge.domain.errors import UsageError
+from ragforge.files.atomic import hash_of
+from ragforge.session.program_files import SHIPPED, SUFFIX, find_programs
+from ragforge.session.state import Session, Workspace
+from ragforge.workflow.catalogue import CREATOR, find_program, read_file, read_program
+from ragforge.workflow.execution import Execution, Front, assembled, new_run
+from ragforge.workflow.language import nearest
+from ragforge.workflow.records import PROGRAM
+from ragforge.workflow.tree import ProgramTree, programs_folder
+
+MERGE = Path(__file__).with_name("merge.spu")
+LISTED_MAX = 100
+
+
+async def creator_execution(
+    session: Session, front: Front, *, target: str, intent: str, shipped: bool, price_usd_max: float | None
+) -> Execution:
+    """The creator, about to do what the user wants of the program `target`. Raises UsageError."""
+    file = find_program(session.workspace, CREATOR, session.cwd, shipped=shipped)
+    content = await read_program(session.workspace, file)
+    program = assembled(content, file.path.name)
+    run = new_run(program, content, file.path.name, {})
+    return Execution(session, program, run, front, price_usd_max=price_usd_max, target=target, intent=intent)
+
+
+def merge_execution(
+    session: Session, front: Front, *, target: str, one: str, other: str, price_usd_max: float | None
+) -> Execution:
+    """`merge.spu` for two versions of the program `target`."""
+    content = read_file(MERGE)
+    program = assembled(content, MERGE.name)
+    run = new_run(program, content, MERGE.name, {"ID1": one, "ID2": other})
+    return Execution(session, program, run, front, price_usd_max=price_usd_max, target=target)
+
+
+def differs(workspace: Workspace) -> str:
+    """What to say where the user's own creator is not made from the one that ships; blocks."""
+    own, shipped = programs_folder(workspace) / f"{CREATOR}{SUFFIX}", SHIPPED / f"{CREATOR}{SUFFIX}"
+    if not own.exists():
+        return ""
+    base = own.with_name(f".{CREATOR}.shipped")
+    known = base.read_text("utf-8").strip() if base.exists() else ""
+    present = hash_of(read_file(shipped))
+    if known and known != present:
+        return (
+            "The creator that ships with ragforge has changed since yours was made from it. "
+            "--shipped runs the shipped one."
+        )
+    return ""
+
+
+async def existing_tree(workspace: Workspace, name: str) -> ProgramTree:
+    """The versions of the user's program of this name, or of one that ships. Raises UsageError."""
+    tree = ProgramTree(workspace, name)
+    known = {each.name for each in find_programs(workspace) if each.origin != "project"}
+    if name not in known and not (await tree.head()).version:
+        raise UsageError(f"There is no program {name!r}.{nearest(name, known)} /program list lists them.")
+    return tree
+
+
+async def newest_program(workspace: Workspace) -> str:
+    """The user's program that was worked on last. Raises UsageError where there is none."""
+    for record in await workspace.store.derivations.find(DerivedFilter(PROGRAM.label, limit=LISTED_MAX)):
+        name = str(record.data.get("name", ""))
+        if record.project_id == await ProgramTree(workspace, name).project_id():
+            return name
+    raise UsageError("You have not made a program yet. /program new WORDS makes one.")

@@ -1,0 +1,52 @@
+"""`SELECT_BEST`: the best of several answers: those that assemble, then a model that judges, with reasons."""
+
+from ragforge.domain.errors import ModelError
+from ragforge.workflow.gate import faults_of_program
+from ragforge.workflow.model_tasks import ask_task
+from ragforge.workflow.operation import (
+    Operation,
+    ProgramFault,
+    ProgramHost,
+    Value,
+    as_list,
+    is_error,
+    plain,
+    shown,
+)
+from ragforge.workflow.program_text import is_program
+
+
+async def _run(host: ProgramHost, operands: tuple[Value, ...]) -> Value:
+    given = as_list(operands[0], "SELECT_BEST")
+    faults: list[str] = []
+    texts: list[str] = []
+    answers = [shown(plain(each)) for each in given if each and not is_error(each)]
+    faults += [each["error"] for each in given if is_error(each)]
+    are_programs = any(map(is_program, answers))
+    for text in answers:
+        if are_programs and (wrong := faults_of_program(text)):
+            faults.append("; ".join(wrong[:3]))
+        else:
+            texts.append(text)
+    if not texts:
+        raise ProgramFault("None can be used: " + " | ".join(faults or ["there was no answer"]))
+    return texts[0] if len(texts) == 1 else await _judged(host, texts)
+
+
+async def _judged(host: ProgramHost, texts: list[str]) -> str:
+    """The one that a model takes; the shortest where it cannot say."""
+    fields = {f"candidate {number}": text for number, text in enumerate(texts, 1)}
+    try:
+        verdict = await ask_task(host, "judge", "judge_candidates", fields)
+    except ModelError:
+        return min(texts, key=len)
+    scores = verdict["scores"]
+    for text, score in zip(texts, scores, strict=False):
+        host.remember(text, score=score)
+    best = verdict["best"]
+    taken = texts[best - 1] if isinstance(best, int) and 1 <= best <= len(texts) else min(texts, key=len)
+    host.remember(taken, reasons=verdict["reasons"])
+    return taken
+
+
+OPERATION = Operation("SELECT_BEST", _run, is_durable=True)

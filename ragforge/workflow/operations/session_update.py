@@ -1,0 +1,25 @@
+"""`SESSION_UPDATE`: set a field of the session, durably; of `current_version` it is a checkout."""
+
+from ragforge.workflow.operation import Operation, ProgramFault, ProgramHost, Value, as_object, as_text
+
+
+async def _run(host: ProgramHost, operands: tuple[Value, ...]) -> Value:
+    before, name, value = operands
+    session, field = as_object(before, "SESSION_UPDATE"), as_text(name, "SESSION_UPDATE")
+    if field in ("id", "program", "type"):
+        raise ProgramFault(f"SESSION_UPDATE cannot change {field}.")
+    session = {**session, field: value}
+    if field == "current_version" and isinstance(value, str) and value != await _head(host, value):
+        await host.library.move(value)
+    await host.library.keep_session(session)
+    return session
+
+
+async def _head(host: ProgramHost, version_id: str) -> str:
+    version = await host.library.version(version_id)
+    if version is None:
+        raise ProgramFault(f"There is no version {version_id}.")
+    return await host.library.head(version["program"])
+
+
+OPERATION = Operation("SESSION_UPDATE", _run, is_durable=True)

@@ -1,0 +1,89 @@
+"""`VERSION_SAVE`: keep a version of a program. It is the gate: what does not pass is not kept."""
+
+from ragforge.domain.errors import ModelError
+from ragforge.files.diffs import unified
+from ragforge.workflow.check import assemble
+from ragforge.workflow.edits import EditFault, apply_edits
+from ragforge.workflow.examples import failed_examples
+from ragforge.workflow.gate import faults_of_program
+from ragforge.workflow.model_tasks import ask_task
+from ragforge.workflow.operation import (
+    Fields,
+    Operation,
+    ProgramFault,
+    ProgramHost,
+    Value,
+    as_object,
+    is_error,
+    is_object,
+    is_version,
+    type_words,
+)
+from ragforge.workflow.program_text import name_of
+
+REPAIRS_MAX = 2
+
+
+async def _run(host: ProgramHost, operands: tuple[Value, ...]) -> Value:
+    before, version = operands
+    if not is_version(version):
+        raise ProgramFault(f"VERSION_SAVE takes what VERSION_CREATE made, not {type_words(version)}.")
+    session = as_object(before or {}, "VERSION_SAVE")
+    version = await _passed(host, version)
+    name = version["program"]
+    parent = await host.library.version(version["parent"]) if version["parent"] else None
+    there = await host.library.head(name)
+    compared = parent or (await host.library.version(there) if there else None)
+    diff = unified(compared["code"] if compared else None, version["code"], f"{name}.spu")
+    if not diff:
+        diff = "(no change)"
+    if not await host.confirm(f"Keep this as {name}.spu?", diff):
+        raise ProgramFault(f"{name}.spu was not kept: you did not say yes to it.")
+    program = assemble(version["code"].encode()).program
+    description = program.description if program else ""
+    await host.library.add_version(version, program=name, description=description)
+    await host.display(f"Kept {name}.spu, version {version['id'][-8:]}.")
+    if not session:
+        return session
+    kept = [*session.get("versions", []), {"version": version["id"]}]
+    session = {**session, "current_version": version["id"], "versions": kept, "target": name}
+    await host.library.keep_session(session)
+    return session
+
+
+async def _passed(host: ProgramHost, version: Fields) -> Fields:
+    """The version as it passes the gate, after at most two repairs. Raises ProgramFault with the faults."""
+    told = ""
+    for tried in range(REPAIRS_MAX + 1):
+        faults = await _faults(host, version, is_first=tried == 0)
+        if not faults:
+            return version
+        told = "\n".join(f"- {fault}" for fault in faults)
+        if tried == REPAIRS_MAX:
+            break
+        try:
+            given = {"code": version["code"], "faults": told}
+            code = apply_edits(version["code"], (await ask_task(host, "", "repair_code", given))["edits"])
+        except (ModelError, EditFault) as error:
+            raise ProgramFault(f"The program was not kept.\n{told}\nIt was not repaired: {error}") from error
+        version = {**version, "code": code, "program": name_of(code)}
+    raise ProgramFault(f"The program was not kept.\n{told}")
+
+
+async def _faults(host: ProgramHost, version: Fields, *, is_first: bool) -> list[str]:
+    if faults := faults_of_program(version["code"]):
+        return faults
+    if faults := await failed_examples(version["code"], await host.library.examples(version["program"])):
+        return faults
+    validation = version.get("validation")
+    # What was validated is the first text; a repaired one passes by what can be checked.
+    if not is_first or validation is None:
+        return []
+    if is_error(validation):
+        return [f"It was not validated: {validation['error']}"]
+    if is_object(validation) and validation.get("holds") is False:
+        return [str(each) for each in validation.get("reasons") or ["The second model does not agree."]]
+    return []
+
+
+OPERATION = Operation("VERSION_SAVE", _run, is_durable=True)

@@ -1,0 +1,38 @@
+"""Programs as texts: what they are called, whether a text is one, and its header."""
+
+import re
+
+from ragforge.domain.programs import PROGRAM_NAME
+from ragforge.workflow.check import assemble
+from ragforge.workflow.parse import parse
+from ragforge.workflow.syntax import Directive
+
+_NAME = re.compile(r"^[ \t]*\.program[ \t]+([^\s;]+)", re.MULTILINE)
+
+
+def name_of(text: str) -> str:
+    """What its `.program` says; empty where it says no name."""
+    found = _NAME.search(text)
+    return found[1] if found and PROGRAM_NAME.fullmatch(found[1]) else ""
+
+
+def is_program(text: str) -> bool:
+    """Whether the text is meant as a program in SPU."""
+    return bool(_NAME.search(text)) or assemble(text.encode()).program is not None
+
+
+def faults_of(text: str) -> list[str]:
+    """What is wrong with the text of a program, a line each."""
+    return [str(fault) for fault in assemble(text.encode()).faults]
+
+
+def with_header(text: str) -> str:
+    """The program with a comment on top that says what it does and takes, where it begins with none."""
+    if text.lstrip().startswith(";"):
+        return text
+    statements, _ = parse(text)
+    directives = [each for each in statements if isinstance(each, Directive)]
+    title = next((each.value for each in directives if each.name == "description"), "") or name_of(text)
+    inputs = [each.value for each in directives if each.name == "input"]
+    lines = [f"; {title}", *(f"; Input {each}" for each in inputs)]
+    return "\n".join([*lines, text])

@@ -1,0 +1,10 @@
+"""The language's reference as text: what a model needs to write programs, and a user to read them."""
+
+from functools import cache
+from importlib.resources import files
+
+
+@cache
+def reference() -> str:
+    """The whole reference, in Markdown."""
+    return files(__name__.rpartition(".")[0]).joinpath("reference.md").read_text("utf-8")

@@ -1,0 +1,52 @@
+"""`ragforge program`: programs written and changed as whole runs against the stand-in."""
+
+from tests.cli.running import Program
+from tests.program_answers import GREETING, WHOLE, answer
+from tests.standins.gemini import GeminiStandIn
+
+
+async def test_a_program_is_written_changed_undone_and_run(program: Program, gemini: GeminiStandIn) -> None:
+    answer(gemini)
+    folder = program.tmp_path / "config" / "programs"
+    refused = await program.run("program", "new", "sort my mail")
+    assert refused.code == 1
+    assert "+    DISPLAY 'whole'" in refused.err
+    assert "add --yes" in refused.err
+    assert not folder.exists()
+
+    made = await program.run("program", "new", "sort my mail", "--yes")
+    assert made.code == 0, made.err
+    assert (folder / "mails.spu").read_text().endswith(WHOLE.rstrip("\n"))
+    changed = await program.run("program", "change", "mails", "add a greeting", "--yes")
+    assert changed.code == 0, changed.err
+    second = (folder / "mails.spu").read_text()
+    assert GREETING[0]["new"] in second
+
+    undone = await program.run("program", "undo")
+    assert undone.code == 0, undone.err
+    first = (folder / "mails.spu").read_text()
+    assert GREETING[0]["new"] not in first
+    shown = await program.run("program", "alternatives", "mails")
+    assert {"comprehensive", "optimized", "performance"} <= set(shown.out.splitlines())
+    assert '"score": 0.9' in shown.out
+    assert (await program.run("program", "redo", "mails")).code == 0
+    assert (folder / "mails.spu").read_text() == second
+    asked = len(gemini.requests)
+    assert (await program.run("program", "explain")).out == "It reads the mail and shows it.\n"
+    assert len(gemini.requests) == asked + 1  # what was meant is sure
+
+    (folder / "mails.spu").write_text(second + "; by hand\n")
+    log = await program.run("program", "log", "mails", "--json")
+    hand, two, one = log.json["versions"]
+    assert [each["parents"] for each in (hand, two, one)] == [[two["version"]], [one["version"]], []]
+    assert hand["by"] == "person"
+    assert hand["head"]
+    moves = [(each["action"], each["from"], each["to"]) for each in log.json["checkouts"]]
+    assert moves == [("redo", one["version"], two["version"]), ("undo", two["version"], one["version"])]
+
+    assert (await program.run("program", "branch", "mails", "old", one["version"][-8:])).code == 0
+    assert (await program.run("program", "checkout", "mails", "old")).code == 0
+    assert (folder / "mails.spu").read_text() == first
+    by_hand = await program.run("program", "show", "mails", hand["version"][-8:])
+    assert by_hand.out == f"{second}; by hand\n"
+    assert "HEAD -> old" in (await program.run("program", "log")).out
