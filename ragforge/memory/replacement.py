@@ -134,6 +134,12 @@ def names_anything(sentence: str) -> bool:
     return bool(naming.gone or naming.products or naming.back)
 
 
+def goes_or_returns(sentence: str) -> frozenset[str]:
+    """The words for what is used no more, and for what is used again, by the sentence."""
+    naming = _naming(sentence)
+    return naming.gone | naming.back
+
+
 def brings_back(sentence: str, statement: str) -> bool:
     """Whether by the sentence something is used again that the statement names."""
     return bool(_naming(sentence).back & _naming(statement).words)

@@ -5,9 +5,11 @@ from functools import partial
 from pathlib import Path
 
 from ragforge.domain.context import ContextBlock
+from ragforge.domain.derivations import Underived
 from ragforge.domain.events import ContextBuilt
 from ragforge.domain.memories import Association, AssociationKind, MemorySource, MemoryType
 from ragforge.memory.context import text_tokens
+from ragforge.memory.recall.replacements import REPLACING_TURN, ReplacingTurn, replacing_turns
 from ragforge.memory.recall.sources import instructions, resumption
 from ragforge.memory.recall.sources import turns as past_turns
 from ragforge.session.moves import undo
@@ -89,6 +91,18 @@ async def test_what_replaces_a_statement_is_known_whatever_the_message_finds(
         message = "Below how many degrees does the boiler start?"
         shown = lines(await block_for(session, gemini, message), past_turns.SECTION.heading)
         assert any("18 degrees" in line and "(replaced" not in line for line in shown), shown
+
+
+async def test_what_replaced_a_statement_is_marked_where_it_was_replaced_itself(session: Session) -> None:
+    store, project = session.workspace.store, session.workspace.project.id
+    turns = await said_before(session, [("a", "1"), ("b", "2"), ("c", "3"), ("d", "4")])
+    for old, new in ((0, 1), (1, 2), (2, 0), (2, 3)):
+        of = Underived(turns[old].id, project, LONG_AGO)
+        await store.derivations.save(
+            REPLACING_TURN.record(of, ReplacingTurn(turns[new].id), name=turns[new].id)
+        )
+    found = await replacing_turns(store, [turns[0].id])
+    assert set(found) == {turn.id for turn in turns[1:]}
 
 
 async def test_what_the_memories_know_to_be_replaced_says_so_though_nothing_found_tells(

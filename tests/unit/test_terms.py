@@ -91,6 +91,10 @@ def test_what_a_turn_says_with_a_value_of_its_own_goes_with_it() -> None:
         ("12 pumps in the north hall", ("9 fans in the shed", "")),
         ("always explain the valve maths to me", ("stop the pump", "")),
         ("we use terraform", ("what is terraform?", "A tool.")),
+        (
+            "la halle a 3 pompes vertes derrière les bacs du nord",
+            ("plus vite", "Les pompes de la halle partent en 1 s au lieu de 3,1 s."),
+        ),
     ],
 )
 def test_in_doubt_a_statement_holds(statement: str, newer: tuple[str, str]) -> None:

@@ -43,7 +43,7 @@ from ragforge.memory.material import Material, Understanding, Understood, answer
 from ragforge.memory.memories import associate, remember
 from ragforge.memory.part import find_parts, inputs_of
 from ragforge.memory.recall.search import search
-from ragforge.memory.recall.validity import may_replace, named_values
+from ragforge.memory.recall.validity import changed_words, may_replace
 from ragforge.memory.replacement import ended_by, may_end
 from ragforge.memory.statements import said_by
 from ragforge.memory.summarise import NoSummary, completed, understand, understand_offline
@@ -517,8 +517,8 @@ async def turns_near(home: Home, turn: Turn) -> tuple[Turn, ...]:
         return ()
     try:
         hits = await _near(home, turn, HitKind.TURN)
-        if names := " ".join(named_values(turn)):
-            hits += await _asked(home, names, HitKind.TURN)
+        if changed := " ".join(sorted(changed_words(turn))):
+            hits += await _asked(home, changed, HitKind.TURN)
         ids = dict.fromkeys(hit.id for hit in hits if not hit.abandoned)
         found = await home.store.turns.read(list(ids))
     except StoreError as error:

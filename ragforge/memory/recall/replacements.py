@@ -17,6 +17,8 @@ STEPS_MAX = 20
 """How many replacements of one statement are followed."""
 
 LINKS_MAX = 1_000
+REPLACING_STEPS_MAX = 4
+"""How many turns that replace something in each other are followed."""
 REPLACING_MAX = 4
 """How many of the turns that replace something in one turn are read, the newest first."""
 
@@ -70,12 +72,25 @@ async def replaced_statements(store: Store, turn_ids: Sequence[str]) -> list[Rep
 
 
 async def replacing_turns(store: Store, turn_ids: Sequence[str]) -> list[str]:
-    """The ids of the turns after which something in these holds no longer, but for abandoned ones.
+    """The ids of the turns after which something in these holds no longer, and of those after which something
+    in one of the former does not, but for abandoned ones.
 
     Ids of turns are in the order of their making. Raises StoreError.
     """
-    if not turn_ids:
-        return []
+    found: dict[str, None] = {}
+    asked = list(turn_ids)
+    for _ in range(REPLACING_STEPS_MAX):
+        if not asked:
+            break
+        # What replaced something may be replaced itself.
+        newer = await _replacing(store, asked)
+        asked = [each for each in newer if each not in found and each not in turn_ids]
+        found |= dict.fromkeys(asked)
+    return list(found)
+
+
+async def _replacing(store: Store, turn_ids: Sequence[str]) -> list[str]:
+    """The same one step further alone."""
     wanted = DerivedFilter(REPLACING_TURN.label, owners=tuple(turn_ids), limit=LINKS_MAX)
     by_turn: dict[str, list[str]] = {}
     for record in await store.derivations.find(wanted):

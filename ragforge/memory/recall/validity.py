@@ -26,6 +26,7 @@ from ragforge.memory.replacement import (
     brings_back,
     ends_instruction,
     gives_up_part,
+    goes_or_returns,
     has_ending_clause,
     is_telling,
     may_end,
@@ -66,6 +67,7 @@ _NAMED = re.compile(
 
 
 _O_CLOCK = re.compile(r"(?::00)+$")
+_DECIMALS = re.compile(r"(?<=\d)[.,:]\d+")
 _MEASURED = re.compile(r"(?<![\w.,:])(\d+(?:[.,]\d+)?) ?([^\W\d]+(?: [^\W\d]+){1,3})")
 MEASURED_WORDS = 2
 """A number of what two words name, whatever stands between them: `60 litre tank`, `60 requests a minute`."""
@@ -329,6 +331,11 @@ def named_values(turn: Turn) -> dict[str, str]:
     return {found[1]: found[2] for found in _NAMED.finditer(text)}
 
 
+def changed_words(turn: Turn) -> frozenset[str]:
+    """The words for what the user gives up or takes up again in the turn, and for names that get numbers."""
+    return frozenset(named_values(turn)).union(*map(goes_or_returns, _spoken(turn).said))
+
+
 def may_replace(turn: Turn) -> bool:
     """Whether anything in the turn could replace what an earlier one says."""
     spoken = _spoken(turn)
@@ -390,10 +397,16 @@ def _said_changes(new: Spoken) -> Iterator[ValueChange]:
             continue
         readable = new.readable[at]
         for found in _INSTEAD.finditer(readable):
-            if numbers_in(gone := first_group(found)):
+            if numbers_in(gone := _with_decimals(found)):
                 yield ValueChange(gone, sentence, new, new.user)
         for found in _BECOMES.finditer(readable):
             yield ValueChange(first_group(found), sentence, new, sentence)
+
+
+def _with_decimals(found: re.Match[str]) -> str:
+    """What the group that fits holds, with the decimals of a number at its end: `3,1`, not `3`."""
+    decimals = _DECIMALS.match(found.string, found.end(found.lastindex or 0))
+    return first_group(found) + (decimals[0] if decimals else "")
 
 
 def _corrections(before: Spoken, new: Spoken) -> Iterator[ValueChange]:
