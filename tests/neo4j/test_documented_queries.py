@@ -126,7 +126,7 @@ def test_each_documented_query_finds_what_it_says(written: tuple[Neo4jServer, di
     ]
     assert by_column["still_open"] == [{"asked": "And the database?", "still_open": ["Which rows?"]}]
     assert by_column["uIndividual"] == [
-        {"turn": 1, "cwIndividual": 30, "cwCollective": 0, "uIndividual": -10, "uCollective": 0}
+        {"turn": 1, "cwIndividual": 30, "cwCollective": 0, "uIndividual": -10, "uCollective": None}
     ]
     assert [row["held"] for row in by_column["held"]] == ["We use rows."]
     path = next(rows for words, rows in found.items() if "as a path" in words or "draws it" in words)

@@ -33,6 +33,7 @@ import contextlib
 import itertools
 import json
 from collections import deque
+from collections.abc import Callable
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
@@ -176,6 +177,7 @@ class GeminiStandIn:
         for rule in script.get("when", []):
             self.when(rule["contains"], reply_from_json(rule["reply"]))
         self.script_structured(*(reply_from_json(reply) for reply in script.get("structured", [])))
+        self.script_structured(*(_of_turns(said) for said in script.get("turns", [])))
         if "structured_always" in script:
             self.always_structured(reply_from_json(script["structured_always"]))
 
@@ -374,6 +376,17 @@ class GeminiStandIn:
         if reply is None:
             return JsonText(least_of(schema))
         return reply(request) if callable(reply) else reply
+
+
+def _of_turns(said: Json) -> Callable[[Recorded], Reply]:
+    """The least that fits what is asked about turns, and this of each."""
+
+    def reply(request: Recorded) -> Reply:
+        of_each = (request.schema or {})["properties"]["turns"]["items"]
+        ids = of_each["properties"]["id"]["enum"]
+        return JsonText({"turns": [{**least_of(of_each), "id": id, **said} for id in ids]})
+
+    return reply
 
 
 async def _serve(port: int, script: Path | None, log: Path | None) -> None:

@@ -16,7 +16,8 @@ A script FILE.json is an object, all of whose keys may be left out:
       "when": [{"contains": "hello", "reply": REPLY}, ...]   the first whose text is in the newest
                                           user text (or a tool's result); else an echo
       "structured": [REPLY, ...],         the same for requests that carry a schema (see gemini.py); then
-      "structured_always": REPLY          for ever; without it, the least that fits the schema
+      "turns": [{"summary": "..."}, ...], then this of each turn that the next calls are about, filled up;
+      "structured_always": REPLY          then for ever; without it, the least that fits the schema
     }
 
 `when` comes before `replies`; neither answers a request that carries a schema. REPLY is an item or a list
