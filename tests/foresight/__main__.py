@@ -1,7 +1,7 @@
 """Print how often a turn is marked as otherwise than foreseen, and how often that is right.
 
-python -m tests.foresight           the hundred turns of this folder
-python -m tests.foresight FILE      any turns of that form (see measure.py)
+python -m tests.foresight           the hundred turns that the rule was fitted to
+python -m tests.foresight FILE      any turns of that form (see measure.py), such as held_out.jsonl beside it
 """
 
 from __future__ import annotations

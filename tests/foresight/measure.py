@@ -17,6 +17,9 @@ from ragforge.domain.turns import CallStatus, ToolCall
 from ragforge.memory.foresight_mark import TurnFacts, marks_of
 
 TURNS = Path(__file__).parent / "turns.jsonl"
+"""The rule was changed until it fitted them."""
+HELD_OUT = Path(__file__).parent / "held_out.jsonl"
+"""The rule was never changed for them."""
 NOON = datetime(2026, 3, 4, 12, tzinfo=UTC)
 
 
