@@ -1,6 +1,5 @@
 """`stats`: what was done in the project and used for it, by user, model, project or day."""
 
-from contextlib import suppress
 from datetime import UTC, date, datetime, timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
@@ -96,8 +95,8 @@ async def _ratings(
                 StatisticsGroup.PROJECT: records[turn.id].project_id,
                 StatisticsGroup.DAY: f"{turn.started_at.astimezone(UTC) + scope['offset']:%Y-%m-%d}",
             }
-            with suppress(ValueError):  # another version of ragforge wrote it
-                rated.setdefault(names[group], []).append(KIND.read(records[turn.id]).satisfaction)
+            if (rating := KIND.read(records[turn.id])) is not None:
+                rated.setdefault(names[group], []).append(rating.satisfaction)
     return rated
 
 

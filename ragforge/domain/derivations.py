@@ -18,6 +18,7 @@ from msgspec.structs import replace
 from ragforge.domain.errors import UsageError
 from ragforge.domain.json import JsonObject, NestedTooDeep, well_formed, well_formed_object
 from ragforge.domain.records import Description, RecordKind
+from ragforge.domain.redact import Redactor
 
 T = TypeVar("T", bound=Struct)
 
@@ -135,9 +136,16 @@ class DerivedKind(Struct, Generic[T], frozen=True):
         """The data as a record holds it."""
         return msgspec.to_builtins(data)
 
-    def read(self, record: Derived) -> T:
-        """The data of a record. Raises ValueError for one that another version made otherwise."""
-        return msgspec.convert(record.data, self.data)
+    def read(self, record: Derived) -> T | None:
+        """The data of a record; None for one that another version made otherwise."""
+        try:
+            return msgspec.convert(record.data, self.data)
+        except ValueError:
+            return None
+
+    def clean(self, data: T, redactor: Redactor) -> T:
+        """The data as a store keeps it, without secrets."""
+        return msgspec.convert(redactor.fields(_as_json(self.data_of(data))[0]), self.data)
 
 
 class Underived(Struct, frozen=True):
@@ -188,13 +196,20 @@ def as_kept(record: Derived) -> Derived:
     if len(record.name) > NAME_CHARS_MAX:
         raise UsageError(f"The name of a {record.kind} has at most {NAME_CHARS_MAX} characters.")
     try:
-        # As JSON has it, tuples as lists: what looks through it for secrets knows nothing else.
-        text = json.dumps(record.data)
-        data = well_formed_object(json.loads(text))
+        data, chars = _as_json(record.data)
     except (NestedTooDeep, RecursionError, TypeError) as error:
         raise UsageError(f"The data of a {record.kind} cannot be kept: {error}.") from error
-    if (chars := len(text)) > DATA_CHARS_MAX:
+    if chars > DATA_CHARS_MAX:
         raise UsageError(
             f"A {record.kind} holds at most {DATA_CHARS_MAX:,} characters, and this has {chars:,}."
         )
     return replace(record, data=data, name=well_formed(record.name), model=well_formed(record.model))
+
+
+def _as_json(data: JsonObject) -> tuple[JsonObject, int]:
+    """The data as JSON has it, tuples as lists, and its characters there.
+
+    What looks through it for secrets knows nothing else.
+    """
+    text = json.dumps(data)
+    return well_formed_object(json.loads(text)), len(text)

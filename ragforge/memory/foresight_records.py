@@ -55,17 +55,8 @@ def is_theirs(turn: Turn, person: Person) -> bool:
     return person.alone or turn.person == person.id
 
 
-def read_record(record: Derived) -> Foresight | None:
-    """What the record holds; None where another version wrote it otherwise."""
-    try:
-        return KIND.read(record)
-    except ValueError:
-        log.warning("The foresight record %s cannot be read", record.id)
-        return None
-
-
 def _of_turn(turn: Turn, record: Derived | None, forgotten: Forgotten, person: Person) -> TurnForesight:
-    made = read_record(record) if record else None
+    made = KIND.read(record) if record else None
     if record is None or made is None:
         return TurnForesight(turn)
     made = made if is_theirs(turn, person) else _of_project(made)
@@ -120,7 +111,7 @@ def with_texts(made: Foresight, change: Callable[[str], str]) -> Foresight:
 
 def record_without(record: Derived, cut: Callable[[str], str]) -> Derived:
     """The record with its texts cut, and figures of what is left."""
-    made = read_record(record)
+    made = KIND.read(record)
     if made is None:
         return replace(record, data=each_text(record.data, cut))
     left = with_texts(made, cut)

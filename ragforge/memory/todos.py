@@ -30,11 +30,10 @@ async def read_todos(store: Store, project_id: str, head: str | None) -> KeptTod
 def _newest(path: list[Turn], found: list[Derived]) -> KeptTodos | None:
     by_turn = {record.owner: record for record in found}
     for turn in reversed(path):
-        if record := by_turn.get(turn.id):
-            try:
-                return KeptTodos(turn.id, KIND.read(record))
-            except ValueError:  # another version wrote it otherwise
-                log.warning("The list of the turn %s cannot be read", turn.id)
+        record = by_turn.get(turn.id)
+        todos = KIND.read(record) if record else None
+        if todos is not None:
+            return KeptTodos(turn.id, todos)
     return None
 
 

@@ -16,7 +16,7 @@ from ragforge.domain.foresight import FIRST_RECORD, KIND, Foresight
 from ragforge.domain.turns import ToolCall, Turn
 from ragforge.memory.foresight import description_complexity, world_complexity
 from ragforge.memory.foresight_mark import Mark, TurnFacts, facts_of, failing_after, marks_of, same_file
-from ragforge.memory.foresight_records import is_theirs, read_foresight, read_record
+from ragforge.memory.foresight_records import is_theirs, read_foresight
 from ragforge.session.machine import Library
 from ragforge.session.state import Session, Workspace
 from ragforge.versions.difference import Difference, differences
@@ -205,7 +205,7 @@ async def read_foreseers(library: Library) -> list[Foreseer]:
     """How well each model foresaw this project, the newest month first. Raises StoreError."""
     wanted = DerivedFilter(KIND.label, library.project.id, limit=RECORDS_MAX)
     records = [each for each in await library.store.derivations.find(wanted) if each.owner_kind is KIND.owner]
-    made = {each.owner: read_record(each) for each in records}
+    made = {each.owner: KIND.read(each) for each in records}
     turns = {turn.id: turn for turn in await library.store.turns.read(list(made))}
     versions = await library.store.versions.of_turns(list(turns))
     changed: dict[str, list[str]] = defaultdict(list)

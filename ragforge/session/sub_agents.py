@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from ragforge.agent.parts import Guard, GuardedCall, TurnLimits
 from ragforge.domain.approvals import ApprovalAnswer, ApprovalRequest, Approve, Mode, ToolApproval
 from ragforge.domain.cancellation import undisturbed
-from ragforge.domain.derivations import Derived, DerivedFilter, Underived, as_kept
+from ragforge.domain.derivations import DerivedFilter, Underived, as_kept
 from ragforge.domain.errors import RagforgeError, StoreError
 from ragforge.domain.events import (
     AgentEvent,
@@ -229,12 +229,5 @@ def _one_at_a_time(guard: Guard, lock: asyncio.Lock) -> Guard:
 async def sub_agents_of(store: Store, project_id: str, session_id: str) -> list[SubAgent]:
     """The sub-agents that the session's turns began, the newest first. Raises StoreError."""
     wanted = DerivedFilter(KIND.label, project_id, abandoned=True, limit=LISTED_MAX)
-    found = [_read(record) for record in await store.derivations.find(wanted)]
+    found = [KIND.read(record) for record in await store.derivations.find(wanted)]
     return [each for each in found if each is not None and each.parent == session_id]
-
-
-def _read(record: Derived) -> SubAgent | None:
-    try:
-        return KIND.read(record)
-    except ValueError:  # another version wrote it otherwise
-        return None

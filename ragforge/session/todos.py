@@ -2,9 +2,7 @@
 
 import logging
 
-from msgspec.structs import replace
-
-from ragforge.domain.derivations import Underived, as_kept
+from ragforge.domain.derivations import Underived
 from ragforge.domain.errors import StoreError, UsageError
 from ragforge.domain.ids import now
 from ragforge.domain.todos import KIND, todo_lines
@@ -32,10 +30,8 @@ async def keep_todos(session: Session, todos: Todos) -> Todos:
     workspace, view, head = session.workspace, session.live.view, session.live.record.head
     if head is None:
         raise UsageError("There is no turn that the list could be kept with.")
-    record = KIND.record(Underived(head, workspace.project.id, now()), todos)
-    record = replace(record, data=workspace.redactor.fields(as_kept(record).data))
-    await workspace.store.derivations.save(record)
-    kept = KIND.read(record)
+    kept = KIND.clean(todos, workspace.redactor)
+    await workspace.store.derivations.save(KIND.record(Underived(head, workspace.project.id, now()), kept))
     view.todos, view.todos_are_read = KeptTodos(head, kept), True
     return kept
 

@@ -3,7 +3,6 @@
 from datetime import datetime
 from typing import Any
 
-import msgspec
 from msgspec import Struct, field
 from msgspec.structs import replace
 
@@ -81,10 +80,7 @@ class RunBook:
         """The newest run of the program that did not end. Raises RagforgeError where there is none."""
         wanted = DerivedFilter(KIND.label, self._workspace.project.id, limit=RUNS_LISTED_MAX)
         for record in await self._workspace.store.derivations.find(wanted):
-            try:
-                run = KIND.read(record)
-            except (msgspec.ValidationError, ValueError):
-                continue  # another version made it
-            if not run.is_done and run.program == program:
+            run = KIND.read(record)
+            if run is not None and not run.is_done and run.program == program:
                 return run
         raise RagforgeError(f"No run of {program} is unfinished. Start one without --resume.")

@@ -80,6 +80,7 @@ async def test_what_is_forgotten_is_no_longer_foreseen(tmp_path: Path, gemini: G
         wanted = DerivedFilter(KIND.label, owners=(session.live.record.head or "",))
         [record] = await store.derivations.find(wanted)
         left = KIND.read(record)
+        assert left is not None
     assert "quokka7391" not in str(record.data)
     assert left.next_messages == ("Add a test.",)
     assert left.cd_individual == 8 * len(left.individual_before_description)

@@ -225,7 +225,7 @@ async def read_summaries(store: Store, session_ids: Sequence[str]) -> dict[str, 
     wanted = DerivedFilter(KIND.label, owners=tuple(session_ids), limit=len(session_ids))
     summary_of: dict[str, str] = {}
     for record in await store.derivations.find(wanted):
-        if record.hash == KIND.hash:
-            summary_of[record.owner] = KIND.read(record).summary
+        if record.hash == KIND.hash and (digest := KIND.read(record)) is not None:
+            summary_of[record.owner] = digest.summary
     found = {each.id: each for each in await store.summaries.get([*filter(None, summary_of.values())])}
     return {session: found[each] for session, each in summary_of.items() if each in found}

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ragforge.domain.derivations import Derived, Underived, as_kept
+from ragforge.domain.derivations import Derived, Underived
 from ragforge.domain.errors import StoreError
 from ragforge.domain.foresight import (
     FILE_CHARS_MAX,
@@ -39,7 +39,7 @@ from ragforge.memory.foresight import (
     rating_by_words,
     world_complexity,
 )
-from ragforge.memory.foresight_records import TurnForesight, read_foresight, read_record, with_figures
+from ragforge.memory.foresight_records import TurnForesight, read_foresight, with_figures
 from ragforge.memory.forgotten import read_forgotten
 from ragforge.memory.material import Material, PartInput
 from ragforge.memory.part import AnswerPart, PartHome
@@ -266,8 +266,8 @@ async def _record(store: Store, redactor: Redactor, turn: Turn, summary: Summary
     earlier = await _stored(store, value.source)
     if not (made.predicts and await _is_newest(store, turn)):
         made = _with_prediction_of(made, earlier)
-    clean = _redacted(made, value.source, redactor)
-    rated = await _rated(clean, value.ahead.expected, by_model=value.by_model)
+    # Without secrets, so that figures are of what is kept.
+    rated = await _rated(KIND.clean(made, redactor), value.ahead.expected, by_model=value.by_model)
     return KIND.record(value.source, with_figures(rated, _newer(value.ahead.figures, earlier)), model=model)
 
 
@@ -278,7 +278,7 @@ def _newer(figures: Foresight, earlier: Foresight | None) -> Foresight:
 
 async def _stored(store: Store, source: Underived) -> Foresight | None:
     found = await store.derivations.get([KIND.record(source, Foresight()).id])
-    return read_record(found[0]) if found else None
+    return KIND.read(found[0]) if found else None
 
 
 def _with_prediction_of(made: Foresight, earlier: Foresight | None) -> Foresight:
@@ -292,12 +292,6 @@ def _with_prediction_of(made: Foresight, earlier: Foresight | None) -> Foresight
         files_foreseen=earlier.files_foreseen,
         model_predicted=earlier.model_predicted,
     )
-
-
-def _redacted(made: Foresight, source: Underived, redactor: Redactor) -> Foresight:
-    """The record without secrets, so that figures are of what is kept."""
-    record = as_kept(KIND.record(source, made))
-    return KIND.read(replace(record, data=redactor.fields(record.data)))
 
 
 async def _rated(made: Foresight, expected: Foresight | None, *, by_model: bool) -> Foresight:
@@ -342,7 +336,7 @@ class Foresights(RecordDerivation):
         if turn is None or summary is None or (brought := await bring(home, turn)) is None:
             return []
         stored = await store.derivations.get([KIND.record(source, Foresight()).id])
-        if stored and (made := read_record(stored[0])):
+        if stored and (made := KIND.read(stored[0])):
             # Made in another way, by an earlier release: what was predicted then cannot be predicted again.
             figures = _newer(brought.data.figures, made) if isinstance(brought.data, Ahead) else made
             return [KIND.record(source, with_figures(made, figures), model=stored[0].model)]
