@@ -118,6 +118,17 @@ def record_without(record: Derived, cut: Callable[[str], str]) -> Derived:
     return record if left == made else replace(record, data=KIND.data_of(with_figures(left, left)))
 
 
+def record_of_nobody(record: Derived) -> Derived:
+    """The record without what its user and the models said and rated.
+
+    How much the turn changed stays, as versions of the files do: sums of later turns rest on it.
+    """
+    made = KIND.read(record)
+    if made is None:
+        return replace(record, data={})
+    return replace(record, data=KIND.data_of(with_figures(Foresight(), made)))
+
+
 def with_figures(made: Foresight, of: Foresight) -> Foresight:
     """The record with the figures of another one of the same turn, and those of its own descriptions."""
     cd_individual = _description_complexity(made.individual_before_description)

@@ -14,6 +14,7 @@ from msgspec.structs import replace
 
 from ragforge.domain.derivations import Derived, DerivedOwner
 from ragforge.domain.errors import SessionBusy, StoreError, UsageError
+from ragforge.domain.foresight import KIND
 from ragforge.domain.json import each_text
 from ragforge.domain.memories import Association, Memory
 from ragforge.domain.messages import TextPart
@@ -24,6 +25,7 @@ from ragforge.domain.usage import Spent
 from ragforge.domain.versions import Version
 from ragforge.domain.words import counted
 from ragforge.files.atomic import write_atomic
+from ragforge.memory.foresight_records import record_of_nobody
 from ragforge.session.library import delete_session
 from ragforge.session.persons import person_named
 from ragforge.store.archive_items import Blob, blobs_of, kind_of
@@ -303,6 +305,8 @@ def _emptied(record: Record) -> "Record | None":
             return replace(record, text=REMOVED, findings=(), topics=(), constraints=())
         case Version():
             return replace(record, title=REMOVED if record.title else "", note="")
+        case Derived(kind=KIND.label):
+            return record_of_nobody(record)
         case Derived():
             return replace(record, data=each_text(record.data, lambda text: REMOVED if text else ""))
         case _:

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from ragforge.domain.derivations import DerivedFilter, Underived
+from ragforge.domain.foresight import KIND, Foresight
 from ragforge.domain.messages import text_of
 from ragforge.domain.search import Query
 from ragforge.domain.turns import Person
@@ -39,6 +41,19 @@ from tests.contract.builders import (
 from tests.contract.builders_versions import a_version
 
 ADA, BOB = "ada@example.org", "bob@example.org"
+FORESEEN = Foresight(
+    individual_before_description="The zebra is fed.",
+    predictability_individual=9,
+    next_messages=("Feed the other zebra.",),
+    files_foreseen=("zebra.py",),
+    model_predicted="gemini:a",
+    units_individual=3,
+    alpha=40,
+    cw_individual=120,
+    depth_individual=5,
+    cd_individual=136,
+    u_individual=-16,
+)
 USER = Person("eve@example.org")
 
 
@@ -71,6 +86,8 @@ async def test_what_is_one_users_is_given_out_and_taken_away(store: Store, tmp_p
         await store.memories.save(memory)
     await store.usage.add(a_spending(shared, person=ADA))
     await store.versions.add(a_version(shared, turn_id=first.id, title="The shared zebra."))
+    source = Underived(first.id, project.id, an_end(first).ended_at)
+    await store.derivations.save(KIND.record(source, FORESEEN, model="gemini:a"))
     costs = sum(each.cost_usd or 0 for each in await store.usage.by_model(project_id=project.id))
     await store.drain(timeout_s=10)
 
@@ -90,6 +107,8 @@ async def test_what_is_one_users_is_given_out_and_taken_away(store: Store, tmp_p
     assert (text_of(stays.user), stays.person) == ("The gnu of Bob.", BOB)
     assert [each.id for each in await store.memories.get([wish.id, fact.id, kept.id])] == [kept.id]
     assert await store.turns.everybody() == [BOB]
+    [record] = await store.derivations.find(DerivedFilter(KIND.label, project.id, abandoned=True))
+    assert KIND.read(record) == Foresight(units_individual=3, alpha=40, cw_individual=120, depth_individual=5)
     assert await store.search.words(Query("zebra")) == []
     left = sum(each.cost_usd or 0 for each in await store.usage.by_model(project_id=project.id))
     assert left == costs, "what it cost stays"
@@ -107,7 +126,7 @@ async def _is_exported(store: Store, data: PersonData, tmp_path: Path) -> None:
     kinds = [kind_of(each) for each in records]
     assert {kind: kinds.count(kind) for kind in kinds} == {
         **{"project": 1, "session": 2, "turn": 2, "step": 1, "tool_call": 1},
-        **{"summary": 1, "memory": 2, "spent": 1, "version": 1},
+        **{"summary": 1, "memory": 2, "spent": 1, "version": 1, "derived": 1},
     }
     assert "gnu" not in file.read_text().lower()
     await blobs.close()
