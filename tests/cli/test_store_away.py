@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from ragforge.commands.base import Verb, verbs_on
+from ragforge.commands.program import VERB as PROGRAM
 from ragforge.domain.arguments import Face
 from ragforge.store.files import outbox_folder
 from ragforge.store.local import open_local_state
@@ -50,6 +51,7 @@ SHOWS_NO_PART = {
         "project leave",
         "project merge",
         "project split",
+        *(f"program {verb.name}" for verb in PROGRAM.verbs),  # a run of a program says what it could not read
         "rate",
         "redo",
         "run",
