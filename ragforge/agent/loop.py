@@ -9,6 +9,7 @@ from ragforge.agent.step import ask_model
 from ragforge.domain.approvals import ConsentAnswer, GoOnApproval
 from ragforge.domain.messages import CallRequest, CallResult, ToolMessage
 from ragforge.domain.turns import Step, ToolCall, TurnStatus
+from ragforge.domain.usage import sum_costs
 from ragforge.domain.words import counted
 
 STREAK_REMINDED_AT = (3, 5)
@@ -58,7 +59,8 @@ async def _may_go_on(parts: AgentParts, progress: TurnProgress) -> Outcome | Non
     if limits.model_calls_max is not None and calls >= limits.model_calls_max:
         return Outcome(TurnStatus.STOPPED, f"Stopped after {counted(calls, 'model call')} (--max-turns).")
     if limits.price_usd_max is not None:
-        spent = progress.cost_usd
+        elsewhere = limits.spent_elsewhere()
+        spent = sum_costs((progress.cost_usd, elsewhere))
         if spent is None:
             return Outcome(
                 TurnStatus.STOPPED,
@@ -67,8 +69,10 @@ async def _may_go_on(parts: AgentParts, progress: TurnProgress) -> Outcome | Non
                 "next to your settings (0 for a model that you host), or run without a limit.",
             )
         if spent >= limits.price_usd_max:
+            together = " for the turn and its sub-agents" if elsewhere else ""
             return Outcome(
-                TurnStatus.STOPPED, f"Stopped at ${spent:.4f}: the limit is ${limits.price_usd_max:.4f}."
+                TurnStatus.STOPPED,
+                f"Stopped at ${spent:.4f}{together}: the limit is ${limits.price_usd_max:.4f}.",
             )
     if calls and calls % limits.steps_max == 0:
         answer = await parts.approve(GoOnApproval(calls))

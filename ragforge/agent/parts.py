@@ -85,6 +85,10 @@ class Fitted(Struct, frozen=True):
     """What went since the last request because the conversation had grown too long, for a user."""
 
 
+def _nothing() -> float | None:
+    return 0.0
+
+
 class TurnLimits(Struct, frozen=True):
     """Where a turn pauses or stops."""
 
@@ -93,6 +97,8 @@ class TurnLimits(Struct, frozen=True):
     model_calls_max: int | None = None
     """Model calls after which the run stops, nobody being asked."""
     price_usd_max: float | None = None
+    spent_elsewhere: Callable[[], float | None] = _nothing
+    """What others have spent of the same limit: a turn's sub-agents, or who handed this task over."""
 
 
 class GuardedCall(Struct, frozen=True):

@@ -74,7 +74,11 @@ class Submit(Protocol):
 
 
 class Delegation(Struct, frozen=True):
-    """The turn that hands tasks over. guard: keeps what calls change, for this turn."""
+    """The turn that hands tasks over.
+
+    guard: keeps what calls change, for this turn. own_cost: what the turn itself has cost. costs: what each
+    sub-agent has cost, by its session; all of it counts against the one price limit.
+    """
 
     session: Session
     turn_id: str
@@ -82,6 +86,8 @@ class Delegation(Struct, frozen=True):
     guard: Guard
     limits: TurnLimits
     submit: Submit
+    own_cost: Callable[[], float | None]
+    costs: dict[str, float | None] = field(default_factory=dict[str, float | None])
     slots: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(AT_ONCE_MAX))
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
     """Held by a call that may change something: two that edit one file do so one after the other."""
@@ -105,6 +111,7 @@ class Delegation(Struct, frozen=True):
             steps_max=task.steps_max + 1,
             model_calls_max=task.steps_max,
             price_usd_max=self.limits.price_usd_max,
+            spent_elsewhere=lambda: sum_costs((self.own_cost(), self.spent(without=child.id))),
         )
         approve = _named(self.approve, task.title)
         guard = _one_at_a_time(self.guard, self.lock)
@@ -112,7 +119,12 @@ class Delegation(Struct, frozen=True):
         async with aclosing(self.submit(child, parts, approve, limits=limits, guard=guard)) as events:
             async for event in events:
                 heard.take(event)
+                self.costs[child.id] = heard.cost_usd
         return heard.result(child.id, task)
+
+    def spent(self, *, without: str = "") -> float | None:
+        """Return what the sub-agents have cost so far, but for that of one session."""
+        return sum_costs(cost for session_id, cost in self.costs.items() if session_id != without)
 
     async def _keep(self, child: Session, task: AgentTask) -> None:
         """Keep which session does the task, before it begins."""

@@ -21,7 +21,7 @@ from ragforge.domain.ids import new_id, now
 from ragforge.domain.messages import Parts, UserMessage
 from ragforge.domain.metrics import count_usage
 from ragforge.domain.turns import Step, ToolCall, Turn, TurnEnd, TurnStatus
-from ragforge.domain.usage import Purpose, Usage
+from ragforge.domain.usage import Purpose, Usage, sum_costs
 from ragforge.domain.versions import Version
 from ragforge.memory.context import history_messages, step_messages
 from ragforge.memory.forgotten import still_forgotten
@@ -202,7 +202,7 @@ async def _run_one(
         parts = await agent_parts(
             session, window, recall, approve=approve, events=events, limits=limits, guard=guard
         )
-        parts = _with_agents(session, run.turn.id, parts)
+        parts = _with_agents(session, run, parts)
         outcome = await run_turn(parts, run.progress, pending=run.pending, done=run.done)
     except asyncio.CancelledError:
         outcome = Outcome(TurnStatus.INTERRUPTED)
@@ -216,10 +216,23 @@ async def _run_one(
     return await undisturbed(_end_and_tell(session, run, outcome, events), cancel_after=True)
 
 
-def _with_agents(session: Session, turn_id: str, parts: AgentParts) -> AgentParts:
-    """The parts, with sub-agents for the tool that starts them."""
-    delegation = Delegation(session, turn_id, parts.approve, parts.guard, parts.limits, submit)
-    return replace(parts, context=replace(parts.context, run_agent=delegation.run))
+def _with_agents(session: Session, run: _Run, parts: AgentParts) -> AgentParts:
+    """The parts, with sub-agents for the tool that starts them, within the turn's limits."""
+    delegation = Delegation(
+        session,
+        run.turn.id,
+        parts.approve,
+        parts.guard,
+        parts.limits,
+        submit,
+        own_cost=lambda: run.progress.cost_usd,
+    )
+    elsewhere = parts.limits.spent_elsewhere  # a sub-agent's own turn counts with who handed its task over
+    return replace(
+        parts,
+        context=replace(parts.context, run_agent=delegation.run),
+        limits=replace(parts.limits, spent_elsewhere=lambda: sum_costs((elsewhere(), delegation.spent()))),
+    )
 
 
 def _recording(session: Session, turn: Turn, events: Events) -> Recording:

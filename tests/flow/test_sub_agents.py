@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from ragforge.agent.parts import TurnLimits
 from ragforge.commands.base import Report, Tell, run_command
 from ragforge.domain.approvals import ApprovalAnswer, ConsentAnswer, Mode, ToolApproval
 from ragforge.domain.derivations import DerivedFilter
@@ -20,7 +21,7 @@ from ragforge.session.sub_agents import sub_agents_of
 from ragforge.session.turn import interrupt
 from tests.flow.moving import read, shell, write
 from tests.flow.running import User, ended, of_type, say, says_no
-from tests.standins.gemini import Call, Calls, GeminiStandIn, Hang, Text
+from tests.standins.gemini import Call, Calls, Finish, GeminiStandIn, Hang, Text, Tokens
 
 
 def agent(task: str, **more: Any) -> Call:
@@ -183,3 +184,23 @@ async def test_a_task_that_is_none_is_refused(
     [event] = of_type(await say(session, "go"), ToolEnded)
     assert event.call.status is CallStatus.FAILED
     assert await sub_agents_of(session.workspace.store, session.workspace.project.id, session.id) == []
+
+
+async def test_a_turn_and_its_sub_agents_share_one_price_limit(
+    session: Session, gemini: GeminiStandIn
+) -> None:
+    """Each answer costs the same. The parent's own leaves room for two more, whoever asks for them."""
+    (session.cwd / "a.txt").write_text("apples\n")
+    paid = Finish(usage=Tokens(prompt=0, candidates=1_000))
+    looks = (Calls(read("a.txt")), paid)
+    parent = iter([(Calls(agent("one"), agent("two")), paid), Text("never asked for")])
+
+    def reply(request: Any) -> Any:
+        return looks if "You are a sub-agent" in str(request.body) else next(parent)
+
+    gemini.script(*[reply] * 8)
+    answer_usd = 0.00375
+    turn = ended(await say(session, "look at both", limits=TurnLimits(price_usd_max=2.9 * answer_usd)))
+    assert turn.status is TurnStatus.STOPPED
+    assert "for the turn and its sub-agents: the limit is $0.0109" in turn.error
+    assert 3 <= len(gemini.asked("streamGenerateContent")) <= 4, "of two at work, one may pass the limit"
