@@ -14,12 +14,13 @@ from msgspec import Struct
 
 from ragforge.domain.compounds import parts_of
 from ragforge.domain.json import JsonValue
-from ragforge.domain.messages import text_of
+from ragforge.domain.messages import commands_in, text_of
 from ragforge.store.json_text import storable, user_from_json
 
 USER_CHARS_MAX = 200_000
 REPLY_CHARS_MAX = 100_000
 RESULT_CHARS_MAX = 4_000
+COMMAND_CHARS_MAX = 1_000
 NEAR_CHARS_MAX = 1_000
 ARG_CHARS_MAX = 500
 
@@ -46,10 +47,21 @@ def _row(*, user: str = "", reply: str = "", near: str = "", tools: str = "", da
 
 
 def turn_text(
-    user: str, reply: str, *, near: Sequence[str], calls: Iterable[tuple[str, str]], at: datetime
+    user: str,
+    reply: str,
+    *,
+    near: Sequence[str],
+    calls: Iterable[tuple[str, str]],
+    at: datetime,
+    commands: str = "",
 ) -> IndexText:
-    """A turn's row. near: what the user said just before and after; calls: names and arguments as JSON."""
+    """A turn's row.
+
+    near: what the user said just before and after. calls: names and arguments as JSON. commands: what the
+    user ran before the message, as `commands_run` has it.
+    """
     tools = {word: None for name, args in calls for word in (name, *_paths(json.loads(args)))}
+    tools |= {commands: None} if commands else {}
     return _row(
         user=user[:USER_CHARS_MAX],
         reply=reply[:REPLY_CHARS_MAX],
@@ -102,6 +114,16 @@ def date_words(at: datetime) -> str:
 def said(user: str) -> str:
     """The text of a stored message of the user."""
     return storable(text_of(user_from_json(user)))
+
+
+def commands_run(user: str | None) -> str:
+    """The commands that the user ran before a stored message, each with its output, cut."""
+    if not user or '"command"' not in user:
+        return ""
+    found = commands_in(user_from_json(user))
+    return storable(
+        "\n".join(f"{each.command}\n{cut_middle(each.output, COMMAND_CHARS_MAX)}" for each in found)
+    )
 
 
 def call_line(name: str, args: str) -> str:

@@ -4,6 +4,7 @@ import pytest
 from msgspec.structs import replace
 
 from ragforge.domain.ids import new_id
+from ragforge.domain.messages import CommandPart, TextPart
 from ragforge.domain.search import Hit, HitKind, Query
 from ragforge.memory.recall.search import Recall, search
 from ragforge.store.base import Store
@@ -68,6 +69,16 @@ async def test_turn_is_found_by_the_files_its_tools_touched(store: Store) -> Non
         HitKind.TURN,
         HitKind.TOOL_CALL,
     }
+
+
+async def test_turn_is_found_by_the_commands_that_the_user_ran_before_it(store: Store) -> None:
+    session = await new_session(store)
+    ran = CommandPart("1", "pytest tests/test_okapi.py", "E  gnu is None\n[Exit code 1]")
+    turn = await said(store, session, "Why?", user=(ran, TextPart("Why?")))
+    for words in ("pytest", "okapi", "gnu"):
+        (hit,) = await store.search.words(Query(words, session.project_id))
+        assert (hit.kind, hit.id) == (HitKind.TURN, turn.id), words
+        assert words in [hit.text[start:end] for start, end in hit.marks]
 
 
 async def test_running_turn_is_found_at_once(store: Store) -> None:

@@ -6,7 +6,14 @@ from typing import Any
 
 from ragforge.domain.memories import MemoryScope
 from ragforge.domain.search import HitKind
-from ragforge.store.index_text import call_text, memory_text, summary_text, turn_text, version_text
+from ragforge.store.index_text import (
+    call_text,
+    commands_run,
+    memory_text,
+    summary_text,
+    turn_text,
+    version_text,
+)
 from ragforge.store.neo4j.outbox import EMBEDDING, Rows
 from ragforge.store.neo4j.rows import Props
 from ragforge.store.neo4j.search_words import index_props, scope_tokens, stemmer
@@ -16,7 +23,14 @@ CALLS_MAX = 200
 
 def turn_props(turn: Mapping[str, Any], *, near: Sequence[str]) -> Props:
     """Of a turn that begins. near: what the user said in the two turns before."""
-    text = turn_text(turn["userMessage"], turn["assistantMessage"], near=near, calls=(), at=turn["timestamp"])
+    text = turn_text(
+        turn["userMessage"],
+        turn["assistantMessage"],
+        near=near,
+        calls=(),
+        at=turn["timestamp"],
+        commands=commands_run(turn.get("userParts")),
+    )
     scope = scope_tokens(turn["projectId"], turn["sessionId"], HitKind.TURN)
     return index_props(text, scope=scope, cut=stemmer())
 
@@ -25,7 +39,12 @@ def turn_index(turn: Mapping[str, Any], *, near: Sequence[str], calls: Sequence[
     """Of a turn whose texts, or those around it, are others now. near: what the user said around it."""
     pairs = [(call["toolName"], call["toolArgs"]) for call in calls[:CALLS_MAX]]
     text = turn_text(
-        turn["userMessage"], turn["assistantMessage"], near=near, calls=pairs, at=turn["timestamp"]
+        turn["userMessage"],
+        turn["assistantMessage"],
+        near=near,
+        calls=pairs,
+        at=turn["timestamp"],
+        commands=commands_run(turn.get("userParts")),
     )
     return index_props(text, scope="", cut=stemmer())
 
@@ -33,7 +52,14 @@ def turn_index(turn: Mapping[str, Any], *, near: Sequence[str], calls: Sequence[
 def reply_props(turn: Mapping[str, Any], calls: Sequence[Mapping[str, Any]]) -> Props:
     """Of a turn that ended: its answer, and the tools and files of its calls."""
     pairs = [(call["toolName"], call["toolArgs"]) for call in calls[:CALLS_MAX]]
-    text = turn_text("", turn["assistantMessage"], near=(), calls=pairs, at=turn["timestamp"])
+    text = turn_text(
+        "",
+        turn["assistantMessage"],
+        near=(),
+        calls=pairs,
+        at=turn["timestamp"],
+        commands=commands_run(turn.get("userParts")),
+    )
     props = index_props(text, scope="", cut=stemmer())
     return {name: props[name] for name in ("searchReply", "searchTools")}
 

@@ -63,7 +63,7 @@ SESSION = f"CASE WHEN EXISTS {{ (:{Label.SESSION} {{sessionId: n.sessionId}}) }}
 
 # The tool, and what the excerpt is taken from.
 TEXTS: Mapping[HitKind, tuple[str, str]] = {
-    HitKind.TURN: ("''", "[n.userMessage, n.assistantMessage]"),
+    HitKind.TURN: ("''", "[n.userMessage, n.assistantMessage, coalesce(n.userParts, '')]"),
     HitKind.TOOL_CALL: ("n.toolName", "[n.toolArgs, n.toolResult]"),
     HitKind.SUMMARY: ("''", "n.summary + n.keyFindings"),
     HitKind.MEMORY: ("''", "[n.content]"),

@@ -63,7 +63,7 @@ WITH DISTINCT t
 OPTIONAL MATCH (up:{Label.TURN} {{id: t.parentId}})
 OPTIONAL MATCH (upper:{Label.TURN} {{id: up.parentId}})
 OPTIONAL MATCH (child:{Label.TURN} {{id: t.nearChild}})
-RETURN t {{.id, .userMessage, .assistantMessage, .timestamp}} AS turn,
+RETURN t {{.id, .userMessage, .userParts, .assistantMessage, .timestamp}} AS turn,
   [each IN [up, upper, child] WHERE each IS NOT NULL | each {{.id, .userMessage}}] AS near,
   COLLECT {{
     MATCH (t)-[:HAS_TOOL_CALL]->(call:{Label.CALL})

@@ -7,7 +7,7 @@ from typing import Any, assert_never
 
 from ragforge.domain.search import Candidate, Hit, HitKind, Query, with_also
 from ragforge.domain.vectors import Near, Nearby, Owner, OwnerKind
-from ragforge.store.index_text import call_line
+from ragforge.store.index_text import call_line, commands_run
 from ragforge.store.json_text import storable
 from ragforge.store.neo4j.connection import Graph
 from ragforge.store.neo4j.places import Key, candidate_of, contents_of, key_of, places_of
@@ -202,7 +202,10 @@ def _hit(row: Mapping[str, Any], score: float, stems: frozenset[str]) -> Hit:
 def _texts(kind: HitKind, row: Mapping[str, Any]) -> list[str]:
     """What the excerpt is taken from."""
     match kind:
-        case HitKind.TURN | HitKind.SUMMARY | HitKind.MEMORY | HitKind.VERSION:
+        case HitKind.TURN:
+            user, reply, parts = row["texts"]
+            return [user, reply, *filter(None, [commands_run(parts)])]
+        case HitKind.SUMMARY | HitKind.MEMORY | HitKind.VERSION:
             return list(row["texts"])
         case HitKind.TOOL_CALL:
             args, result = row["texts"]

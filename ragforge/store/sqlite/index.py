@@ -5,6 +5,7 @@ import json
 from ragforge.store.index_text import (
     IndexText,
     call_text,
+    commands_run,
     memory_text,
     said,
     summary_text,
@@ -47,6 +48,7 @@ def index_turn(connection: Connection, turn: int) -> None:
         near=[said(each) for each in near if each],
         calls=[(name, args) for name, args in calls],
         at=from_ms(started_at),
+        commands=commands_run(user),
     )
     write_row(connection, turn, f"p{project} s{session} {TURN}", text)
 

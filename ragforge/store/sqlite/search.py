@@ -8,7 +8,7 @@ from typing import assert_never
 from ragforge.domain.errors import StoreDamaged
 from ragforge.domain.search import Candidate, Hit, HitKind, Query, Related
 from ragforge.domain.vectors import Nearby, check_vector
-from ragforge.store.index_text import call_line, said
+from ragforge.store.index_text import call_line, commands_run, said
 from ragforge.store.sqlite.connection import Connection, Database, Row
 from ragforge.store.sqlite.neighbours import related_turns
 from ragforge.store.sqlite.places import TABLES, candidates_of
@@ -133,7 +133,7 @@ def _hit(found: Candidate, row: Row, stems: frozenset[str], cut: Cut) -> Hit:
     title, cwd, depth, name, first, second = row
     match found.kind:
         case HitKind.TURN:
-            texts = [said(first), second]
+            texts = [said(first), second, *filter(None, [commands_run(first)])]
         case HitKind.TOOL_CALL:
             texts = [call_line(name, first), second]
         case HitKind.SUMMARY:
