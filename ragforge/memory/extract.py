@@ -226,9 +226,9 @@ def _add(found: list[UserStatement], run: Sequence[_Judged]) -> None:
 def _judged(clause: Clause, guess: Guess) -> _Judged:
     if is_wondering(clause.words) or is_report(clause.words):
         return _Judged(clause, 0.0, guess.types)
-    judged = _Judged(
-        clause, guess.kept, _without_wish(guess.types) if is_experience(clause.words) else guess.types
-    )
+    judged = _Judged(clause, guess.kept, guess.types)
+    if judged.type is MemoryType.PREFERENCE and is_experience(clause.words):
+        return _Judged(clause, 0.0, guess.types)  # no wish, and little is lost with it
     if clause.ends:
         return judged
     type = type_of(clause.words)
@@ -237,12 +237,6 @@ def _judged(clause: Clause, guess: Guess) -> _Judged:
         is_habit = type in (None, MemoryType.FACT) and _HABITS.match(clause.words)
         type = MemoryType.DECISION if is_habit else type
     return _ruled(judged, type)
-
-
-def _without_wish(types: Mapping[MemoryType, float]) -> Mapping[MemoryType, float]:
-    """The same where it is known to be no preference: what it would be as one it is as a fact."""
-    told = types[MemoryType.FACT] + types[MemoryType.PREFERENCE]
-    return {**types, MemoryType.PREFERENCE: 0.0, MemoryType.FACT: told}
 
 
 def _by_the_whole(sentence: list[_Judged]) -> list[_Judged]:

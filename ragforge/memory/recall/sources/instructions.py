@@ -24,6 +24,9 @@ LISTED_MAX = 100
 SURE_MIN = 0.8
 """What may be no wish at all, by its confidence, has to fit the message as all else has."""
 
+NEAR_MIN = 0.3
+"""A cosine: of a rule for messages about something, less than of other lines shows that this is one of them."""
+
 SECTION = Section(
     "Standing Instructions and Preferences",
     share=0.3,
@@ -45,8 +48,8 @@ class Standing(Struct, frozen=True):
     @property
     def leads(self) -> bool:
         """Whether it comes first: what binds, unless it is for other messages than this one."""
-        is_for_this = self.fitness.fits or self.fitness.words > 0 or not holds_on_request(self.memory.content)
-        return self.binds and is_for_this
+        is_near = self.fitness.words > 0 or self.fitness.meaning >= NEAR_MIN
+        return self.binds and (is_near or not holds_on_request(self.memory.content))
 
 
 async def _look(lookup: Lookup) -> Finding:
