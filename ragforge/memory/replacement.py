@@ -128,6 +128,12 @@ def gives_up_part(sentence: str, statement: str) -> bool:
     return bool(gone) and gone <= _naming(statement).words and names_part(sentence, statement)
 
 
+def corrects(sentence: str, statement: str) -> bool:
+    """Whether the sentence, said right after the statement, gives up what it names: "actually not Svelte"."""
+    gone = _naming(sentence).gone
+    return bool(gone) and gone <= _naming(statement).words and has_changed_mind(plain(sentence))
+
+
 def names_anything(sentence: str) -> bool:
     """Whether the sentence may name another thing for what an earlier one speaks of."""
     naming = _naming(sentence)
@@ -159,10 +165,23 @@ def _naming(sentence: str) -> _Naming:
     for found in reversed(going):
         rest = f"{rest[: found.start()]} {rest[found.end() :]}"
     names = frozenset(name for name in names_in(rest) if name not in FIELDS or name in KNOWN_NAMES)
-    frame = terms(rest) - terms(" ".join((*names, gone))) - _decision_terms()
+    frame = terms(_clauses_of(readable, going) or rest) - terms(" ".join((*names, gone))) - _decision_terms()
     back = " ".join(first_group(found) for found in _RETURNS.finditer(readable))
     words, went, returned = (frozenset(content_words(each)) for each in (rest, gone, back))
     return _Naming(words, names, went, returned, frame)
+
+
+def _clauses_of(readable: str, going: Sequence[re.Match[str]]) -> str:
+    """The clauses in which something goes, without the words that say so: other clauses give the reasons."""
+    if not going:
+        return ""
+    found, start = list[str](), 0
+    for end in [*(each.end() for each in _CLAUSE_END.finditer(readable)), len(readable)]:
+        within = [each for each in going if start <= each.start() < end]
+        if within:
+            found.append(readable[start : within[0].start()] + readable[within[-1].end() : end])
+        start = end
+    return " ".join(found)
 
 
 @cache

@@ -15,9 +15,16 @@ _SETS = AnyOf(lambda language: language.sets)
 _VALUE = re.compile(r"(\b(?:at|à|to)\s+)?(?<![\w.,:])(\d+(?:[.,:]\d+)?) ?([^\W\d]+)?")
 _DIGIT = re.compile(r"\d")
 CLOCK = "clock"
+CLOCK_DIGITS_MAX = 2
+"""`at 4` is a time, `at 4220` is none."""
+TELLING_DIGITS = 3
+"""Two numbers of so many digits without a unit are the same kind of thing: ports, sizes, years."""
 _CLOCK_WORDS = frozenset({"h", "am", "pm"})
 TOPIC_SHARE = 0.5
 """Of the words for what is set: a statement with so many of them is about it."""
+
+
+TOPIC_WORDS_MIN = 2
 
 
 class NumberWithUnit(Struct, frozen=True):
@@ -55,11 +62,20 @@ def sets_otherwise(sentence: str, statement: str) -> bool:
     if len(given) != 1 or statement.rstrip().endswith("?"):
         return False
     return any(
-        each.value.unit == given[0].unit != ""
+        each.value.unit == given[0].unit
         and each.value.number != given[0].number
-        and len(each.topic & about(statement)) >= max(1, TOPIC_SHARE * len(each.topic))
+        and _is_about(each, given[0], about(statement))
         for each in changes
     )
+
+
+def _is_about(change: SetValue, given: NumberWithUnit, words: frozenset[str]) -> bool:
+    """Whether a statement of these words gives what is changed. Without a unit it has to name all of it."""
+    shared = len(change.topic & words)
+    if given.unit:
+        return shared >= max(1, TOPIC_SHARE * len(change.topic))
+    is_telling = min(len(change.value.number), len(given.number)) >= TELLING_DIGITS
+    return is_telling and shared == len(change.topic) >= TOPIC_WORDS_MIN
 
 
 def values_in(words: str) -> tuple[NumberWithUnit, ...]:
@@ -69,6 +85,6 @@ def values_in(words: str) -> tuple[NumberWithUnit, ...]:
 
 def _value(found: re.Match[str]) -> NumberWithUnit:
     number, unit = found[2].removesuffix(":00").lstrip("0") or "0", (found[3] or "").lower()
-    if ":" in found[2] or unit in _CLOCK_WORDS or (found[1] and not unit):
+    if ":" in found[2] or unit in _CLOCK_WORDS or (found[1] and not unit and len(number) <= CLOCK_DIGITS_MAX):
         return NumberWithUnit(number, CLOCK)
     return NumberWithUnit(number, next(map(stem, in_english(unit)), unit))

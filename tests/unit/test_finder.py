@@ -61,6 +61,13 @@ def test_a_question_about_what_was_is_no_request_to_remember(said: str) -> None:
     assert not statements_in(said)
 
 
+def test_what_has_never_been_so_is_no_wish() -> None:
+    for said in ("I've never used Rust before.", "Je n'ai jamais utilisé Rust."):
+        assert not [each for each in statements_in(said) if each.type is MemoryType.PREFERENCE]
+    [wish] = statements_in("I've never used Rust, so always explain the borrow checker.")
+    assert wish.type is MemoryType.PREFERENCE
+
+
 def test_a_mark_that_is_not_closed_is_refused(tmp_path: Path) -> None:
     (tmp_path / "en.txt").write_text("[d|we use Redis\n")
     with pytest.raises(ValueError, match="line 1: a mark is not closed"):

@@ -64,6 +64,13 @@ def test_a_statement_is_said_by_most_of_its_words_and_all_of_its_numbers() -> No
         ("les bacs font 30 cm", ("des bacs de 45 cm au lieu de 30", "")),
         ("The sheet is written every 60 seconds. Is 60 fine?", ("no, rather 20", "Done.")),
         ("always explain the valve maths to me", ("no need to explain the valve maths any more", "")),
+        ("the boiler api is on port 7117", ("passe le port de l'api à 7220, le 7117 est pris", "")),
+        (
+            "readings go to the gardener by fax when it freezes",
+            ("readings by pager instead of fax, he has no paper", ""),
+        ),
+        ("the panel is written in Svelte", ("non, finalement pas Svelte : htmx, c'est plus court", "")),
+        ("the panel is written in Svelte", ("actually not Svelte, htmx will do", "")),
         ("forget terraform, use ansible for the sensors", ("ok back to terraform", "")),
     ],
 )
@@ -91,6 +98,7 @@ def test_what_a_turn_says_with_a_value_of_its_own_goes_with_it() -> None:
         ("12 pumps in the north hall", ("9 fans in the shed", "")),
         ("always explain the valve maths to me", ("stop the pump", "")),
         ("we use terraform", ("what is terraform?", "A tool.")),
+        ("the boiler was built in 1987", ("set the port of the boiler to 7220", "")),
         (
             "la halle a 3 pompes vertes derrière les bacs du nord",
             ("plus vite", "Les pompes de la halle partent en 1 s au lieu de 3,1 s."),

@@ -676,6 +676,8 @@ LANGUAGE = Language(
         r"\b(?:replac(?:e|es|ed|ing)) (?:the |our )?<thing> (?:with|by)\b",
         r"\b(?:switch|mov|migrat)\w* (?:\w+ ){0,2}?from <thing> to\b",
         ", (?:and )?not <thing>[.!]?$",
+        r"\b(?:actually|after all|on second thoughts?|on reflection),? not (?:the |a )?<thing>"
+        r"(?=[,;:]| but\b)",
         r"\bno longer (?:us(?:e|es|ed|ing)|rel(?:y|ies) on|runs? on) (?:the |our )?<thing>",
         r"\b(?:don't|doesn't|do not|does not) (?:use|rely on|run on) (?:the |our )?<thing>"
         r"(?=[^.;:!?]{0,100}\bany ?(?:more|longer)\b)",

@@ -658,6 +658,8 @@ LANGUAGE = Language(
         r"\bremplac\w+ (?:l'|l[ea]s? |notre |nos )?<thing> par\b",
         r"\b(?:pass|migr|bascul)\w* (?:\w+ ){0,2}?d(?:e |')(?:l'|l[ea]s? )?<thing> (?:à|vers)\b",
         ", (?:et )?pas <thing>[.!]?$",
+        r"\b(?:finalement|en fait|réflexion faite|tout compte fait),? pas (?:l'|l[ea]s? |de |d')?<thing>"
+        r"(?= ?[,;:]| mais\b)",
         r"\bn'(?:utilis|emploi|employ)\w+ plus (?:d(?:e |')|l'|l[ea]s? |notre |nos )?<thing>",
         r"\bne (?:tourn\w+ plus sur|se sert plus d(?:e |u |es |')) ?(?:l'|l[ea]s? )?<thing>",
     ),

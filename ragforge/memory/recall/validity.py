@@ -24,6 +24,7 @@ from ragforge.memory.recall.replacements import ReplacedStatement
 from ragforge.memory.replacement import (
     SHARED_MIN,
     brings_back,
+    corrects,
     ends_instruction,
     gives_up_part,
     goes_or_returns,
@@ -280,6 +281,9 @@ class Validity:
             _same_frame(statement, by)
             or next((each for each in by.naming if names_otherwise(each, statement)), "")
             or next((each for each in by.said if sets_otherwise(each, statement)), "")
+            or next(
+                (each for each in by.naming if by.turn.parent == turn.id and corrects(each, statement)), ""
+            )
             or self._taken_back(turn, statement, by)
             or _stopped(statement, by)
         )

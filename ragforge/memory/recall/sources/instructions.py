@@ -25,7 +25,7 @@ SURE_MIN = 0.8
 """What may be no wish at all, by its confidence, has to fit the message as all else has."""
 
 NEAR_MIN = 0.3
-"""A cosine: of a rule for messages about something, less than of other lines shows that this is one of them."""
+"""A cosine: from it on, a rule for messages about something may be for this one."""
 
 SECTION = Section(
     "Standing Instructions and Preferences",
