@@ -62,7 +62,11 @@ def test_a_question_about_what_was_is_no_request_to_remember(said: str) -> None:
 
 
 def test_what_has_never_been_so_is_no_wish() -> None:
-    for said in ("I've never used Rust before.", "Je n'ai jamais utilisé Rust."):
+    for said in (
+        "I've never used Rust before.",
+        "Je n'ai jamais utilisé Rust.",
+        "always nice when CI is red",
+    ):
         assert not [each for each in statements_in(said) if each.type is MemoryType.PREFERENCE]
     [wish] = statements_in("I've never used Rust, so always explain the borrow checker.")
     assert wish.type is MemoryType.PREFERENCE

@@ -64,7 +64,7 @@ def test_a_statement_is_said_by_most_of_its_words_and_all_of_its_numbers() -> No
         ("les bacs font 30 cm", ("des bacs de 45 cm au lieu de 30", "")),
         ("The sheet is written every 60 seconds. Is 60 fine?", ("no, rather 20", "Done.")),
         ("always explain the valve maths to me", ("no need to explain the valve maths any more", "")),
-        ("the boiler api is on port 7117", ("passe le port de l'api à 7220, le 7117 est pris", "")),
+        ("the boiler api is on port 7117", ("passe le port de l'api à 7220, le 7117 ne va plus", "")),
         (
             "readings go to the gardener by fax when it freezes",
             ("readings by pager instead of fax, he has no paper", ""),

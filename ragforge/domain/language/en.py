@@ -504,7 +504,7 @@ LANGUAGE = Language(
     ),
     chooses=(r"\b(?:us(?:e|ing)|prefer|stick (?:to|with)|go with) (?:just |only )?",),
     standing=(
-        r"<clause>(?:always|never),? (?!(?:mind|being|having)\b)<no_tale>\w+",
+        r"<clause>(?:always|never),? (?!(?:mind|being|having|nice|good|great|fun|lovely)\b)<no_tale>\w+",
         r"\byou (?:must|should) (?:always|never)\b",
         r"\bfrom now on\b",
         r"\bunder no circumstances\b",
@@ -519,6 +519,7 @@ LANGUAGE = Language(
             r"(?!(?:to|(?:like|love|want|prefer|hate|enjoy)\w*)\b)\w+"
         ),
         r"'s (?:always|never) (?:been|\w+ed)\b",
+        r"\b(?:always|never) (?:nice|good|great|fun|lovely|a pleasure) (?:to|when|how|that)\b",
         r"\bI never (?:got|had|saw|did|made|went|knew|found|thought|tried|used|needed|heard)\b",
     ),
     demands=(

@@ -486,7 +486,7 @@ LANGUAGE = Language(
     ),
     chooses=(r"\b(?:utilis(?:e|es|ez|ons|er)|préfèr\w+|on prend|prends|prenez) (?:plutôt |juste )?",),
     standing=(
-        r"<clause>(?:toujours|jamais) (?:de |d'|un|\w+(?:er|ir|re)\b)",
+        r"<clause>(?:toujours|jamais) (?!un (?:plaisir|bonheur)\b)(?:de |d'|un|\w+(?:er|ir|re)\b)",
         r"<clause>(?:ne |n')(?:\w+ )?jamais\b",
         r"<clause>(?:ne |n')\w+(?: \w+)? jamais\b",
         (
@@ -505,6 +505,7 @@ LANGUAGE = Language(
             r"(?:presque )?(?:toujours|jamais) (?!(?:aimé|voulu|préféré|détesté|adoré)\b)"
             r"(?:eu|\w+(?:é|i|u|is|it|ert)e?s?)\b"
         ),
+        r"\btoujours (?:un (?:plaisir|bonheur)|agréable|sympa) (?:de |d'|quand )",
     ),
     demands=(
         r"<clause>évite[zr]? (?!\w+é)",
