@@ -39,6 +39,10 @@ def _set(options: Options, args: SetArguments) -> int:
     from ragforge.session.setting import set_setting
 
     file = user_file(os.environ)
+    if args.key.startswith("keys."):
+        from ragforge.tui import keys  # the interface's to say, and slow to load
+
+        keys.check(args.key, args.value, beside=_keys(options))
     set_setting(file, args.key, args.value, endpoints=_endpoints(options))
     typer.echo(f"{args.key} = {args.value} in {file}")
     return 0
@@ -53,6 +57,16 @@ def _endpoints(options: Options) -> "Mapping[str, Endpoint]":
         return load_settings(cwd=options.cwd, flags=options.flags, environ=os.environ).settings.endpoints
     except UsageError:
         return BUILT_IN_ENDPOINTS
+
+
+def _keys(options: Options) -> "Mapping[str, str]":
+    """The keys that are set; none where the settings are wrong and are mended now."""
+    from ragforge.config.settings import load_settings
+
+    try:
+        return load_settings(cwd=options.cwd, flags=options.flags, environ=os.environ).settings.keys
+    except UsageError:
+        return {}
 
 
 def _unset(options: Options, args: UnsetArguments) -> int:

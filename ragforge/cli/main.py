@@ -45,7 +45,7 @@ class _Commands(TyperGroup):
         rest = self.make_parser(ctx).parse_args(args=list(args))[1]
         before = args[: len(args) - len(rest)]
         is_message = before[-1:] == ["--"]
-        if not rest or not (is_message or self._is_prompt(ctx, rest[0])):
+        if not rest or not (is_message or self._is_prompt(ctx, rest)):
             return super().parse_args(ctx, args)
         ctx.allow_interspersed_args = True
         super().parse_args(ctx, args)
@@ -54,14 +54,25 @@ class _Commands(TyperGroup):
         ctx._protected_args, ctx.args = [], []
         return []
 
-    def _is_prompt(self, ctx: Any, word: str) -> bool:
-        """Whether a first word begins a prompt. Raises UsageError for a subcommand that is misspelt."""
+    def _is_prompt(self, ctx: Any, words: Sequence[str]) -> bool:
+        """Whether these words are a prompt.
+
+        Raises UsageError for a subcommand that is misspelt, and for a word by itself that is a slash command
+        or nearly one: it was hardly meant for the model.
+        """
+        word, is_alone = words[0], len(words) == 1
         if word in self.commands or _is_command(word):
             return False
+        more = "" if is_alone else " ..."
         if word.isalpha() and (near := get_close_matches(word, self.list_commands(ctx), 1, _NEAR)):
             raise UsageError(
                 f"Unknown command {word!r}. Did you mean `ragforge {near[0]}`? To send it as a message, "
-                f"write: ragforge -- {word} ..."
+                f"write: ragforge -- {word}{more}"
+            )
+        if word.isalpha() and is_alone and (name := _slash_command(word)):
+            raise UsageError(
+                f"Nothing was sent: /{name} is a command of the interface. Type it there, or write: "
+                f"ragforge -c -p /{name}. To send {word!r} as a message, write: ragforge -- {word}"
             )
         return True
 
@@ -84,6 +95,13 @@ def _is_command(name: str) -> bool:
 
     verb = find_verb(name)
     return name in COMMANDS or (verb is not None and verb.is_on(Face.SHELL))
+
+
+def _slash_command(word: str) -> str:
+    """The slash command that this word is, or nearly is; empty for none."""
+    from ragforge.tui.screens.base import interface_verbs  # loads all: such a word is rare
+
+    return next(iter(get_close_matches(word, interface_verbs(), 1, _NEAR)), "")
 
 
 def _load(name: str) -> Any:

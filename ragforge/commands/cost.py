@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from ragforge.commands.base import NoArguments, Outcome, Tell, Verb
+from ragforge.commands.base import NoArguments, Opens, Outcome, Tell, Verb
 from ragforge.domain.printable import one_line
 from ragforge.domain.usage import Purpose, sum_costs
 from ragforge.domain.words import cost_words
@@ -100,4 +100,11 @@ def _sum_words(rows: "list[UsageRow]") -> str:
     return cost_words(sum_costs(row.cost_usd for row in rows))
 
 
-VERB = Verb("cost", "Show tokens and cost of this session and project.", NoArguments, _run, reads=True)
+VERB = Verb(
+    "cost",
+    "Show tokens and cost of this session and project.",
+    NoArguments,
+    _run,
+    opens=Opens.LOOK,
+    reads=True,
+)

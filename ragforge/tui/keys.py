@@ -220,6 +220,12 @@ def bindings(overrides: Mapping[str, str] | None = None) -> dict[str, tuple[str,
     return bound
 
 
+def check(key: str, value: str, *, beside: Mapping[str, str]) -> None:
+    """Raise UsageError where a setting `keys.ACTION` cannot have this value beside the others."""
+    if key.startswith("keys."):
+        bindings({**beside, key.removeprefix("keys."): value})
+
+
 def in_place(where: Where, bound: Mapping[str, tuple[str, ...]]) -> dict[str, str]:
     """Key to action, for the keys that work there."""
     return {key: line.action for line in TABLE if line.where is where for key in bound[line.action]}

@@ -52,7 +52,7 @@ async def test_a_slash_command_runs_or_is_refused_and_never_reaches_the_model(
     assert (found["kind"], found["outcome"], found["turn"]) == ("task", "kept", 1)
     assert found["resume"] == f"ragforge -r {found['session']} --at 1"
     for line, said in (
-        ("/cots", "Unknown command /cots. Did you mean `ragforge -c -p /cost`?"),
+        ("/cots", "Unknown command /cots. Did you mean `ragforge cost`?"),
         ("/sessions", "needs the interface"),
         ("/exit", "needs the interface"),
         ("/model", "needs the interface"),
@@ -106,6 +106,21 @@ async def test_a_subcommand_is_one_and_a_slip_is_no_prompt(quick: Program, opena
     assert slip.code == 2
     assert "Did you mean `ragforge search`?" in slip.err
     assert "ragforge -- searchh" in slip.err
+    for word, said in (
+        ("model", "/model is a command"),
+        ("modle", "/model is a"),
+        ("cots", "`ragforge cost`"),
+    ):
+        alone = await quick.run(word)
+        assert (alone.code, alone.out) == (2, "")
+        assert said in alone.err
+        assert f"ragforge -- {word}" in alone.err
+    cost = await quick.run("cost")
+    assert (cost.code, cost.err) == (0, "")
+    assert "**This project**" in cost.out
+    clash = await quick.run("config", "set", "keys.submit", "tab")
+    assert (clash.code, "both use tab" in clash.err) == (2, True)
+    assert "keys.submit" not in (await quick.run("config")).out
     both = await quick.run("-p", "one", "two")
     assert both.code == 2
     assert "Give the prompt once" in both.err

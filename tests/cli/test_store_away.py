@@ -28,6 +28,7 @@ READS = {
     "dashboard": ("dashboard", "--json"),
     "diff": ("diff", "{version}"),
     "context": ("context", "zebra"),
+    "cost": ("cost",),
     "foresight": ("foresight", "--json"),
     "history show": ("history", "show", "{version}", "src/parser.py"),
     "log": ("log", "--json"),

@@ -101,9 +101,8 @@ def _tell_that_it_takes_long(chat: ChatFrame) -> None:
 def check_keys(conversation: Conversation, args: str) -> None:
     """Raise UsageError where `/config` with these arguments would bind keys that cannot be bound so."""
     key, _, value = args.strip().partition(" ")
-    if key.startswith("keys.") and value.strip():
-        bound = conversation.workspace.settings.keys
-        keys.bindings({**bound, key.removeprefix("keys."): value.strip()})
+    if value.strip():
+        keys.check(key, value.strip(), beside=conversation.workspace.settings.keys)
 
 
 def adopt_settings(chat: ChatFrame, conversation: Conversation) -> None:
