@@ -14,8 +14,12 @@ from ragforge.domain.foresight import Foresight
 from ragforge.memory.foresight_records import read_foresight
 from ragforge.session.open import close_session, fork_session, new_session
 from ragforge.session.state import Session
-from tests.flow.beside import beside, done
+from ragforge.versions import units
+from ragforge.versions.attempts.merge import merge
+from tests.flow.beside import beside, done, until
 from tests.flow.moving import root_of, shell, turn, write
+from tests.flow.parting import LINES, parted
+from tests.flow.recorded import busy
 from tests.flow.running import environ
 from tests.flow.test_foresight import ANSWER, foreseeing, records
 from tests.servers import neo4j
@@ -25,6 +29,10 @@ from tests.standins.gemini import GeminiStandIn
 
 PAGE = (Path(__file__).parents[2] / "docs" / "stores.md").read_text(encoding="utf-8")
 [QUERY] = re.findall(r"How unexpected each turn[^\n]*\n\n```cypher\n(.*?)```", PAGE, re.DOTALL)
+
+BROUGHT = 3
+"""A line that was taken out, and two that were added."""
+EXPECTED = ANSWER["individual_after_prediction"]
 
 
 @pytest.fixture(params=["sqlite", "neo4j-5"])
@@ -124,3 +132,44 @@ async def test_other_conversations_count_for_the_project_and_a_fork_goes_on_from
     assert last.alpha is not None
     assert (last.cw_individual, last.cw_collective) == (last.alpha * 6, last.alpha * 11)
     assert last.predictability_individual == 7, "what was expected of the shared turn's next one"
+
+
+async def test_figures_come_once_a_version_that_takes_long_is_made(
+    tmp_path: Path, gemini: GeminiStandIn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(units, "VERSION_WAIT_S", 0.0)
+    gemini.always_structured(foreseeing(lambda _: ANSWER))
+    async with beside(tmp_path, environ(tmp_path, gemini)) as session:
+        await turn(session, gemini, "Begin.")
+        await done(session)
+        (root_of(session) / "notes.txt").write_text("mine\nalone\n")
+        async with busy(session):
+            await turn(session, gemini, "Go on.")
+            [_, late] = await records(session, 2)
+            assert (late.units_collective, late.individual_after_prediction) == (None, EXPECTED)
+
+        async def measured() -> bool:
+            return (await records(session, 2))[-1].units_collective is not None
+
+        await until(measured)
+        [_, made] = await records(session, 2)
+    assert (made.units_individual, made.units_collective) == (0, 2)
+    assert made.u_collective == (made.cw_collective or 0) - (made.cd_collective or 0)
+    assert made.individual_after_prediction == EXPECTED, "what was predicted in time stays"
+
+
+async def test_what_a_merge_brought_counts_for_the_project_by_its_first_parent(
+    tmp_path: Path, gemini: GeminiStandIn
+) -> None:
+    gemini.always_structured(foreseeing(lambda _: ANSWER))
+    async with beside(tmp_path, environ(tmp_path, gemini)) as session:
+        session.live.consent.mode = Mode.ALL
+        await parted(session, gemini, ["LEFT\n", *LINES[1:]], [*LINES[:9], "RIGHT\n"])
+        await done(session)
+        before = await records(session, 2)
+        await merge(session, "right")
+        await turn(session, gemini, "Go on.", write("new.py", "1\n"))
+        await done(session)
+        made = await records(session, 3)
+    assert made[:2] == before
+    assert (made[-1].units_individual, made[-1].units_collective) == (1, 1 + BROUGHT)

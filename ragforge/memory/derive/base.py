@@ -73,6 +73,8 @@ class Home(Struct, frozen=True):
     """Whether what comes next is foreseen in this run."""
     measure: Callable[[Turn], Awaitable[TurnUnits | None]]
     """How much a turn changed; None where that cannot be told. Raises StoreError."""
+    recorded: Callable[[], Awaitable[None]]
+    """Wait until the versions of all turns of this run that ended are made."""
 
 
 class Desk(Protocol):

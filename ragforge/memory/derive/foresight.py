@@ -30,7 +30,7 @@ from ragforge.domain.printable import one_line
 from ragforge.domain.redact import Redactor
 from ragforge.domain.summaries import Summary
 from ragforge.domain.turns import TodoState, Turn
-from ragforge.memory.derive.base import Home, Moment
+from ragforge.memory.derive.base import Desk, Home, Moment
 from ragforge.memory.derive.records import RecordDerivation, keep_record
 from ragforge.memory.derive.turn_summary import came_to_nothing
 from ragforge.memory.foresight import (
@@ -130,8 +130,8 @@ async def _figures(home: PartHome, turns: Sequence[Turn], made: Sequence[Foresig
 
 async def _units_of(home: PartHome, turn: Turn, made: Foresight | None) -> tuple[int, int]:
     """The units of a turn before; none where they cannot be told. Its record may not be made yet."""
-    if made is not None:
-        return made.units_individual or 0, made.units_collective or 0
+    if made is not None and made.units_individual is not None:
+        return made.units_individual, made.units_collective or 0
     units = await _measured(home, turn)
     return (units.individual, units.collective) if units else (0, 0)
 
@@ -324,9 +324,28 @@ class Foresights(RecordDerivation):
     kind = KIND
     wakes_on = frozenset({Moment.OPENED, Moment.UNDERSTOOD})
 
+    def __init__(self, desk: Desk) -> None:
+        super().__init__(desk)
+        self._measured: set[str] = set()
+        """Turns without figures that were measured once more."""
+
     async def lacking(self, home: Home, limit: int) -> list[Underived]:
         """List the newest, the oldest of them first: figures rest on those before."""
         return (await super().lacking(home, limit))[::-1] if home.foresees else []
+
+    async def lacks(self, home: Home, source: Underived) -> bool:
+        """Also whether it has no figures, since the turn's version was still being made."""
+        if await super().lacks(home, source):
+            return True
+        made = await _stored(home.store, source)
+        turn = await home.store.turns.get(source.owner)
+        if not (home.foresees and turn and made) or made.units_individual is not None:
+            return False
+        if source.owner in self._measured:
+            return False
+        self._measured.add(source.owner)
+        await home.recorded()
+        return await _measured(home, turn) is not None
 
     async def make(self, home: Home, source: Underived) -> list[Derived]:
         """By rules, from the summary; None until there is one. Raises StoreError."""
@@ -337,7 +356,8 @@ class Foresights(RecordDerivation):
             return []
         stored = await store.derivations.get([KIND.record(source, Foresight()).id])
         if stored and (made := KIND.read(stored[0])):
-            # Made in another way, by an earlier release: what was predicted then cannot be predicted again.
+            # Without figures, or made in another way by an earlier release: what was predicted then cannot be
+            # predicted again.
             figures = _newer(brought.data.figures, made) if isinstance(brought.data, Ahead) else made
             return [KIND.record(source, with_figures(made, figures), model=stored[0].model)]
         material = Material(turn, home.project_id, inputs={PART.name: brought})

@@ -95,7 +95,7 @@ class RecordDerivation(Derivation):
     async def _due(self, home: Home) -> list[Underived]:
         told = self._told.get(home.project_id, {})
         if self.kind.owner is DerivedOwner.TURN and home.project_id in self._looked:
-            due = [source for source in told.values() if await self._lacks(home, source)]
+            due = [source for source in told.values() if await self.lacks(home, source)]
             # One that has its record is not looked at again at each turn that follows.
             kept = {source.owner for source in (*due, *self._passed)}
             self._told[home.project_id] = {owner: each for owner, each in told.items() if owner in kept}
@@ -120,7 +120,7 @@ class RecordDerivation(Derivation):
         self._passed = {source for source in self._passed if source.owner != owner}
         self._last = {source for source in self._last if source.owner != owner}
 
-    async def _lacks(self, home: Home, source: Underived) -> bool:
+    async def lacks(self, home: Home, source: Underived) -> bool:
         """Whether a turn that was told of lacks a record: the one call may have brought it."""
         if source in self._passed:
             return False

@@ -254,6 +254,7 @@ class _RunDesk:
 
     def home(self, session_id: str) -> Home:
         workspace = self.sessions[session_id].workspace
+        worktree = workspace.worktree(session_id)
         return Home(
             workspace.project.id,
             session_id,
@@ -264,7 +265,8 @@ class _RunDesk:
             workspace.redactor,
             workspace.recall,
             workspace.foresees,
-            partial(self._units.measure, workspace.worktree(session_id)),
+            partial(self._units.measure, worktree),
+            worktree.recorder.settle,
         )
 
     @property
