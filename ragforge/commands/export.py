@@ -1,43 +1,58 @@
-"""`/export`: the session as a Markdown file."""
+"""`/export`: the session as a file, to be read or to be imported elsewhere; `/share` asks in which form."""
 
-import asyncio
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from msgspec import Struct
 
 from ragforge.commands.base import Outcome, Tell, Verb
-from ragforge.domain.arguments import rest
+from ragforge.domain.arguments import option, rest
 from ragforge.domain.errors import UsageError
+from ragforge.domain.exports import ExportFormat, ending_of, format_of
 from ragforge.domain.ids import short_id
 
 if TYPE_CHECKING:
+    from ragforge.session.exporter import Exporter
     from ragforge.session.state import Session
 
 
 class ExportArguments(Struct, frozen=True):
-    """What follows the name."""
+    """In which form, and where."""
 
     path: Annotated[str, rest("PATH", "The file; by default a new one in the session's folder.")] = ""
+    format: Annotated[
+        ExportFormat | None,
+        option("--format", help="ragforge (to import elsewhere), md, html or json; else by the file's name."),
+    ] = None
+    files: Annotated[
+        bool, option("--files", help="With the versions of files; one with a secret in it is left out.")
+    ] = False
 
 
 async def _run(session: "Session", args: ExportArguments) -> Outcome:
-    from ragforge.session.export import as_markdown
-
     if not session.live.stored:
         raise UsageError("This session has no messages yet.")
-    path = Path(args.path).expanduser() if args.path else Path(f"ragforge-{short_id(session.id)}.md")
-    path = session.cwd / path
-    if path.exists():
-        raise UsageError(f"{path} already exists. Choose another file: /export PATH.")
-    text = await as_markdown(session)
-    try:
-        await asyncio.to_thread(path.write_text, text, "utf-8")
-    except OSError as error:
-        raise UsageError(
-            f"Cannot write {path}: {error.strerror}. Choose another file: /export PATH."
-        ) from error
-    return Tell(f"Exported this session to `{path}`.")
+    typed = args.path.strip()
+    format = args.format or (format_of(Path(typed)) if typed else ExportFormat.MARKDOWN)
+    if args.files and args.format is None and not typed:
+        format = ExportFormat.RAGFORGE
+    path = Path(typed).expanduser() if typed else Path(f"ragforge-{short_id(session.id)}{ending_of(format)}")
+    said = await exporter_of(session).write(session.live.record, session.cwd / path, format, files=args.files)
+    return Tell("\n".join(said))
 
 
-VERB = Verb("export", "Write this session to a Markdown file.", ExportArguments, _run, while_running=False)
+def exporter_of(session: "Session") -> "Exporter":
+    """What the session is exported with."""
+    from ragforge.session.exporter import Exporter
+
+    workspace = session.workspace
+    return Exporter(workspace.store, workspace.blobs, workspace.redactor, workspace.person)
+
+
+VERB = Verb(
+    "export",
+    "Write this session to a file: Markdown, HTML, JSON, or ragforge's own form.",
+    ExportArguments,
+    _run,
+    while_running=False,
+)

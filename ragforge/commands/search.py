@@ -14,10 +14,11 @@ from ragforge.domain.printable import one_line
 from ragforge.domain.words import moment_words
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from ragforge.domain.search import Hit, HitKind, Query
-    from ragforge.memory.recall.search import RankedHit, SearchResults
+    from ragforge.domain.turns import ConversationSession
+    from ragforge.memory.recall.search import RankedHit, Recall, SearchResults
     from ragforge.session.machine import Library
     from ragforge.session.state import Session
 
@@ -100,6 +101,8 @@ async def _list(library: "Library", args: SearchArguments) -> Outcome:
     searching = open_recall(library.store, library.loaded.settings, library.environ)
     try:
         answer = await search(searching, query)
+        if query.project_id:
+            answer = await _with_shared(searching, query, answer)
         answer = marked(answer, await forgotten_now(library.store, library.project.id))
     finally:
         await close_recall(searching)
@@ -115,6 +118,25 @@ async def _list(library: "Library", args: SearchArguments) -> Outcome:
     return Report(
         [line for each in answer.found for line in _lines(each, named, explain=args.explain)], notes
     )
+
+
+async def _with_shared(searching: "Recall", query: "Query", answer: "SearchResults") -> "SearchResults":
+    """The answer with what is found in sessions that came from somebody else, which are kept apart."""
+    from ragforge.memory.recall.search import search
+    from ragforge.session.marks import shared_here
+
+    marks = await shared_here(searching.store, query.project_id or "")
+    sessions = [each for each in await _read(searching, list(marks)) if each]
+    found = list(answer.found)
+    for project in dict.fromkeys(each.project_id for each in sessions):
+        more = await search(searching, replace(query, project_id=project))
+        found += [each for each in more.found if each.hit.session_id in marks]
+    found.sort(key=lambda each: -each.hit.score)
+    return replace(answer, found=tuple(found[: query.limit]))
+
+
+async def _read(searching: "Recall", ids: "Sequence[str]") -> "list[ConversationSession | None]":
+    return [await searching.store.sessions.get(each) for each in ids]
 
 
 def split_by(line: str) -> tuple[str, str]:

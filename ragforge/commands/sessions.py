@@ -1,5 +1,6 @@
 """`sessions`: resume, rename or delete one. In the interface on a screen, on the command line by its id."""
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from msgspec import Meta, Struct
@@ -7,6 +8,7 @@ from msgspec import Meta, Struct
 from ragforge.commands.base import Confirm, Instead, Open, Opens, Outcome, Report, Tell, Verb
 from ragforge.domain.arguments import Face, ValuesOf, rest, shell_option, word
 from ragforge.domain.errors import UsageError
+from ragforge.domain.exports import ExportFormat, format_of
 from ragforge.domain.ids import now
 from ragforge.domain.printable import one_line
 from ragforge.domain.words import cost_words, counted, first_words, moment_words
@@ -14,6 +16,7 @@ from ragforge.domain.words import cost_words, counted, first_words, moment_words
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from ragforge.domain.shares import SharedSession
     from ragforge.session.consolidation import Expense
     from ragforge.session.machine import Library
     from ragforge.session.state import Session
@@ -73,6 +76,29 @@ class ConsolidateArguments(Struct, frozen=True):
     json: Annotated[bool, shell_option("--json", help="Print the number as JSON.")] = False
 
 
+class ExportArguments(Struct, frozen=True):
+    """Which, where, and in which form."""
+
+    id: Annotated[str, word("ID", "Its id, or a part of it.", values=ValuesOf.SESSIONS)]
+    file: Annotated[str, word("FILE", "The file to write.")]
+    format: Annotated[
+        ExportFormat | None,
+        shell_option("--format", help="ragforge (to import elsewhere), md, html or json; else by the name."),
+    ] = None
+    files: Annotated[
+        bool, shell_option("--files", help="With the versions of files; one with a secret in it is left out.")
+    ] = False
+    dry_run: Annotated[bool, shell_option("--dry-run", help="Only say what a file to import would hold.")] = (
+        False
+    )
+
+
+class ImportArguments(Struct, frozen=True):
+    """Which file."""
+
+    file: Annotated[str, word("FILE", "A file that `ragforge sessions export` wrote.")]
+
+
 class UnarchiveArguments(Struct, frozen=True):
     """Which."""
 
@@ -89,6 +115,10 @@ async def _list(library: "Library", args: SessionsArguments) -> Outcome:
     project_id = None if args.all_projects else library.project.id
     limit = args.limit if args.by is None else LIMIT_MAX
     rows = await library.store.sessions.recent(project_id=project_id, archived=args.archived, limit=limit)
+    marks = await _shared(library)
+    if project_id and not args.archived and marks:
+        every = await library.store.sessions.recent(limit=LIMIT_MAX)
+        rows += [row for row in every if row.session.id in marks]
     begun_by = {row.session.id: row.session.begun_by(library.person) for row in rows}
     persons = set(begun_by.values())
     if args.by is not None and rows:
@@ -98,7 +128,13 @@ async def _list(library: "Library", args: SessionsArguments) -> Outcome:
     digests: Mapping[str, str] = await _digests(library, here) if args.archived else {}
     if args.json:
         return Report(
-            data=[_as_json(row, begun_by[row.session.id], digests.get(row.session.id, "")) for row in rows]
+            data=[
+                {
+                    **_as_json(row, begun_by[row.session.id], digests.get(row.session.id, "")),
+                    "shared_by": marks[row.session.id].by if row.session.id in marks else None,
+                }
+                for row in rows
+            ]
         )
     none = "No session of this project is archived" if args.archived else "No sessions in this project yet"
     none += " (--all lists those of every project)."
@@ -106,9 +142,25 @@ async def _list(library: "Library", args: SessionsArguments) -> Outcome:
     lines = [
         line
         for row in rows
-        for line in (*_lines(row, shown.get(row.session.id, "")), *_digest_lines(digests, row))
+        for line in (
+            *_lines(row, shown.get(row.session.id, "")),
+            *_shared_lines(marks, row),
+            *_digest_lines(digests, row),
+        )
     ]
     return Report(lines, () if rows else (none,))
+
+
+async def _shared(library: "Library") -> "Mapping[str, SharedSession]":
+    """Sessions that came from somebody else, by their ids."""
+    from ragforge.session.marks import shared_here
+
+    return await shared_here(library.store, library.project.id)
+
+
+def _shared_lines(marks: "Mapping[str, SharedSession]", row: "SessionRow") -> tuple[str, ...]:
+    mark = marks.get(row.session.id)
+    return (f"    shared by {one_line(mark.by)} on {moment_words(mark.exported_at)}",) if mark else ()
 
 
 async def _digests(library: "Library", session_ids: "Sequence[str]") -> "Mapping[str, str]":
@@ -234,6 +286,49 @@ async def _unarchive(library: "Library", args: UnarchiveArguments) -> Outcome:
     return Tell(f"{record.id} is listed again.")
 
 
+async def _export(library: "Library", args: ExportArguments) -> Outcome:
+    from ragforge.domain.redact import Redactor
+    from ragforge.session.databases import contents
+    from ragforge.session.exporter import Exporter
+    from ragforge.session.library import find_session, read_secrets
+
+    record = await find_session(library.store, args.id)
+    file = Path(args.file).expanduser()
+    redactor = Redactor(await read_secrets(library))
+    format = args.format or format_of(file, otherwise=ExportFormat.RAGFORGE)
+    async with contents(library) as blobs:
+        exporter = Exporter(library.store, blobs, redactor, library.person)
+        if args.dry_run:
+            return Report(await exporter.what_goes(record, files=args.files))
+        return Report(await exporter.write(record, library.place.cwd / file, format, files=args.files))
+
+
+async def _import(library: "Library", args: ImportArguments) -> Outcome:
+    from ragforge.session.databases import contents
+    from ragforge.session.session_import import Importer, import_session, read_received
+    from ragforge.store.base import keep_project
+
+    found = await read_received(library.place.cwd / Path(args.file).expanduser())
+    await keep_project(library.store, library.project)
+    async with contents(library) as blobs:
+        person = library.person.id
+        to = Importer(library.store, blobs, library.data_dir, library.project.id, person)
+        is_new = await import_session(to, found)
+    session = found.session
+    if not is_new:
+        return Report((f"{session.id} is here already; nothing was changed.",))
+    by = f"shared by {one_line(found.mark.by)} on {moment_words(found.mark.exported_at)}"
+    lines = [
+        f"Imported {one_line(session.title)!r}, {by}.",
+        f"  ragforge -r {session.id}          shows it",
+        f"  ragforge -r {session.id} --fork   continues in a session of yours",
+    ]
+    if memories := len(found.memories):
+        number = "1 memory is" if memories == 1 else f"{memories:,} memories are"
+        lines.append(f"{number} proposed; no model gets them before you accept: ragforge proposals")
+    return Report(lines)
+
+
 def _digest_lines(digests: "Mapping[str, str]", row: "SessionRow") -> tuple[str, ...]:
     digest = digests.get(row.session.id, "")
     return (f"    {first_words(one_line(digest), DIGEST_CHARS_MAX)}",) if digest else ()
@@ -293,6 +388,18 @@ VERB = Verb(
             shell=_consolidate_instead,
         ),
         Verb("unarchive", "List an archived session again.", UnarchiveArguments, shell=_unarchive),
+        Verb(
+            "export",
+            "Write a session to a file, without secrets, to be read or to be imported elsewhere.",
+            ExportArguments,
+            shell=_export,
+        ),
+        Verb(
+            "import",
+            "Import a session that somebody else exported; nothing of it reaches a model by itself.",
+            ImportArguments,
+            shell=_import,
+        ),
         Verb(
             "delete",
             "Delete a session for good; shows what will be deleted and asks first.",

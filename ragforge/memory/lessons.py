@@ -1,7 +1,6 @@
 """The lessons of a project as far as they hold."""
 
 import asyncio
-import logging
 from collections.abc import Collection, Sequence
 
 from msgspec.structs import replace
@@ -17,8 +16,6 @@ from ragforge.memory.sentences import cut_words, sentences
 from ragforge.memory.similarity import THRESHOLDS, scores
 from ragforge.store.base import Store
 
-log = logging.getLogger(__name__)
-
 LESSONS_MAX = 100
 """So many of the newest are looked at."""
 PATTERN_MIN = 3
@@ -32,12 +29,8 @@ async def read_lessons(store: Store, project_id: str, forgotten: Forgotten = NOT
     forgotten: what is cut out of them; one without its reason says nothing.
     """
     wanted = DerivedFilter(KIND.label, project_id, abandoned=True, limit=LESSONS_MAX)
-    found: list[Lesson] = []
-    for record in await store.derivations.find(wanted):
-        try:
-            found.append(KIND.read(record))
-        except ValueError:
-            log.warning("The lesson %s cannot be read", record.id)
+    read = [KIND.read(record) for record in await store.derivations.find(wanted)]
+    found = [each for each in read if each is not None]
     if not found:
         return []
     gone = await store.turns.abandoned([turn for each in found for turn in each.turns])

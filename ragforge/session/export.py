@@ -1,24 +1,89 @@
 """A session as a document that people can read."""
 
+import html
 import json
 from collections.abc import Collection
 
+from ragforge.domain.exports import ExportFormat
+from ragforge.domain.json import JsonObject, JsonValue
 from ragforge.domain.messages import commands_in, text_of
-from ragforge.domain.turns import Step, ToolCall, Turn
+from ragforge.domain.printable import printable
+from ragforge.domain.redact import Redactor
+from ragforge.domain.turns import ConversationSession, Step, ToolCall, Turn
 from ragforge.domain.web_search import as_markdown as search_as_markdown
 from ragforge.session.history import StoredTurns, read_turns
-from ragforge.session.state import Session, Workspace
+from ragforge.session.state import Workspace
+from ragforge.store.base import Store
+from ragforge.store.json_text import to_json
 
 
-async def as_markdown(session: Session) -> str:
+async def as_document(
+    store: Store, redactor: Redactor, record: ConversationSession, format: ExportFormat
+) -> str:
+    """The path to the session's head to be read: every message, answer and tool call, without secrets."""
+    match format:
+        case ExportFormat.JSON:
+            return await _as_json(store, redactor, record)
+        case ExportFormat.HTML:
+            return _as_html(record.title, await as_markdown(store, redactor, record))
+        case _:
+            return await as_markdown(store, redactor, record)
+
+
+async def as_markdown(store: Store, redactor: Redactor, record: ConversationSession) -> str:
     """The path to the head: every message, answer and tool call, without secrets."""
-    store, record = session.workspace.store, session.live.record
     stored = await read_turns(store, await store.turns.path(record.head))
     sections = [
         f"# {record.title}",
         f"{record.started_at:%Y-%m-%d %H:%M} UTC, {record.cwd}, {record.model or 'no model'}",
     ]
-    return _document(session.workspace, [*sections, *_turns(stored)])
+    return _document(redactor, [*sections, *_turns(stored)])
+
+
+def _as_html(title: str, markdown: str) -> str:
+    """One page that asks nothing of a network and runs nothing."""
+    return (
+        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        '<meta http-equiv="Content-Security-Policy" '
+        "content=\"default-src 'none'; style-src 'unsafe-inline'\">\n"
+        f"<title>{html.escape(title)}</title>\n"
+        "<style>body{max-width:50rem;margin:2rem auto;padding:0 1rem;font:1rem/1.5 sans-serif}"
+        "pre{white-space:pre-wrap;overflow-wrap:anywhere;font-family:inherit}</style>\n</head>\n<body>\n"
+        f"<pre>{html.escape(printable(markdown))}</pre>\n</body>\n</html>\n"
+    )
+
+
+async def _as_json(store: Store, redactor: Redactor, record: ConversationSession) -> str:
+    stored = await read_turns(store, await store.turns.path(record.head))
+    turns: list[JsonValue] = [
+        {
+            "number": turn.index + 1,
+            "at": turn.started_at.isoformat(),
+            "model": turn.model,
+            "status": turn.status,
+            "user": text_of(turn.user),
+            "assistant": turn.assistant,
+            "calls": [
+                {
+                    "tool": call.name,
+                    "args": call.args,
+                    "status": call.status,
+                    "result": call.result,
+                    "diff": call.diff,
+                }
+                for call in stored.calls
+                if call.turn_id == turn.id
+            ],
+        }
+        for turn in stored.turns
+    ]
+    data: JsonObject = {
+        "session": record.id,
+        "title": record.title,
+        "started": record.started_at.isoformat(),
+        "turns": turns,
+    }
+    return to_json(redactor.json(data)) + "\n"
 
 
 async def turns_as_markdown(workspace: Workspace, turn_ids: Collection[str]) -> str:
@@ -27,11 +92,11 @@ async def turns_as_markdown(workspace: Workspace, turn_ids: Collection[str]) -> 
     abandoned = await store.turns.abandoned(list(turn_ids))
     ids = [turn_id for turn_id in dict.fromkeys(turn_ids) if turn_id not in abandoned]
     turns = [turn for turn_id in ids if (turn := await store.turns.get(turn_id))]
-    return _document(workspace, _turns(await read_turns(store, turns))) if turns else ""
+    return _document(workspace.redactor, _turns(await read_turns(store, turns))) if turns else ""
 
 
-def _document(workspace: Workspace, sections: list[str]) -> str:
-    return workspace.redactor.text("\n\n".join(sections) + "\n")
+def _document(redactor: Redactor, sections: list[str]) -> str:
+    return redactor.text("\n\n".join(sections) + "\n")
 
 
 def _turns(stored: StoredTurns) -> list[str]:

@@ -19,7 +19,9 @@ from ragforge.domain.errors import RagforgeError, StoreError
 from ragforge.domain.ids import new_id, now
 from ragforge.domain.json import JsonValue
 from ragforge.domain.messages import Parts, text_of, typed_in
+from ragforge.domain.printable import one_line
 from ragforge.domain.redact import Redactor
+from ragforge.domain.shares import SharedSession
 from ragforge.domain.turns import ConversationSession, Project, Turn
 from ragforge.domain.usage import Purpose, Usage, sum_costs
 from ragforge.embedders.base import other_embedder
@@ -33,6 +35,7 @@ from ragforge.session.library import close_library, newest_session, open_library
 from ragforge.session.link import leave_store, stranded_words
 from ragforge.session.logs import start_log
 from ragforge.session.machine import Library
+from ragforge.session.marks import read_mark
 from ragforge.session.model import first_model, leave_model
 from ragforge.session.persons import user_name
 from ragforge.session.project import allowed_repositories, is_folder, own_folder
@@ -245,7 +248,13 @@ class Resumed(Struct, frozen=True):
 async def resume_session(
     workspace: Workspace, record: ConversationSession, *, read_only: bool = False
 ) -> Resumed:
-    """The session, open for writing unless `read_only`. Raises SessionBusy when another process has it."""
+    """The session, open for writing unless `read_only`. Raises SessionBusy when another process has it.
+
+    One that came from somebody else is only shown: what is theirs stays as it is, and a fork goes on from it.
+    """
+    if (mark := await mark_of(workspace, record)) is not None:
+        shown = await _resumed(workspace, _here(workspace, record), None, read_only=True)
+        return replace(shown, notices=(shared_words(mark), *shown.notices))
     claim = None if read_only else await workspace.store.sessions.claim(record.id)
     try:
         # The claim may have marked turns as interrupted: read after it.
@@ -306,6 +315,23 @@ async def _resumed(
     return resumed
 
 
+async def mark_of(workspace: Workspace, record: ConversationSession) -> SharedSession | None:
+    """Return whose session it is where it came from somebody else; those are in projects of their own."""
+    is_own = record.project_id == workspace.project.id
+    return None if is_own else await read_mark(workspace.store, record.id)
+
+
+def shared_words(mark: SharedSession) -> str:
+    """Say whose it is, and how to go on from it."""
+    when = f"{mark.exported_at:%Y-%m-%d}"
+    return f"{one_line(mark.by)} shared this session on {when}. It is read-only; fork it to continue from it."
+
+
+def _here(workspace: Workspace, record: ConversationSession) -> ConversationSession:
+    """The session as if it had been in this folder: on this machine theirs is none, or another one."""
+    return replace(record, cwd=str(workspace.place.cwd), host="", person="", mode=Mode.ASK)
+
+
 def _place_words(record: ConversationSession) -> str:
     on = f" on {record.host}" if record.host else ""
     return f"{record.cwd}{on} by {record.person or record.machine or 'somebody'}"
@@ -334,7 +360,11 @@ async def fork_session(
 ) -> Session:
     """A new session with a head of its own on the turns of another, up to `at` or its head."""
     moment = now()
-    if folder := await own_folder(workspace, record):
+    if await mark_of(workspace, record) is not None:
+        here = {"host": socket.gethostname(), "user": user_name(), "project_path": str(workspace.place.root)}
+        record = replace(_here(workspace, record), project_id=workspace.project.id, **here)
+        await keep_project(workspace.store, workspace.project)
+    elif folder := await own_folder(workspace, record):
         root = workspace.place.root
         root = root if folder.is_relative_to(root) else find_project(folder, identify=False).root
         here = {"host": socket.gethostname(), "user": user_name()}

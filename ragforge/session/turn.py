@@ -131,7 +131,8 @@ def _check_may_run(session: Session) -> None:
         raise UsageError(lost)
     if session.live.read_only:
         raise UsageError(
-            "This session is open elsewhere and read-only here. /fork continues from it, /new starts another."
+            "This session is read-only here: it is open elsewhere, or somebody shared it. /fork continues "
+            "from it, /new starts another."
         )
     if busy := session.why_busy:
         raise UsageError(busy)

@@ -35,6 +35,7 @@ LEVEL = 6
 PROGRESS_LINES = 100
 SUM_MODULUS = 2**256
 END = "end"
+BACKUP = "backup"
 
 
 class Header(Struct, frozen=True, rename={"origin": "from", "what": "ragforge"}):
@@ -59,9 +60,9 @@ class Closing(Struct, frozen=True, tag_field="kind", tag=END, forbid_unknown_fie
     """Rows that had not arrived at the server yet."""
 
 
-def header(*, origin: str, schema: int) -> Header:
+def header(*, origin: str, schema: int, what: str = BACKUP) -> Header:
     """The header of a file that is made now."""
-    return Header("backup", FORMAT, now().isoformat(timespec="milliseconds"), origin, schema)
+    return Header(what, FORMAT, now().isoformat(timespec="milliseconds"), origin, schema)
 
 
 class Totals:
@@ -155,11 +156,12 @@ class BackupWriter:
 
 
 def read_backup(
-    file: Path, *, progress: Callable[[int, int], object] = lambda _, __: None
+    file: Path, *, what: str = BACKUP, progress: Callable[[int, int], object] = lambda _, __: None
 ) -> Generator["Header | Item | Closing", None, None]:
     """The lines of the file, the header first, and the closing line last, when all before agrees with it.
 
-    progress: told now and then how many bytes of how many were read. Blocks: use a thread.
+    what: the kind of file. progress: told now and then how many bytes of how many were read. Blocks:
+    use a thread.
 
     Raises UsageError for no backup, StoreNewer for one of a newer version, and StoreDamaged for one
     that is cut or altered: then nothing that was read before is to be trusted.
@@ -168,7 +170,7 @@ def read_backup(
         raise UsageError(f"There is no file {file}." if not file.exists() else f"{file} is not a file.")
     with _explained(f"Cannot read {file}"), file.open("rb") as raw, gzip.GzipFile(fileobj=raw) as lines:
         size = os.fstat(raw.fileno()).st_size
-        yield _header(file, lines)
+        yield _header(file, lines, what)
         totals, number = Totals(), 1
         while True:
             number += 1
@@ -184,8 +186,9 @@ def read_backup(
         yield line
 
 
-def _header(file: Path, lines: gzip.GzipFile) -> Header:
-    not_ours = f"{file} is not a backup that ragforge made. Give the file that `ragforge db backup` wrote."
+def _header(file: Path, lines: gzip.GzipFile, what: str) -> Header:
+    made_by = "db backup" if what == BACKUP else "sessions export"
+    not_ours = f"{file} is not a {what} that ragforge made. Give the file that `ragforge {made_by}` wrote."
     try:
         first = lines.readline(HEADER_BYTES_MAX)
         plain = msgspec.convert(json.loads(first.decode()), dict[str, Any])
@@ -193,7 +196,7 @@ def _header(file: Path, lines: gzip.GzipFile) -> Header:
         raise UsageError(not_ours) from error
     except (EOFError, zlib.error) as error:
         raise _damaged(file, "it is cut or altered in its first bytes") from error
-    if plain.get("ragforge") != "backup":
+    if plain.get("ragforge") != what:
         raise UsageError(not_ours)
     found = plain.get("format")
     if isinstance(found, int) and found > FORMAT:

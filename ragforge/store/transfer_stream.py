@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from ragforge.domain.errors import StoreDamaged
 from ragforge.domain.memories import PERSONAL, Memory
 from ragforge.domain.turns import ConversationSession, Person
-from ragforge.store.archive_file import Closing, Header, read_backup
+from ragforge.store.archive_file import BACKUP, Closing, Header, read_backup
 from ragforge.store.archive_items import Blob, Item, blobs_of, key_of, kind_of
 from ragforge.store.archive_lines import exact_form
 from ragforge.store.base import Blobs, Record, RecordKind
@@ -208,10 +208,10 @@ async def _content(blobs: Blobs, digest: str) -> bytes | None:
 
 
 async def lines_of(
-    file: Path, *, progress: Callable[[int, int], object] = lambda _, __: None
+    file: Path, *, what: str = BACKUP, progress: Callable[[int, int], object] = lambda _, __: None
 ) -> AsyncGenerator["Header | Item | Closing", None]:
-    """The lines of a backup file, read by a thread. Raises as `read_backup`."""
-    lines = read_backup(file, progress=progress)
+    """The lines of a file of this kind, read by a thread. Raises as `read_backup`."""
+    lines = read_backup(file, what=what, progress=progress)
     try:
         while batch := await in_thread(lambda: list(islice(lines, LINES_AT_ONCE))):
             for line in batch:

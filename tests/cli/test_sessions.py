@@ -9,7 +9,7 @@ from tests.faults.graph import opened
 from tests.standins.openai import OpenAIStandIn
 
 ROW_KEYS = ["id", "title", "cwd", "started", "last_activity", "turns", "last_message", "model", "person"]
-ROW_KEYS += ["archived", "digest"]
+ROW_KEYS += ["archived", "digest", "shared_by"]
 
 
 async def test_sessions_are_listed_renamed_and_deleted(quick: Program, openai: OpenAIStandIn):

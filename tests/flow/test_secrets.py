@@ -50,7 +50,9 @@ async def test_what_a_model_says_is_kept_without_configured_secrets(
             # A file of the project must come back to the last byte; nothing else than its content holds it.
             holding = [name for name in holding if not name.startswith("blobs.db")]
         assert holding == []
-        assert KEY not in await as_markdown(session)
+        assert KEY not in await as_markdown(
+            session.workspace.store, session.workspace.redactor, session.live.record
+        )
         assert not any(KEY in json.dumps(request.body) for request in gemini.asked())
 
 
@@ -88,7 +90,9 @@ async def test_planted_secrets_reach_neither_disk_nor_model(tmp_path: Path) -> N
             for path in (tmp_path / "data").rglob("*")
             if path.is_file() and not path.name.startswith("blobs.db")
         )
-        shown = as_printed(events) + await as_markdown(session)
+        shown = as_printed(events) + await as_markdown(
+            session.workspace.store, session.workspace.redactor, session.live.record
+        )
         sent = "".join(json.dumps(request.body) for request in gemini.requests)
     for secret in planted:
         assert secret.encode() not in stored, secret

@@ -1,0 +1,48 @@
+"""Sessions that came from somebody else: the mark that says so, and what is only proposed."""
+
+from datetime import datetime
+from enum import StrEnum
+
+from msgspec import Struct
+
+from ragforge.domain.derivations import DerivedKind, DerivedOwner
+
+
+class SharedSession(Struct, frozen=True):
+    """Whose session it is. What was written to the file names who exported it, and when.
+
+    into: the project that it was imported for. project: the line of its own project. host, user: as there.
+    """
+
+    by: str
+    exported_at: datetime
+    into: str = ""
+    imported_at: datetime | None = None
+    imported_by: str = ""
+    project: str = ""
+    host: str = ""
+    user: str = ""
+
+
+class Decision(StrEnum):
+    """What the user said of a proposal."""
+
+    OPEN = ""
+    ACCEPTED = "accepted"
+    REFUSED = "refused"
+
+
+class Proposal(Struct, frozen=True):
+    """A memory that came with a shared session. No model is given it before it is accepted.
+
+    line: the memory as in a backup.
+    """
+
+    line: str
+    type: str
+    content: str
+    decision: Decision = Decision.OPEN
+
+
+SHARED = DerivedKind("SharedSession", SharedSession, owner=DerivedOwner.SESSION)
+PROPOSAL = DerivedKind("SharedMemory", Proposal, owner=DerivedOwner.SESSION)
