@@ -20,7 +20,7 @@ from typing import Any
 
 from ragforge.embedders.minilm import MiniLMEmbedder
 from ragforge.embedders.static import StaticEmbedder
-from ragforge.memory.similarity import THRESHOLDS, WARNINGS_MAX, scores
+from ragforge.memory.recall.similarity import THRESHOLDS, WARNINGS_MAX, scores
 
 OWN = Path(__file__).with_name("tasks.jsonl")
 GOALS = "goals: precision .8 at recall .5, warnings .7, warned without a warning at most .1"

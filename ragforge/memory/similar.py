@@ -17,7 +17,7 @@ from ragforge.domain.vectors import Owner, OwnerKind, Vector
 from ragforge.embedders.static import StaticEmbedder
 from ragforge.memory.forgotten import read_forgotten
 from ragforge.memory.recall.search import Recall, search
-from ragforge.memory.similarity import THRESHOLDS, measured_by, scores
+from ragforge.memory.recall.similarity import THRESHOLDS, measured_by, scores
 from ragforge.memory.tasks import read_tasks
 from ragforge.store.base import Store
 

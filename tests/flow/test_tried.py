@@ -8,7 +8,7 @@ from ragforge.domain.ids import now
 from ragforge.domain.lessons import Lesson, LessonKind
 from ragforge.domain.memories import MemoryFilter
 from ragforge.domain.messages import TextPart
-from ragforge.memory.lessons import read_lessons
+from ragforge.memory.recall.lessons import read_lessons
 from ragforge.session.moves import undo
 from ragforge.session.next_call import next_call
 from ragforge.session.open import new_session

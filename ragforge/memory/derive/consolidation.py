@@ -30,7 +30,7 @@ from ragforge.memory.derive.base import Desk, Home, Moment
 from ragforge.memory.derive.levels import CHILDREN_MAX, Children, make_level, newest_turns, turn_chars
 from ragforge.memory.derive.records import RecordDerivation
 from ragforge.memory.derive.session_review import batches, own_turns, read_session_again
-from ragforge.memory.strategies import renew_strategies
+from ragforge.memory.derive.strategies import renew_strategies
 from ragforge.store.base import Store
 
 log = logging.getLogger(__name__)

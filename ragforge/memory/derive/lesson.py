@@ -35,10 +35,10 @@ from ragforge.memory.derive.records import keep_record
 from ragforge.memory.derive.turn_summary import came_to_nothing
 from ragforge.memory.failure_reasons import reason_in
 from ragforge.memory.failures import failed_before
-from ragforge.memory.lessons import read_lessons, supported, tried_words
 from ragforge.memory.likeness import content_words, share_of
 from ragforge.memory.material import Material, PartInput
 from ragforge.memory.part import AnswerPart, PartHome
+from ragforge.memory.recall.lessons import read_lessons, supported, tried_words
 from ragforge.memory.sentences import cut_words
 from ragforge.store.base import Store
 

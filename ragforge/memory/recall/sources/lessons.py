@@ -5,9 +5,9 @@ from functools import partial
 from ragforge.domain.context import Recalled
 from ragforge.domain.lessons import Lesson
 from ragforge.domain.search import HitKind
-from ragforge.memory.lessons import alike_to, read_lessons
+from ragforge.memory.recall.lessons import alike_to, read_lessons
+from ragforge.memory.recall.similarity import WARNINGS_MAX
 from ragforge.memory.recall.source import Above, ContextSource, Finding, Lookup, Section, nothing
-from ragforge.memory.similarity import WARNINGS_MAX
 
 SECTION = Section("Tried before", share=0.2, place=2, tokens_max=200)
 

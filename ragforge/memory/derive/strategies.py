@@ -10,7 +10,7 @@ from ragforge.domain.redact import Redactor
 from ragforge.domain.tasks import TaskFigures, TaskOutcome, implied_satisfaction, task_success
 from ragforge.memory.derive.records import keep_record
 from ragforge.memory.forgotten import read_forgotten
-from ragforge.memory.lessons import read_lessons, tried_words
+from ragforge.memory.recall.lessons import read_lessons, tried_words
 from ragforge.memory.recall.search import Recall
 from ragforge.memory.sentences import cut_words
 from ragforge.memory.similar import SimilarTask, find_similar

@@ -12,8 +12,8 @@ from ragforge.domain.printable import one_line
 from ragforge.domain.tasks import PastTask
 from ragforge.embedders.static import StaticEmbedder
 from ragforge.memory.forgotten import MARK, NOTHING, Forgotten
+from ragforge.memory.recall.similarity import THRESHOLDS, scores
 from ragforge.memory.sentences import cut_words, sentences
-from ragforge.memory.similarity import THRESHOLDS, scores
 from ragforge.store.base import Store
 
 LESSONS_MAX = 100
