@@ -33,6 +33,8 @@ _WORDS = "ragforge.words"
 """In the parser's context: what was typed in the place of a subcommand."""
 _NEAR = 0.8
 """A first word that is so much like a subcommand is taken for a slip."""
+_NEAR_ALONE = 0.7
+"""The same of a word by itself, which is seldom a message."""
 
 
 class _Commands(TyperGroup):
@@ -63,8 +65,8 @@ class _Commands(TyperGroup):
         word, is_alone = words[0], len(words) == 1
         if word in self.commands or _is_command(word):
             return False
-        more = "" if is_alone else " ..."
-        if word.isalpha() and (near := get_close_matches(word, self.list_commands(ctx), 1, _NEAR)):
+        more, nearness = ("", _NEAR_ALONE) if is_alone else (" ...", _NEAR)
+        if word.isalpha() and (near := get_close_matches(word, self.list_commands(ctx), 1, nearness)):
             raise UsageError(
                 f"Unknown command {word!r}. Did you mean `ragforge {near[0]}`? To send it as a message, "
                 f"write: ragforge -- {word}{more}"
@@ -101,7 +103,7 @@ def _slash_command(word: str) -> str:
     """The slash command that this word is, or nearly is; empty for none."""
     from ragforge.tui.screens.base import interface_verbs  # loads all: such a word is rare
 
-    return next(iter(get_close_matches(word, interface_verbs(), 1, _NEAR)), "")
+    return next(iter(get_close_matches(word, interface_verbs(), 1, _NEAR_ALONE)), "")
 
 
 def _load(name: str) -> Any:
