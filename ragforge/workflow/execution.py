@@ -42,6 +42,8 @@ ANSWER_CHARS_MAX = 500_000
 PATTERN = "pattern"
 PATTERNS_MAX = 20
 AGENT = "agent"
+OPTIONAL = "(optional)"
+"""Ends what is said of an input that can be left out: its register is null then."""
 
 
 async def _deny(request: ApprovalRequest) -> ApprovalAnswer:
@@ -360,7 +362,9 @@ def new_run(program: SpuProgram, content: bytes, source: str, inputs: Mapping[st
             known = ", ".join(program.inputs) or "none"
             raise UsageError(f"{source} has no input {name}; its inputs: {known}.")
     missing = [
-        f"{name} ({what})" if what else name for name, what in program.inputs.items() if name not in given
+        f"{name} ({what})" if what else name
+        for name, what in program.inputs.items()
+        if name not in given and not what.endswith(OPTIONAL)
     ]
     if missing:
         raise UsageError(

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from typing import Any
 
-import msgspec
 from msgspec.structs import replace
 
 from ragforge.domain.derivations import Derived, DerivedFilter, DerivedKind, Underived, as_kept
@@ -184,13 +183,8 @@ class StoreLibrary:
 
     async def _find(self, kind: DerivedKind[Any], project: str = "") -> list[Any]:
         wanted = DerivedFilter(kind.label, project or self._workspace.project.id, limit=FOUND_MAX)
-        found: list[Any] = []
-        for record in await self._workspace.store.derivations.find(wanted):
-            try:
-                found.append(kind.read(record))
-            except (msgspec.ValidationError, ValueError):
-                continue  # another version made it
-        return found
+        read = [kind.read(record) for record in await self._workspace.store.derivations.find(wanted)]
+        return [each for each in read if each is not None]  # another version may have made one
 
     async def _save(self, kind: DerivedKind[Any], data: Any, *, name: str, project: str = "") -> None:
         workspace = self._workspace

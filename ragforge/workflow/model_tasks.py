@@ -20,7 +20,11 @@ async def ask_task(host: ProgramHost, role: str, task: str | None, fields: Field
         raise ProgramFault(f"There is no task {task!r}; there are {', '.join(tasks())}.")
     if (known := host.sure_answer(task or "", fields)) is not None:
         return known
-    parts = [f"## {name}\n{shown(await _resolved(host, value))}" for name, value in fields.items()]
+    parts = [
+        f"## {name}\n{shown(await _resolved(host, value))}"
+        for name, value in fields.items()
+        if value is not None
+    ]
     message = "\n\n".join(parts)
     if len(message) > TEXT_CHARS_MAX:
         message = f"{message[:TEXT_CHARS_MAX]}\n[cut: {len(message):,} characters in all]"

@@ -38,7 +38,7 @@ async def test_shipped_programs_read_the_diff(program: Program, gemini: GeminiSt
     assert "message of a git commit" in str(gemini.requests[-1].body)
 
     gemini.script((Text("No limit."),), (Text("No limit, too."),), (Text("pool.py:1: no limit."),))
-    review = await program.run("run", "second_opinion", "--json")
+    review = await program.run("run", "review", "--json")
     assert review.code == 0, review.err
     assert review.json["displayed"] == ["pool.py:1: no limit."]
     assert [call["role"] for call in review.json["calls"]][-1] == "reviewer"
@@ -51,7 +51,7 @@ async def test_shipped_programs_read_the_diff(program: Program, gemini: GeminiSt
     cost = await program.run("-p", "/cost")
     assert "| program | 4 |" in cost.out
 
-    too_dear = await program.run("run", "second_opinion", "--max-price", "0")
+    too_dear = await program.run("run", "review", "--max-price", "0")
     assert (too_dear.code, too_dear.out) == (1, "")
     assert "may cost nothing" in too_dear.err
 

@@ -6,15 +6,15 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from ragforge.commands.base import Send, Tell, run_command
+from ragforge.commands.base import Follow, Send, Tell, run_command
 from ragforge.domain.derivations import DerivedFilter
-from ragforge.domain.errors import UsageError
 from ragforge.domain.ratings import KIND
 from ragforge.session.state import Session
 from ragforge.tui.terminal import notification
+from ragforge.workflow.operation import ProgramFault
 from tests.flow.moving import turn, write
 from tests.flow.running import environ, opened
-from tests.standins.gemini import GeminiStandIn
+from tests.standins.gemini import GeminiStandIn, Text
 
 
 def git(folder: Path, *args: str) -> None:
@@ -28,6 +28,22 @@ async def sent(session: Session, name: str, words: str = "") -> str:
     return outcome.text
 
 
+async def reviewed(session: Session, gemini: GeminiStandIn, words: str = "") -> str:
+    """What the first reviewer is given."""
+    gemini.script(Text("One."), Text("Two."), Text("Both."))
+    before = len(gemini.asked("streamGenerateContent"))
+    shown = await followed(session, "review", words)
+    given = gemini.asked("streamGenerateContent")[before:]
+    assert len(given) == (3 if "Both." in shown else 0), shown
+    return given[0].last_text if given else shown
+
+
+async def followed(session: Session, name: str, words: str = "") -> str:
+    outcome = await run_command(session, name, words)
+    assert isinstance(outcome, Follow)
+    return "\n".join([str(each) async for each in outcome.lines])
+
+
 async def test_a_review_holds_what_is_not_committed_and_new_files_too(
     tmp_path: Path, gemini: GeminiStandIn
 ) -> None:
@@ -38,25 +54,22 @@ async def test_a_review_holds_what_is_not_committed_and_new_files_too(
     (project / "a.txt").write_text("one\n")
     async with opened(tmp_path, environ(tmp_path, gemini)) as session:
         git(project, "add", "a.txt")
-        assert "+one" in await sent(session, "review"), "before the first commit all files are new"
+        assert "+one" in await reviewed(session, gemini), "before the first commit all files are new"
         git(project, "add", "."), git(project, "commit", "-qm", "first")
-        with pytest.raises(UsageError, match="nothing to review"):
-            await run_command(session, "review", "")
+        assert "There is nothing to review" in await reviewed(session, gemini)
         (project / "a.txt").write_text("two\n")
         (project / "new ünd.txt").write_text("fresh\n")
         (project / "ignored.txt").write_text("never\n")
-        text = await sent(session, "review", "the tests")
+        text = await reviewed(session, gemini, "the tests")
         assert "-one\n+two" in text
         assert "+fresh" in text
         assert "never" not in text
-        assert "Above all: the tests." in text
-        (project / "a.txt").write_text("x" * 100_000)
-        assert "The diff is longer than this" in await sent(session, "review")
+        assert "## focus_on\nthe tests" in text
         # A repository that would make git run a program is not asked.
         git(project, "config", "filter.evil.clean", "touch stolen")
         (project / ".gitattributes").write_text("* filter=evil\n")
-        with pytest.raises(UsageError, match="may make it run a program"):
-            await run_command(session, "review", "")
+        with pytest.raises(ProgramFault, match="may make it run a program"):
+            await followed(session, "review")
         assert not (project / "stolen").exists()
 
 
@@ -65,7 +78,7 @@ async def test_without_git_a_review_is_of_the_newest_turn_and_since(
 ) -> None:
     await session.set_mode(session.live.consent.mode)
     await turn(session, gemini, "write", write("a.txt", "one\n"))
-    assert "+one" in await sent(session, "review")
+    assert "+one" in await reviewed(session, gemini)
 
 
 async def test_init_writes_instructions_or_improves_those_that_are_there(session: Session) -> None:

@@ -1,0 +1,79 @@
+"""Programs that call tools and hand tasks to the assistant: with the consent of any call, as versions."""
+
+import pytest
+
+from ragforge.commands.base import Report, UserQuestion
+from ragforge.commands.program_run import RunFront
+from ragforge.commands.run import RunArguments, execution_for
+from ragforge.domain.approvals import ApprovalAnswer, ConsentAnswer, Mode
+from ragforge.domain.errors import RagforgeError
+from ragforge.session.state import Session
+from tests.standins.gemini import Call, Calls, GeminiStandIn, JsonText, Text
+
+
+async def run(session: Session, name: str, *inputs: str, consent: ConsentAnswer) -> list[str]:
+    """What the program shows and says, where each call that is asked about is answered so."""
+    front = RunFront()
+    execution = await execution_for(session, RunArguments(name, input=inputs), front.front)
+    heard: list[str] = []
+    async for each in front.follow(execution):
+        match each:
+            case UserQuestion():
+                heard.append(f"asked about {each.request.tool if each.request else each.text}")
+                each.reply(ApprovalAnswer(consent))
+            case Report():
+                heard.append(str(each.exact).strip())
+            case _:
+                heard.append(str(each))
+    return heard
+
+
+TOOLS = """\
+.program tools
+.needs tools
+    TOOL_EXEC $A, 'write', {path: 'made.txt', content: 'by a program'}
+    TOOL_EXEC $B, 'read', {path: 'made.txt'}
+    DISPLAY $B.text
+"""
+
+
+async def test_a_tool_asks_as_any_call_does_and_its_change_is_a_version(session: Session) -> None:
+    (session.cwd / "tools.spu").write_text(TOOLS)
+    with pytest.raises(RagforgeError, match="write was not allowed"):
+        await run(session, "tools.spu", consent=ConsentAnswer.NO)
+    assert not (session.cwd / "made.txt").exists()
+    heard = await run(session, "tools.spu", consent=ConsentAnswer.ONCE)
+    assert heard[0] == "asked about write"
+    assert "by a program" in heard[-1]
+    rows = await session.workspace.store.versions.rows(session.workspace.project.id)
+    versions = await session.workspace.store.versions.get([each.version.id for each in rows])
+    assert "made.txt" in {change.path for version in versions for change in version.changes}
+    assert not any("asked about read" in each for each in heard)
+
+
+async def test_plan_mode_holds_for_programs_too(session: Session) -> None:
+    await session.set_mode(Mode.PLAN)
+    (session.cwd / "tools.spu").write_text(TOOLS)
+    with pytest.raises(RagforgeError, match="write was not allowed"):
+        await run(session, "tools.spu", consent=ConsentAnswer.ONCE)
+
+
+async def test_build_goes_another_round_until_the_second_model_agrees(
+    session: Session, gemini: GeminiStandIn
+) -> None:
+    gemini.script(
+        Text("1. Write one.txt"),
+        Calls(Call("write", {"path": "one.txt", "content": "1"})),
+        Text("I wrote one.txt."),
+        Calls(Call("write", {"path": "two.txt", "content": "2"})),
+        Text("I wrote two.txt too."),
+    )
+    verdicts = iter([{"holds": False, "reasons": ["two.txt is missing"]}, {"holds": True, "reasons": []}])
+    gemini.always_structured(
+        lambda request: JsonText(next(verdicts) if "holds" in str(request.schema) else {})
+    )
+    heard = await run(session, "build", "TASK=Write two files", consent=ConsentAnswer.ONCE)
+    assert (session.cwd / "one.txt").exists()
+    assert (session.cwd / "two.txt").exists()
+    assert heard[-1] == "I wrote two.txt too."
+    assert any("two.txt is missing" in request.last_text for request in gemini.asked())
