@@ -124,7 +124,7 @@ async def _created(
     from ragforge.workflow.creator import creator_execution, differs
 
     run = RunFront(yes=getattr(args, "yes", False), inputs=[words])
-    if not args.shipped and (notice := await asyncio.to_thread(differs, session.workspace)):
+    if not args.shipped and (notice := await differs(session.workspace)):
         yield notice
     execution = await creator_execution(
         session,

@@ -1,17 +1,17 @@
 """The programs that write programs, `creator.spu` and `merge.spu`, and how they are run for a request."""
 
+import asyncio
 from pathlib import Path
 
 from ragforge.domain.derivations import DerivedFilter
 from ragforge.domain.errors import UsageError
-from ragforge.files.atomic import hash_of
-from ragforge.session.program_files import SHIPPED, SUFFIX, find_programs
+from ragforge.session.program_files import SHIPPED, find_programs
 from ragforge.session.state import Session, Workspace
 from ragforge.workflow.catalogue import CREATOR, find_program, read_file, read_program
 from ragforge.workflow.execution import Execution, Front, assembled, new_run
 from ragforge.workflow.language import nearest
 from ragforge.workflow.records import PROGRAM
-from ragforge.workflow.tree import ProgramTree, programs_folder
+from ragforge.workflow.tree import ProgramTree
 
 MERGE = Path(__file__).with_name("merge.spu")
 LISTED_MAX = 100
@@ -38,20 +38,17 @@ def merge_execution(
     return Execution(session, program, run, front, price_usd_max=price_usd_max, target=target)
 
 
-def differs(workspace: Workspace) -> str:
-    """What to say where the user's own creator is not made from the one that ships; blocks."""
-    own, shipped = programs_folder(workspace) / f"{CREATOR}{SUFFIX}", SHIPPED / f"{CREATOR}{SUFFIX}"
-    if not own.exists():
+async def differs(workspace: Workspace) -> str:
+    """What to say where the user's own creator was made from one that ships no more. Raises StoreError."""
+    tree = ProgramTree(workspace, CREATOR)
+    first = await tree.first()
+    shipped = await asyncio.to_thread(read_file, SHIPPED / tree.file.name)
+    if first is None or not tree.file.exists() or await tree.content(first) == shipped:
         return ""
-    base = own.with_name(f".{CREATOR}.shipped")
-    known = base.read_text("utf-8").strip() if base.exists() else ""
-    present = hash_of(read_file(shipped))
-    if known and known != present:
-        return (
-            "The creator that ships with ragforge has changed since yours was made from it. "
-            "--shipped runs the shipped one."
-        )
-    return ""
+    return (
+        "The creator that ships with ragforge has changed since yours was made from it. "
+        "--shipped runs the shipped one."
+    )
 
 
 async def existing_tree(workspace: Workspace, name: str) -> ProgramTree:

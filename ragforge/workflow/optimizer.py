@@ -15,14 +15,19 @@ STATE = "SPU_STATE"
 
 def optimized(text: str) -> str:
     """The program with what it does not need left out."""
-    for change in (_without_unreached, _without_unread, _side_by_side):
-        assembly = assemble(text.encode())
-        if assembly.program is None:
-            return text
-        changed = change(text, assembly.program)
-        if assemble(changed.encode()).program is not None:
-            text = changed
-    return text
+    before = ""
+    while before != text:  # what is left out may have been the only reader of something else
+        before = text
+        for change in (_without_unreached, _without_unread):
+            text = _changed(text, change)
+    return _changed(text, _side_by_side)
+
+
+def _changed(text: str, change: Callable[[str, SpuProgram], str]) -> str:
+    """The text after the change, where it is a program before and after."""
+    program = assemble(text.encode()).program
+    changed = change(text, program) if program else text
+    return changed if assemble(changed.encode()).program else text
 
 
 def _without_unreached(text: str, program: SpuProgram) -> str:

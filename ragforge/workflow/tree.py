@@ -70,6 +70,12 @@ class ProgramTree:
         """The version that the file is, and its branch."""
         return await self._workspace.history.head(self._folder)
 
+    async def first(self) -> Version | None:
+        """The version that the current one's line begins with; None where there is none."""
+        head = await self.head()
+        line = await self._workspace.store.versions.line(head.version) if head.version else []
+        return line[-1] if line else None
+
     async def take_in(self) -> str:
         """Make a version of a file that was written by hand since the last one; the current version's id.
 

@@ -1,7 +1,9 @@
 """`ragforge program`: programs written and changed as whole runs against the stand-in."""
 
+from ragforge.session.program_files import SHIPPED
+from ragforge.workflow.rehearsal import ScriptedAnswer
 from tests.cli.running import Program
-from tests.program_answers import GREETING, WHOLE, answer
+from tests.program_answers import CREATING, GREETING, WHOLE, answer
 from tests.standins.gemini import GeminiStandIn
 
 
@@ -50,3 +52,20 @@ async def test_a_program_is_written_changed_undone_and_run(program: Program, gem
     by_hand = await program.run("program", "show", "mails", hand["version"][-8:])
     assert by_hand.out == f"{second}; by hand\n"
     assert "HEAD -> old" in (await program.run("program", "log")).out
+
+
+async def test_a_changed_creator_lies_in_the_users_folder(program: Program, gemini: GeminiStandIn) -> None:
+    edit = {"where": "", "old": "; Back to the parent", "new": "; Away from here, to the parent"}
+    others = [each for each in CREATING if each.task != "modify_code"]
+    answer(gemini, [*others, ScriptedAnswer("modify_code", {"edits": [edit]})])
+    changed = await program.run("program", "change", "creator", "add a comment", "--yes")
+    assert changed.code == 0, changed.err
+    own, shipped = program.tmp_path / "config" / "programs" / "creator.spu", SHIPPED / "creator.spu"
+    assert own.read_text() == shipped.read_text().replace(edit["old"], edit["new"])
+    assert (await program.run("program", "undo", "creator")).code == 0
+    assert own.read_bytes() == shipped.read_bytes()
+    own.write_text(".program creator\nDISPLAY 'mine'\n")
+    assert (await program.run("run", "creator")).out == "mine\n"
+    assert (await program.run("run", "creator", "--shipped", "--dry-run")).out.startswith(
+        "creator: 12 labels"
+    )

@@ -16,6 +16,7 @@ from ragforge.domain.errors import ModelError
 from ragforge.workflow.check import SpuProgram, assemble
 from ragforge.workflow.machine import Machine, RunState
 from ragforge.workflow.operation import ProgramFault
+from ragforge.workflow.optimizer import optimized
 from ragforge.workflow.parse import parse
 from ragforge.workflow.rehearsal import Rehearsal
 from ragforge.workflow.syntax import (
@@ -239,3 +240,39 @@ wrong:
     assert "WRONG" not in registers
     assert [item.get("n") for item in registers["LIST"]] == [3, 2, None]
     assert (registers["COPY"], registers["POPPED"]) == ([{"n": 3}], None)
+
+
+LINES = st.sampled_from(
+    (
+        "LLM_EXEC $A, 'one', $B",
+        "LLM_EXEC $B, 'two', {prompt: $A}",
+        "LLM_EXEC $C, 'three', 'x'",
+        "EXTRACT $D, $A",
+        "EXTRACT $UNREAD, 'y'",
+        "APPEND $L, $D",
+        "DISPLAY $L",
+        "DISPLAY [$A, $B, $C]",
+        "CMP $A, null",
+        "JE there",
+        "JMP there",
+        "CALL unused",
+        "; a comment",
+    )
+)
+OTHER = (
+    "JMP end\nunused:\n    DISPLAY 'unused'\n    RET\nnever:\n    DISPLAY 'never'\n    RET\nend:\n    HALT\n"
+)
+
+
+@given(st.lists(LINES, max_size=10), st.lists(LINES, max_size=4))
+async def test_optimizing_changes_no_result(before: list[str], after: list[str]) -> None:
+    lines = [*before, "there:", *(each for each in after if "there" not in each), OTHER]
+    text = "\n".join([".program law", *lines])
+    changed = optimized(text)
+    assert "never" not in changed
+    one, other = World(), World()
+    first, second = await run_whole(one, text), await run_whole(other, changed)
+    assert one.displayed == other.displayed
+    assert sorted(one.asked) == sorted(other.asked)
+    assert second.registers == {name: first.registers[name] for name in second.registers}
+    assert optimized(changed) == changed
