@@ -216,6 +216,9 @@ NEO4J_CLAIM_S_MAX = 5.0
 NEO4J_CLAIM_REACH_S_MAX = 1.0
 """How long a server that is away is tried for a session that can continue without it."""
 
+PROJECT_SPLIT_LEASE_S = 60.0
+"""For so long after it was killed, what a split had moved is not brought back."""
+
 NEO4J_MIGRATION_LEASE_S = 20
 """The lock is free this long after its holder's last sign of life."""
 NEO4J_MIGRATION_HEARTBEAT_S = 5.0

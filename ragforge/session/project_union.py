@@ -33,8 +33,6 @@ SESSIONS_AT_ONCE = 20
 NOTED_AT_ONCE = 1_000
 """Ids in one note: a derived record holds no more than some 200,000 characters."""
 BUSY_SHOWN = 5
-LEASE_S = 60.0
-"""For so long after it was killed, what a split had moved is not brought back."""
 
 
 class MovedIds(Struct, frozen=True):
@@ -165,7 +163,9 @@ async def bring_late(store: Store, project: Project, *, split_off: bool = False)
             continue
         contents = await read_contents(store, each.id)
         is_ours = (
-            await store.leases.take(_lease_of(each), seconds=LEASE_S) if not contents.is_empty else False
+            await store.leases.take(_lease_of(each), seconds=timeouts.PROJECT_SPLIT_LEASE_S)
+            if not contents.is_empty
+            else False
         )
         if contents.is_empty or not (is_ours or split_off):
             continue
@@ -399,7 +399,7 @@ async def split(store: Store, project: Project, target: Project, plan: Split, mo
     """
     moving = plan.moving
     await check_free(store, moving.sessions)
-    await store.leases.take(_lease_of(target), seconds=LEASE_S)
+    await store.leases.take(_lease_of(target), seconds=timeouts.PROJECT_SPLIT_LEASE_S)
     await store.projects.add(replace(target, merged_into=project.id))
     await _move_planned(store, project, target, plan, moved)
     await store.projects.add(target)

@@ -209,6 +209,16 @@ def _type(of: Any) -> Any:
     return TYPES[inner[0]] | None if len(inner) == 1 and inner[0] in TYPES else of
 
 
+_LATER = ("searched",)
+"""Fields of a message that were added later."""
+
+
+def _message_line(message: ModelMessage) -> dict[str, Any]:
+    """Without what was added later, where it is empty: an older program reads it, and the sum stays."""
+    line = cast("dict[str, Any]", msgspec.to_builtins(message))
+    return {name: value for name, value in line.items() if name not in _LATER or getattr(message, name)}
+
+
 def _message(line: Any) -> ModelMessage:
     return _MESSAGE.item(line)
 
@@ -222,7 +232,7 @@ FORMS: Mapping[object, Form] = {
     float: Form(float, float),
     Parts: Form(parts_to_json, parts_from_json),
     tuple[CallRequest, ...]: Form(of=_calls),
-    ModelMessage: Form(of=_message),
+    ModelMessage: Form(_message_line, _message),
     Owner: Form(of=Owner, parts=(Part("owner_kind", "kind"), Part("owner_id", "id"))),
     Vector: Form(_packed, _unpacked),
     bytes: Form(_to_base64, _from_base64),
@@ -241,7 +251,7 @@ TYPES: dict[object, Any] = {
 
 _CALL = _shape(CallRequest)
 TYPES[tuple[CallRequest, ...]] = list[_CALL.type]
-_MESSAGE = _shape(ModelMessage)
+_MESSAGE = _shape(ModelMessage, later=_LATER)
 TYPES[ModelMessage] = _MESSAGE.type
 _LINES = {str(kind): _line_shape(each) for kind, each in DESCRIPTIONS.items()}
 _LINES[BLOB] = _shape(Blob, kind=BLOB)
