@@ -1,7 +1,9 @@
 """`stats`: what was done in the project and used for it, by user, model, project or day."""
 
+from collections import Counter
 from datetime import UTC, date, datetime, timedelta
 from functools import partial
+from statistics import fmean
 from typing import TYPE_CHECKING, Annotated, Any
 
 from msgspec import Struct
@@ -13,8 +15,9 @@ from ragforge.domain.usage import StatisticsGroup
 from ragforge.domain.words import cost_words, counted
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
+    from ragforge.memory.task_figures import MeasuredTask
     from ragforge.session.machine import Library
     from ragforge.session.state import Session
     from ragforge.store.base_conversations import StatisticsRow
@@ -22,6 +25,9 @@ if TYPE_CHECKING:
 WEEKS_SHOWN = 16
 RATINGS_MAX = 10_000
 """Satisfaction is the mean of so many ratings, the newest."""
+PROJECTS_MAX = 20
+"""Of so many projects, the newest, tasks are looked at."""
+SUB_AGENTS_MAX = 1_000
 SHADES = "·░▒▓█"
 WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 
@@ -64,16 +70,22 @@ async def _show(library: "Library", args: StatsArguments) -> Outcome:
     names = await _project_names(library) if group is StatisticsGroup.PROJECT else {}
     days = [] if args.group else await read(StatisticsGroup.DAY)
     days = rows if group is StatisticsGroup.DAY else days
+    tasks = await _tasks(library, group, read.keywords)
     rated = await _ratings(library, group, read.keywords)
+    told = {row.name: _told(tasks.get(row.name, []), rated.get(row.name, [])) for row in rows}
+    apart = await _sub_agents(library, group, read.keywords)
     if args.json:
-        data = {"group": group, "rows": [{**_as_json(row, names), **_rated_json(rated, row)} for row in rows]}
-        return Report(data={**data, "days": [_as_json(row, {}) for row in days]})
+        data = [
+            {**_as_json(row, names), **told[row.name], "sub_agent_sessions": apart[row.name]} for row in rows
+        ]
+        return Report(data={"group": group, "rows": data, "days": [_as_json(row, {}) for row in days]})
     if not rows:
         return Report(notes=("Nothing to count: no prompt and no call fits.",))
     calendar = _calendar(days, moment.astimezone().date()) if days else []
-    return Report(
-        [*calendar, *(line for row in rows for line in [*_lines(row, names), *_rated_lines(rated, row)])]
-    )
+    lines = [
+        line for row in rows for line in [*_lines(row, names, apart[row.name]), *_told_lines(told[row.name])]
+    ]
+    return Report([*calendar, *lines])
 
 
 async def _ratings(
@@ -93,33 +105,103 @@ async def _ratings(
                 StatisticsGroup.USER: turn.person,
                 StatisticsGroup.MODEL: turn.model,
                 StatisticsGroup.PROJECT: records[turn.id].project_id,
-                StatisticsGroup.DAY: f"{turn.started_at.astimezone(UTC) + scope['offset']:%Y-%m-%d}",
+                StatisticsGroup.DAY: _day(turn.started_at, scope["offset"]),
             }
             if (rating := KIND.read(records[turn.id])) is not None:
                 rated.setdefault(names[group], []).append(rating.satisfaction)
     return rated
 
 
-def _rated_lines(rated: "Mapping[str, list[float]]", row: "StatisticsRow") -> list[str]:
-    given = rated.get(row.name)
-    return [f"  satisfaction {sum(given) / len(given):.2f} ({len(given):,} rated)"] if given else []
+async def _tasks(
+    library: "Library", group: StatisticsGroup, scope: "Mapping[str, Any]"
+) -> "dict[str, list[MeasuredTask]]":
+    """The newest tasks with how well they went, by the names of the group."""
+    from ragforge.memory.task_figures import measured_tasks
+
+    project = scope["project_id"]
+    projects = [project] if project else [each.id for each in await library.store.projects.every()]
+    found: dict[str, list[MeasuredTask]] = {}
+    for each in projects[:PROJECTS_MAX]:
+        for measured in await measured_tasks(library.store, each, since=scope["since"]):
+            turn = measured.task.turns[0]
+            if scope["person"] in (None, turn.person):
+                names = {
+                    StatisticsGroup.USER: turn.person,
+                    StatisticsGroup.MODEL: turn.model,
+                    StatisticsGroup.PROJECT: each,
+                    StatisticsGroup.DAY: _day(turn.started_at, scope["offset"]),
+                }
+                found.setdefault(names[group], []).append(measured)
+    return found
 
 
-def _rated_json(rated: "Mapping[str, list[float]]", row: "StatisticsRow") -> dict[str, Any]:
-    given = rated.get(row.name, [])
-    return {"satisfaction": sum(given) / len(given) if given else None, "rated": len(given)}
+async def _sub_agents(
+    library: "Library", group: StatisticsGroup, scope: "Mapping[str, Any]"
+) -> "Counter[str]":
+    """How many of the sessions are those of sub-agents, by the names of the group."""
+    from ragforge.domain.derivations import DerivedFilter
+    from ragforge.domain.sub_agents import KIND
+
+    wanted = DerivedFilter(KIND.label, scope["project_id"], abandoned=True, limit=SUB_AGENTS_MAX)
+    found: Counter[str] = Counter()
+    for record in await library.store.derivations.find(wanted):
+        agent = KIND.read(record)
+        session = await library.store.sessions.get(agent.session) if agent else None
+        if session is None or (scope["since"] is not None and session.last_activity_at < scope["since"]):
+            continue
+        if scope["person"] in (None, session.person):
+            names = {
+                StatisticsGroup.USER: session.person,
+                StatisticsGroup.MODEL: session.model,
+                StatisticsGroup.PROJECT: session.project_id,
+                StatisticsGroup.DAY: _day(session.started_at, scope["offset"]),
+            }
+            found[names[group]] += 1
+    return found
+
+
+def _day(at: datetime, offset: timedelta) -> str:
+    return f"{at.astimezone(UTC) + offset:%Y-%m-%d}"
+
+
+def _told_lines(found: "Mapping[str, Any]") -> list[str]:
+    stated = (
+        [f"satisfaction {found['satisfaction']:.2f} ({found['rated']:,} rated)"] if found["rated"] else []
+    )
+    implied = [f"implied {found['implied_satisfaction']:.2f}"] if found["implied"] else []
+    success = (
+        [f"  success {found['success']:.2f} of {counted(found['tasks'], 'newest task')}"]
+        if found["success"] is not None
+        else []
+    )
+    return [*success, *([f"  {' · '.join([*stated, *implied])}"] if stated or implied else [])]
+
+
+def _told(tasks: "Sequence[MeasuredTask]", stated: "Sequence[float]") -> dict[str, Any]:
+    """How well it went, as JSON has it. stated: satisfaction where users said it."""
+    implied = [each.implied for each in tasks if each.stated is None]
+    success = [each.success for each in tasks if each.success is not None]
+    return {
+        "satisfaction": fmean(stated) if stated else None,
+        "rated": len(stated),
+        "implied_satisfaction": fmean(implied) if implied else None,
+        "implied": len(implied),
+        "success": fmean(success) if success else None,
+        "tasks": len(tasks),
+    }
 
 
 async def _project_names(library: "Library") -> "dict[str, str]":
     return {each.id: each.name for each in await library.store.projects.every()}
 
 
-def _lines(row: "StatisticsRow", names: "Mapping[str, str]") -> list[str]:
+def _lines(row: "StatisticsRow", names: "Mapping[str, str]", sub_agents: int) -> list[str]:
     name = one_line(names.get(row.name, row.name)) or "unknown"
     undone = f" · {row.undone / row.prompts:.0%} undone" if row.undone else ""
+    apart = f" ({sub_agents:,} of sub-agents)" if sub_agents else ""
     return [
         f"{name}  {cost_words(row.cost_usd)}",
-        f"  {counted(row.sessions, 'session')} · {counted(row.prompts, 'prompt')}{undone}",
+        f"  {counted(row.sessions, 'session')}{apart} · {counted(row.prompts, 'prompt')}{undone}",
         f"  {counted(row.versions, 'version')} · {counted(row.calls, 'call')}",
         f"  {counted(row.usage.total_tokens, 'token')}",
     ]
@@ -157,6 +239,9 @@ VERB = Verb(
     _run,
     shell=_show,
     reads=True,
-    more="Days are those of your clock. A cost is unknown as soon as one price in it is.",
+    more=(
+        "Days are those of your clock. A cost is unknown as soon as one price in it is. Success is that of "
+        "the newest tasks of each project, and so is the satisfaction implied by those that nobody rated."
+    ),
     examples=("stats --group model --since 30d",),
 )

@@ -86,6 +86,7 @@ async def test_tasks_are_done_at_the_same_time_and_kept_found_and_counted_apart(
     assert theirs
     assert "| chat | 2 |" in own  # the parent's own two steps
     assert "| chat | 3 |" in theirs.partition("**This project**")[0]
+    assert "3 sessions (2 of sub-agents)" in str(await run_command(session, "stats", ""))
 
 
 async def test_two_that_edit_one_file_lose_nothing_and_are_undone_with_the_turn(

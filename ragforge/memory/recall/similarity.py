@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from math import log, sqrt
 from operator import mul
 
+from ragforge.domain.blas import load_numpy
 from ragforge.embedders.minilm import MiniLMEmbedder
 from ragforge.embedders.static import StaticEmbedder
 from ragforge.memory.recall.fit import ComparedText, compared
@@ -50,6 +51,27 @@ def scores(
             continue
         words = _cosine(asked.terms, other.terms, rarity, len(others))
         found.append((1 + MEANING_SHARE * meaning + (1 - MEANING_SHARE) * words) / 2)
+    return found
+
+
+def alike_places(texts: Sequence[str]) -> list[list[int]]:
+    """Return for each text the places of the others that are similar to it; it is for a thread."""
+    if not texts:
+        return []
+    load_numpy()
+    import numpy as np
+
+    every, least = compared(texts), 2 * THRESHOLDS[StaticEmbedder.name] - 1
+    rarity = _rarity([each.terms for each in every])
+    rows = np.frombuffer(b"".join(each.english for each in every), dtype=np.float32).reshape(len(every), -1)
+    near = rows @ rows.T
+    found: list[list[int]] = [[] for _ in texts]
+    # Where meaning alone is too far away, words that are all the same would not be enough.
+    for one, other in np.argwhere(np.triu(MEANING_SHARE * near + 1 - MEANING_SHARE >= least, 1)).tolist():
+        words = _cosine(every[one].terms, every[other].terms, rarity, len(every))
+        if MEANING_SHARE * float(near[one, other]) + (1 - MEANING_SHARE) * words >= least:
+            found[one].append(other)
+            found[other].append(one)
     return found
 
 
