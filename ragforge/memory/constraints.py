@@ -19,7 +19,6 @@ _STANDING = AnyOf(lambda language: language.standing)
 _DEMANDS = AnyOf(lambda language: language.demands)
 _BINDS = AnyOf(lambda language: language.binds)
 _EXPERIENCES = AnyOf(lambda language: language.experiences)
-_ON_REQUEST = AnyOf(lambda language: language.on_request)
 _SOFTENS = AnyOf(lambda language: language.softens)
 _POLITE = AnyOf(lambda language: language.cues.get("polite", ()))
 
@@ -43,12 +42,6 @@ def binds(sentence: str) -> bool:
     """Whether it must hold and is not just a preference."""
     words = plain(sentence)
     return is_demand(words) or _has_binding_word(words)
-
-
-@lru_cache(1_024)
-def holds_on_request(sentence: str) -> bool:
-    """Whether it holds only where a message of the user asks for something: "when I ask about costs"."""
-    return _ON_REQUEST.search(plain(sentence)) is not None
 
 
 def is_experience(words: str) -> bool:

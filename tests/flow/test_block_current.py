@@ -158,23 +158,17 @@ async def test_standing_instructions_that_bind_come_first_and_what_has_no_room_i
     bound = await remembered(
         session, "Never delete a reading.", MemoryType.PREFERENCE, at=LONG_AGO - timedelta(days=300)
     )
-    for_others = [
-        await remembered(session, f"Always {act} when I ask about {what}.", MemoryType.PREFERENCE)
-        for act, what in (("name the month", "frost"), ("draw a map", "pumps"), ("say why", "fertiliser"))
-    ]
     await remembered(session, "I've never watered at night.", MemoryType.PREFERENCE)
     block = await block_for(session, gemini, "Write a title for the weekly report.")
     shown = [item for item in block.items if item.section == instructions.SECTION.heading]
     assert [item.id for item in shown[:2]] == [bound.id, fitting.id]
     assert shown[0].reason.startswith("you made this a rule on ")
-    assert len(shown) + len(block.unshown) == 46
+    assert len(shown) + len(block.unshown) == 43
     last = block.text.splitlines()[-2]
     assert last == f"- {len(block.unshown)} more did not fit here"
     section = block.text[block.text.index("\n## ") : block.text.index("\n</")]
     assert text_tokens(section) <= 150
     assert block.tokens > 200
-    asked = await block_for(session, gemini, "Which pumps do we have?")
-    assert {bound.id, for_others[1].id} == {item.id for item in asked.items[:2]}
     greeted = await block_for(session, gemini, "hello")
     assert bound.id in {item.id for item in greeted.items}
     assert greeted.tokens <= 200

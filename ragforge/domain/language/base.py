@@ -98,8 +98,6 @@ class Language(Struct, frozen=True, kw_only=True):
     """A todo is done."""
     binds: Patterns = ()
     """Words of what must hold, wherever they stand in it."""
-    on_request: Patterns = ()
-    """A condition that the user's own message meets or not: `when I ask about costs`."""
     of_the_user: Patterns = ()
     """Who the user is or what they want, told of them or asked in their place: <person>, <wills>."""
     softens: Patterns = ()

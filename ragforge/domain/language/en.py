@@ -580,9 +580,6 @@ LANGUAGE = Language(
         r"\b(?:(?:ticked|checked|crossed|struck) off|(?:is|are|it's|that's|all) done|finished|completed|"
         r"in place now)\b",
     ),
-    on_request=(
-        r"\b(?:when|whenever|if|each time|every time|any time|once) I (?:ask|request|inquire|talk|speak)\b",
-    ),
     of_the_user=(
         r"\b<person>(?:'s|s'|s)? (?:(?:has|have|is) )?<wills>\b",
         r"\b<person> is <name>",

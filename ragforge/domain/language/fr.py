@@ -571,12 +571,6 @@ LANGUAGE = Language(
             r"obligatoire|à chaque)\b"
         ),
     ),
-    on_request=(
-        (
-            r"\b(?:quand|lorsque|si|dès que|chaque fois que|à chaque fois que) je (?:te |vous |t'|t’)?"
-            r"(?:demande|parle|pose)\b"
-        ),
-    ),
     of_the_user=(
         r"\b<person> (?:a )?<wills>\b",
         r"\b<person> est <name>",

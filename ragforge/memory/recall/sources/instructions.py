@@ -10,7 +10,7 @@ from ragforge.domain.context import Recalled
 from ragforge.domain.memories import Memory, MemoryFilter, MemoryType
 from ragforge.domain.search import HitKind
 from ragforge.domain.words import day_words
-from ragforge.memory.constraints import binds, holds_on_request
+from ragforge.memory.constraints import binds
 from ragforge.memory.recall.fit import Fitness
 from ragforge.memory.recall.memory_lists import find_memories
 from ragforge.memory.recall.request import Around, InjectLimits
@@ -23,9 +23,6 @@ LISTED_MAX = 100
 
 SURE_MIN = 0.8
 """What may be no wish at all, by its confidence, has to fit the message as all else has."""
-
-NEAR_MIN = 0.3
-"""A cosine: from it on, a rule for messages about something may be for this one."""
 
 SECTION = Section(
     "Standing Instructions and Preferences",
@@ -44,12 +41,6 @@ class Standing(Struct, frozen=True):
     memory: Memory
     binds: bool
     fitness: Fitness
-
-    @property
-    def leads(self) -> bool:
-        """Whether it comes first: what binds, unless it is for other messages than this one."""
-        is_near = self.fitness.words > 0 or self.fitness.meaning >= NEAR_MIN
-        return self.binds and (is_near or not holds_on_request(self.memory.content))
 
 
 async def _look(lookup: Lookup) -> Finding:
@@ -85,10 +76,10 @@ async def standing(recall: Recall, around: Around, limits: InjectLimits) -> list
 
 
 def _items(memories: Sequence[Memory], fitness: Sequence[Fitness]) -> list[Recalled]:
-    """What binds for this message first, then by fit; of what is not sure to be a wish, what fits."""
+    """What binds first, then by fit; of what is not sure to be a wish, what fits."""
     known = [Standing(each, binds(each.content), one) for each, one in zip(memories, fitness, strict=True)]
     wanted = [each for each in known if each.memory.confidence >= SURE_MIN or each.fitness.fits]
-    order = sorted(wanted, key=lambda each: (not each.leads, -each.fitness.score))
+    order = sorted(wanted, key=lambda each: (not each.binds, -each.fitness.score))
     return [_item(each) for each in order]
 
 
