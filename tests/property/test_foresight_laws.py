@@ -106,3 +106,11 @@ def test_what_is_brought_to_the_call_fits_its_budget_and_ends_nothing(lines: lis
     assert shown.count("</brought>") == 1
     assert with_part.count("</turn>") == 1
     assert "the newest" in shown
+
+
+def test_of_eight_predictions_of_full_length_the_oldest_are_left_out() -> None:
+    lines = [f"prediction {number}: {'what comes ' * 21}" for number in range(8)]
+    shown = turns_shown([a_material(Ahead(True, None), tuple(lines))], [], [PART])
+    kept = [number for number in range(8) if f"prediction {number}:" in shown]
+    assert kept == list(range(8 - len(kept), 8))
+    assert 5 <= len(kept) < 8
