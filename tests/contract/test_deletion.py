@@ -2,12 +2,16 @@ import pytest
 
 from ragforge.domain.errors import SessionBusy
 from ragforge.domain.search import Query
+from ragforge.domain.usage import StatisticsGroup
 from ragforge.store.base import Store
 from ragforge.store.base_conversations import Deleted
 from tests.contract.builders import (
     DIMENSIONS,
+    NOON,
     a_call,
+    a_project,
     a_request,
+    a_spending,
     a_step,
     a_turn,
     conversation,
@@ -33,6 +37,33 @@ async def test_deleted_session_is_gone_with_its_turns_and_calls(store: Store) ->
     assert await store.calls.of_turns([turn.id]) == []
     assert await store.search.words(Query("zebra parser")) == []
     assert await store.check() == []
+
+
+async def test_what_a_deleted_session_cost_stays_by_user_model_and_day(store: Store) -> None:
+    project = a_project()
+    await store.projects.add(project)
+    session, other = await new_session(store, project), await new_session(store, project)
+    for each, person in ((session, "ada@example.org"), (other, "bob@example.org")):
+        turn = a_turn(each, "zebra", person=person)
+        await store.turns.start(turn)
+        for number in range(2):
+            await store.turns.save_step(a_step(turn, number))
+        await store.usage.add(a_spending(each, person=person))
+
+    async def sums() -> list[object]:
+        usage = store.usage
+        days = await usage.statistics(StatisticsGroup.DAY, project_id=project.id)
+        return [
+            await usage.by_model(project_id=project.id),
+            await usage.by_model(project_id=project.id, since=NOON, person="ada@example.org"),
+            await usage.by_person(project_id=project.id),
+            [(each.name, each.calls, each.usage, each.cost_usd) for each in days],
+        ]
+
+    before = await sums()
+    await store.sessions.delete(session.id)
+    assert await sums() == before
+    assert await store.usage.by_session([session.id]) == {session.id: 0.625}
 
 
 async def test_dry_run_says_what_would_go_and_removes_nothing(store: Store) -> None:

@@ -7,6 +7,7 @@ from msgspec import Struct
 
 from ragforge.domain import timeouts
 from ragforge.domain.search import HitKind
+from ragforge.domain.usage import Purpose
 from ragforge.store.base_conversations import Deleted
 from ragforge.store.neo4j.abandonment import MEMORY_ABANDONED, SETTLE_THESE
 from ragforge.store.neo4j.connection import Transaction
@@ -62,6 +63,16 @@ SET s.sessionId = row.heir
 WITH DISTINCT t, row
 OPTIONAL MATCH (d:{Label.DERIVED} {{ownerId: t.id}}) WHERE d.ownerKind = 'turn'
 SET d.projectId = row.project
+"""
+
+# What their model calls cost stays, without a word of them. A step's id is that of its turn and a number.
+KEEP_COSTS = f"""
+MATCH (t:{Label.TURN})<-[:PART_OF]-(n:{Label.STEP}) WHERE t.id IN $turns
+MERGE (u:{Label.USAGE} {{id: n.id}})
+ON CREATE SET u.projectId = t.projectId, u.sessionId = t.sessionId, u.timestamp = t.timestamp,
+  u.model = n.provider + ':' + n.model, u.purpose = '{Purpose.CHAT}', u.person = coalesce(t.person, ''),
+  u.inputTokens = n.inputTokens, u.cachedTokens = n.cachedTokens, u.outputTokens = n.outputTokens,
+  u.thoughtTokens = n.thoughtTokens, u.costUsd = n.costUsd
 """
 
 REMOVE_TURNS = f"""
@@ -268,6 +279,7 @@ async def _carry_out(transaction: Transaction, session_id: str, plan: _Plan) -> 
     versions = await _hand_over_versions(transaction, heirs)
     versions += await _leave_versions(transaction, session_id, plan.gone)
     for batch in _batches(plan.gone):
+        await transaction.run(KEEP_COSTS, turns=batch)
         await transaction.run(REMOVE_TURNS, turns=batch)
     await transaction.run(REMOVE_SESSION, id=session_id)
     await transaction.run(REMOVE_PEOPLE)

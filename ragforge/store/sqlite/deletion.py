@@ -3,6 +3,7 @@
 import json
 from collections.abc import Sequence
 
+from ragforge.domain.usage import Purpose
 from ragforge.store.base_conversations import Deleted
 from ragforge.store.sqlite.abandonment import MEMORY_ABANDONED, head_went, turns_went
 from ragforge.store.sqlite.connection import Connection
@@ -88,6 +89,18 @@ WHERE owner_kind = 'turn' AND owner = (SELECT id FROM turn WHERE key = ?)
 """
 
 
+# What their model calls cost stays, without a word of them.
+KEEP_COSTS = f"""
+INSERT OR IGNORE INTO spent (id, project, session, at, model, purpose, input_tokens, cached_tokens,
+    output_tokens, thought_tokens, cost_usd, person)
+SELECT turn.id || '/' || step.number, project.id, session.id, turn.started_at,
+    step.provider || ':' || step.model, '{Purpose.CHAT}', step.input_tokens, step.cached_tokens,
+    step.output_tokens, step.thought_tokens, step.cost_usd, turn.person
+FROM json_each(?) CROSS JOIN turn ON turn.key = value CROSS JOIN step ON step.turn = turn.key
+    JOIN session ON session.key = turn.session JOIN project ON project.key = session.project
+"""
+
+
 def delete_session(connection: Connection, session_id: str, *, dry_run: bool = False) -> Deleted:
     """Remove the session and what no other session rests on; hand the rest to the oldest that does."""
     found = one(connection, "SELECT key, head FROM session WHERE id = ?", (session_id,))
@@ -141,6 +154,7 @@ def _hand_over(connection: Connection, heirs: dict[int, int]) -> None:
 
 
 def _remove(connection: Connection, turns: list[int], calls: list[int]) -> None:
+    connection.execute(KEEP_COSTS, (json.dumps(turns),))
     connection.executemany("DELETE FROM words WHERE rowid = ?", [(key,) for key in (*turns, *calls)])
     drop_embeddings(connection, turns)
     owe_nothing(connection, turns)
