@@ -67,6 +67,8 @@ class ConversationSession(Struct, frozen=True):
     """The id of the user who began it (see `Person`); sessions of before there were such have none."""
     archived_at: datetime | None = None
     """When it was archived: it is not listed then until it goes on, and is found by search as before."""
+    changed_at: datetime | None = None
+    """When it got its title, was archived or was listed again last: of two states the newer one holds."""
 
     @property
     def machine(self) -> str:
@@ -86,7 +88,7 @@ SESSION = Description(
         **{"id": "sessionId", "started_at": "startTime", "last_activity_at": "lastActivity"},
         **{"head": "headId"},
     },
-    later=("person", "archived_at"),
+    later=("person", "archived_at", "changed_at"),
     texts=("title",),
 )
 

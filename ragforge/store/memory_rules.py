@@ -82,6 +82,11 @@ def _began_earlier(first: Memory, again: Memory) -> bool:
     return again.created_at < first.created_at and first.valid_from in (None, first.created_at)
 
 
+def was_forgotten_since(memory: Memory) -> bool:
+    """Whether it was forgotten after it was saved last."""
+    return memory.forgotten_at is not None and memory.forgotten_at >= memory.updated_at
+
+
 def restores(again: Memory, first: Memory | None) -> bool:
     """Whether a memory that is saved anew is not forgotten any more: the user has said it again.
 

@@ -49,7 +49,18 @@ async def test_newer_session_takes_the_place_of_the_older(source: Store, store: 
     await store.archive.load(await dumped(source))
     await source.sessions.rename(session.id, "new")
     await source.sessions.set_mode(session.id, "all")
-    assert await store.archive.load(await dumped(source)) == 0, "a title is no activity"
+    assert await store.archive.load(await dumped(source)) == 1
+    found = await store.sessions.get(session.id)
+    assert found is not None
+    assert (found.title, found.mode) == ("new", "ask")
+    await source.sessions.set_archived(session.id, NOON)
+    assert await store.archive.load(await dumped(source)) == 1
+    found = await store.sessions.get(session.id)
+    assert found is not None
+    assert found.archived_at == NOON
+    await store.sessions.rename(session.id, "named there since")
+    assert await store.archive.load(await dumped(source)) == 0, "the newer name holds"
+    await source.sessions.set_archived(session.id, None)
     turn = await said(source, session)
     assert await store.archive.load(await dumped(source)) == 2
     found = await store.sessions.get(session.id)
@@ -124,6 +135,18 @@ async def test_memory_that_is_newer_takes_the_place_of_the_older(store: Store) -
     for memory, changed in ((first, 1), (first, 0), (newer, 1), (first, 0), (newer, 0)):
         assert await store.archive.load([memory]) == changed
     assert await store.memories.get([first.id]) == [newer], "whole, not merged"
+
+
+async def test_a_memory_that_was_forgotten_since_is_forgotten_there_too(source: Store, store: Store) -> None:
+    session = await new_session(source)
+    memory = a_memory(session, "Zebras eat hay.")
+    await source.memories.save(memory)
+    await store.archive.load(await dumped(source))
+    await source.memories.forget([memory.id], NOON + timedelta(days=1))
+    assert await store.archive.load(await dumped(source)) == 1
+    assert await store.memories.get([memory.id]) == await source.memories.get([memory.id])
+    assert await store.archive.load(await dumped(source)) == 0
+    assert await store.search.words(Query("zebras hay", session.project_id)) == []
 
 
 async def test_what_was_spent_and_links_are_kept_once(store: Store) -> None:

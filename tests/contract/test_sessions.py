@@ -7,6 +7,7 @@ from msgspec.structs import replace
 
 from ragforge.domain.errors import Conflict, RagforgeError
 from ragforge.domain.messages import ImagePart, TextPart
+from ragforge.domain.turns import ConversationSession
 from ragforge.store.base import Store
 from ragforge.store.base_conversations import Deleted
 from tests.contract.builders import NOON, a_project, a_session, conversation, new_session, said
@@ -21,11 +22,17 @@ async def test_session_of_an_unknown_project_is_refused(store: Store) -> None:
         await store.sessions.add(a_session("nowhere"))
 
 
+async def named(store: Store, session: ConversationSession) -> ConversationSession:
+    found = await store.sessions.get(session.id)
+    assert found is not None
+    return found
+
+
 async def test_adding_twice_does_not_undo_a_rename(store: Store) -> None:
     session = await new_session(store)
     await store.sessions.rename(session.id, "Parser")
     await store.sessions.add(session)
-    assert await store.sessions.get(session.id) == replace(session, title="Parser")
+    assert (await named(store, session)).title == "Parser"
 
 
 async def test_title_model_and_mode_are_remembered(store: Store) -> None:
@@ -33,8 +40,10 @@ async def test_title_model_and_mode_are_remembered(store: Store) -> None:
     await store.sessions.rename(session.id, "Parser")
     await store.sessions.set_model(session.id, "local:search")
     await store.sessions.set_mode(session.id, "accept-edits")
-    assert await store.sessions.get(session.id) == replace(
-        session, title="Parser", model="local:search", mode="accept-edits"
+    found = await named(store, session)
+    assert found.changed_at
+    assert found == replace(
+        session, changed_at=found.changed_at, title="Parser", model="local:search", mode="accept-edits"
     )
 
 
@@ -57,7 +66,7 @@ async def test_an_archived_session_is_not_among_the_others(store: Store) -> None
     assert await ids(archived=False) == {other.id}
     await sessions.set_archived(archived.id, None)
     assert await ids(archived=True) == set()
-    assert await sessions.get(archived.id) == replace(found, archived_at=None)
+    assert (await named(store, archived)).archived_at is None
 
 
 async def test_sessions_of_others_are_those_of_which_it_is_known_who_began_them(store: Store) -> None:

@@ -21,7 +21,7 @@ from ragforge.domain.versions import Branch, CheckoutLog, Version
 from ragforge.store.archive_items import key_of
 from ragforge.store.base import Record
 from ragforge.store.json_text import storable
-from ragforge.store.memory_rules import TOLD, check_memory
+from ragforge.store.memory_rules import TOLD, check_memory, was_forgotten_since
 from ragforge.store.neo4j.carry import carry, new_row, whole_rows
 from ragforge.store.neo4j.carry_versions import GONE, MACHINE
 from ragforge.store.neo4j.connection import Graph
@@ -37,7 +37,7 @@ from ragforge.store.neo4j.index_rows import (
 )
 from ragforge.store.neo4j.load_new import New, write_nodes, write_vectors
 from ragforge.store.neo4j.load_there import THERE, There, named
-from ragforge.store.neo4j.memory_rows import association_row, memory_row, spent_row
+from ragforge.store.neo4j.memory_rows import FORGOTTEN, association_row, memory_row, spent_row
 from ragforge.store.neo4j.outbox import ASSOCIATION, Cargo, OutboxRow
 from ragforge.store.neo4j.rows import (
     Label,
@@ -208,9 +208,18 @@ def _session_rows(session: ConversationSession, there: There) -> list[OutboxRow]
     there.need_project(session.project_id, "a session")
     props = session_row(session)
     known = there.sessions.get(session.id)
-    if known and known[1] >= props["lastActivity"]:
+    is_changed = known and props["changedAt"] and (known[3] is None or known[3] < props["changedAt"])
+    if known and known[1] >= props["lastActivity"] and not is_changed:
         return []
-    there.sessions[session.id] = [session.id, props["lastActivity"], session.project_id]
+    there.sessions[session.id] = [
+        session.id,
+        max(known[1], props["lastActivity"]) if known else props["lastActivity"],
+        session.project_id,
+        props["changedAt"],
+    ]
+    if known and known[1] >= props["lastActivity"]:
+        changed = frozenset({"title", "archivedAt", "changedAt"})
+        return [OutboxRow(Label.SESSION, session.id, props, dirty=changed)]
     return whole_rows([(Label.SESSION, props)])
 
 
@@ -286,11 +295,19 @@ def _memory_rows(memory: Memory, there: There) -> list[OutboxRow]:
     props = memory_row(memory)
     known = there.memories.get(memory.id)
     if known and known["updated"] >= props["updated"]:
-        return []
+        return _forgotten_rows(memory, props, known)
     if known and any(known[name] != props[name] for name in TOLD):
         props["embeddingStale"] = True
     there.memories[memory.id] = props | {"vector": known["vector"] if known else [None, None]}
     return whole_rows([(Label.MEMORY, props | memory_props(props))])
+
+
+def _forgotten_rows(memory: Memory, props: Props, known: Props) -> list[OutboxRow]:
+    """What a memory takes that is there and was forgotten here since it was saved."""
+    if known.get(FORGOTTEN) or not was_forgotten_since(memory):
+        return []
+    known[FORGOTTEN] = props[FORGOTTEN]
+    return [OutboxRow(Label.MEMORY, memory.id, props, dirty=frozenset({FORGOTTEN}))]
 
 
 def _check_version(version: Version, there: There) -> None:

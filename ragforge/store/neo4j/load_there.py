@@ -11,7 +11,7 @@ from ragforge.domain.versions import Branch
 from ragforge.store.archive_items import key_of, kind_of, references
 from ragforge.store.base import Record
 from ragforge.store.memory_rules import TOLD
-from ragforge.store.neo4j.memory_rows import TYPES
+from ragforge.store.neo4j.memory_rows import FORGOTTEN, TYPES
 from ragforge.store.neo4j.rows import Label, Props, step_key
 from ragforge.store.neo4j.version_rows import branch_key
 
@@ -40,7 +40,7 @@ RETURN
   COLLECT {{ MATCH (n:{Label.PROJECT}) WHERE n.id IN $ids.projects RETURN n.id }} AS projects,
   COLLECT {{
     MATCH (n:{Label.SESSION}) WHERE n.sessionId IN $ids.sessions
-    RETURN [n.sessionId, n.lastActivity, n.projectId]
+    RETURN [n.sessionId, n.lastActivity, n.projectId, n.changedAt]
   }} AS sessions,
   COLLECT {{
     MATCH (n:{Label.TURN}) WHERE n.id IN $ids.turns
@@ -61,7 +61,7 @@ RETURN
   }} AS summaries,
   COLLECT {{
     MATCH (n:{Label.MEMORY}) WHERE n.id IN $ids.memories
-    RETURN n {{.id, .updated, {", ".join(f".{name}" for name in TOLD)},
+    RETURN n {{.id, .updated, .{FORGOTTEN}, {", ".join(f".{name}" for name in TOLD)},
       vector: [n.embeddingModel, n.embeddingHash]}}
   }} AS memories,
   COLLECT {{

@@ -15,6 +15,8 @@ from ragforge.store.neo4j.rows import Label, RecordNode
 
 TYPES = {kind: kind.upper() for kind in AssociationKind}
 """The relationship that each kind of association is."""
+FORGOTTEN = "forgottenAt"
+"""When it was forgotten."""
 
 # What a user took back by leaving its turn replaces nothing, nor does what came before the memory itself
 # last replaced another: then it had returned.

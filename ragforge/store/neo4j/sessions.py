@@ -59,7 +59,7 @@ class Neo4jSessions:
 
     async def rename(self, session_id: str, title: str) -> None:
         """Give it a title. Raises Conflict where there is no such session."""
-        await self._set(session_id, {"title": storable(title)})
+        await self._set(session_id, {"title": storable(title), "changedAt": utc(now())})
 
     async def set_model(self, session_id: str, model: str) -> None:
         """Remember the model it talks to. Raises Conflict where there is no such session."""
@@ -71,7 +71,8 @@ class Neo4jSessions:
 
     async def set_archived(self, session_id: str, at: datetime | None) -> None:
         """Archive it, or with None list it again. Raises Conflict where there is no such session."""
-        await self._set(session_id, {"archivedAt": None if at is None else utc(at)})
+        changes = {"archivedAt": None if at is None else utc(at), "changedAt": utc(now())}
+        await self._set(session_id, changes)
 
     async def set_head(self, session_id: str, turn_id: str | None) -> None:
         """Move the head. Raises Conflict where there is no such session or turn."""

@@ -19,7 +19,7 @@ from ragforge.store.sqlite.calls import insert_call
 from ragforge.store.sqlite.connection import Connection
 from ragforge.store.sqlite.derivations import load_derived
 from ragforge.store.sqlite.index import index_turn
-from ragforge.store.sqlite.memory_rows import put_memory
+from ragforge.store.sqlite.memory_rows import forget_too, put_memory
 from ragforge.store.sqlite.owed import owe_turn
 from ragforge.store.sqlite.projects import insert_project
 from ragforge.store.sqlite.rows import key_of, one, to_ms
@@ -107,7 +107,7 @@ class _Loading:
             connection, "SELECT key, last_activity_at, head FROM session WHERE id = ?", (session.id,)
         )
         if stored is not None and stored[1] >= to_ms(session.last_activity_at):
-            return False
+            return self._change_session(session)
         # Its head is a turn that mostly comes later.
         insert_session(connection, session, head=None)
         connection.execute(
@@ -118,6 +118,19 @@ class _Loading:
         if stored is not None:
             head_moved(connection, stored[2], None)
         return True
+
+    def _change_session(self, session: ConversationSession) -> bool:
+        """Give the stored session the title and the archiving of this one, where they came later."""
+        if session.changed_at is None:
+            return False
+        kept = dict(zip(SESSIONS.names, SESSIONS.values(session), strict=True))
+        names = ("title", "archived_at", "changed_at")
+        self._connection.execute(
+            f"UPDATE session SET {', '.join(f'{name} = ?' for name in names)} "
+            "WHERE id = ? AND coalesce(changed_at, 0) < ?",
+            (*(kept[name] for name in names), session.id, kept["changed_at"]),
+        )
+        return bool(self._connection.changes())
 
     def _load_turn(self, turn: Turn) -> bool:
         connection = self._connection
@@ -163,7 +176,7 @@ class _Loading:
         check_memory(memory)
         stored = one(self._connection, "SELECT updated_at FROM memory WHERE id = ?", (memory.id,))
         if stored is not None and stored[0] >= to_ms(memory.updated_at):
-            return False
+            return forget_too(self._connection, memory)
         put_memory(self._connection, memory)
         return True
 

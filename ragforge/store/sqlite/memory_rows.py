@@ -5,12 +5,12 @@ from collections.abc import Iterable, Sequence
 
 from ragforge.domain.memories import MEMORY, Memory
 from ragforge.store.json_text import storable
-from ragforge.store.memory_rules import TOLD
+from ragforge.store.memory_rules import TOLD, was_forgotten_since
 from ragforge.store.sqlite.abandonment import MEMORY_ABANDONED, REPLACED
 from ragforge.store.sqlite.connection import Connection
 from ragforge.store.sqlite.index import index_memory
 from ragforge.store.sqlite.owed import owe_memory, owe_nothing
-from ragforge.store.sqlite.rows import RecordTable, key_of, new_key, one
+from ragforge.store.sqlite.rows import RecordTable, key_of, new_key, one, to_ms
 from ragforge.store.sqlite.vectors import drop_embeddings, move_embeddings
 
 EVIDENCE = (
@@ -86,6 +86,15 @@ def set_forgotten(connection: Connection, ids: Sequence[str], at: int | None) ->
             owe_nothing(connection, [key])
         elif _lacks_vector(connection, key):
             owe_memory(connection, key)
+
+
+def forget_too(connection: Connection, memory: Memory) -> bool:
+    """Forget the stored memory where this one was forgotten since it was saved; whether it was."""
+    if not was_forgotten_since(memory) or memory.forgotten_at is None:
+        return False
+    known = one(connection, "SELECT 1 FROM memory WHERE id = ? AND forgotten_at IS NULL", (memory.id,))
+    set_forgotten(connection, [memory.id], to_ms(memory.forgotten_at))
+    return known is not None
 
 
 def _lacks_vector(connection: Connection, memory: int) -> bool:

@@ -3,6 +3,7 @@
 from datetime import datetime
 from pathlib import Path
 
+from ragforge.domain.ids import now
 from ragforge.domain.turns import SESSION, ConversationSession
 from ragforge.store.base_conversations import Deleted, SessionRow
 from ragforge.store.json_text import storable
@@ -48,19 +49,19 @@ class SqliteSessions:
 
     async def rename(self, session_id: str, title: str) -> None:
         """Give it a title. Raises Conflict where there is no such session."""
-        await self._set(session_id, "title", storable(title))
+        await self._set(session_id, title=storable(title), changed_at=to_ms(now()))
 
     async def set_model(self, session_id: str, model: str) -> None:
         """Remember the model it talks to. Raises Conflict where there is no such session."""
-        await self._set(session_id, "model", storable(model))
+        await self._set(session_id, model=storable(model))
 
     async def set_mode(self, session_id: str, mode: str) -> None:
         """Remember its consent mode. Raises Conflict where there is no such session."""
-        await self._set(session_id, "mode", str(mode))
+        await self._set(session_id, mode=str(mode))
 
     async def set_archived(self, session_id: str, at: datetime | None) -> None:
         """Archive it, or with None list it again. Raises Conflict where there is no such session."""
-        await self._set(session_id, "archived_at", None if at is None else to_ms(at))
+        await self._set(session_id, archived_at=None if at is None else to_ms(at), changed_at=to_ms(now()))
 
     async def set_head(self, session_id: str, turn_id: str | None) -> None:
         """Move the head. Raises Conflict where there is no such session or turn."""
@@ -148,11 +149,11 @@ class SqliteSessions:
         for claim in list(self._claims.values()):
             await claim.release()
 
-    async def _set(self, session_id: str, column: str, value: str | int | None) -> None:
+    async def _set(self, session_id: str, **values: str | int | None) -> None:
         def write(connection: Connection) -> None:
             connection.execute(
-                f"UPDATE session SET {column} = ? WHERE key = ?",
-                (value, key_of(connection, "session", session_id)),
+                f"UPDATE session SET {', '.join(f'{column} = ?' for column in values)} WHERE key = ?",
+                (*values.values(), key_of(connection, "session", session_id)),
             )
 
         await self._database.write(write)
