@@ -53,7 +53,8 @@ def prohibitions_in(sentence: str) -> tuple[Prohibition, ...]:
 def names_in(sentence: str) -> tuple[str, ...]:
     """The paths, commands, identifiers and products that it names, as they are written."""
     text = _straight(sentence)
-    spans = [found.span() for pattern in (_PATH, _CODE) for found in pattern.finditer(text)]
+    spans = [_path_span(found) for found in _PATH.finditer(text)]
+    spans += [found.span() for found in _CODE.finditer(text)]
     spans += [
         found.span()
         for found in re.finditer(r"[\w.+#-]*[\w+#]", text)
@@ -63,6 +64,12 @@ def names_in(sentence: str) -> tuple[str, ...]:
     spans += [(found.start(1), found.end(1)) for found in re.finditer(r"`([^`\n]{1,60})`", text)]
     kept = [one for one in spans if not any(_holds(other, one) for other in spans)]
     return tuple(dict.fromkeys(text[start:end] for start, end in sorted(kept)))
+
+
+def _path_span(found: re.Match[str]) -> tuple[int, int]:
+    """Where the path is, without the full stop of the sentence."""
+    path = found[0] if found[0].endswith("/..") else found[0].rstrip(".")
+    return found.start(), found.start() + len(path or found[0])
 
 
 def used_in(sentence: str) -> tuple[str, ...]:

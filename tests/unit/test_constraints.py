@@ -71,3 +71,15 @@ def test_what_a_model_names_counts_where_the_user_wrote_it() -> None:
     content = "The person forbids changes to db/schema.sql and db/seed.sql."
     named = ("db/schema.sql", "db/seed.sql", "")
     assert applies_to_in(content, said=said, named=named) == ("db/schema.sql",)
+
+
+@pytest.mark.parametrize(
+    ("sentence", "path"),
+    [
+        ("Never edit files under generated/.", "generated/"),
+        ("Ne modifie jamais src/api/.", "src/api/"),
+        ("Never edit ../lib/foo.py.", "../lib/foo.py"),
+    ],
+)
+def test_a_path_is_taken_without_the_full_stop_behind_it(sentence: str, path: str) -> None:
+    assert applies_to_in(sentence) == (path,)
