@@ -8,6 +8,7 @@ from ragforge.domain.checks import checks_of
 from ragforge.domain.json import JsonObject
 from ragforge.domain.turns import CallStatus, ToolCall
 from ragforge.memory.foresight_mark import MarkReason, TurnFacts, failing_after, marks_of
+from tests.foresight.lines import lines_before
 from tests.foresight.measure import HELD_OUT, TURNS, measure, read_turns
 
 OK, FAILED = CallStatus.OK, CallStatus.FAILED
@@ -67,6 +68,13 @@ def test_the_rule_on_a_hundred_turns_that_it_was_not_made_for():
     # As it was measured first. Whoever changes the rule to fit these turns needs others to measure it.
     assert report.precision >= 10 / 12
     assert report.recall >= 10 / 17
+
+
+async def test_the_block_before_the_next_message_tells_of_it():
+    turns = read_turns(TURNS)
+    at = next(at for at, each in enumerate(turns) if each["said"] == "vas-y")
+    lines = await lines_before(turns[at - 1 : at + 2])
+    assert lines == ["", "", "Of the turn before: 2 files foreseen, neither changed."]
 
 
 def test_tests_older_than_the_last_change_mark():
