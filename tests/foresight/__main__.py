@@ -17,8 +17,11 @@ from tests.foresight.lines import lines_before
 from tests.foresight.measure import TURNS, measure, read_turns
 
 
+ABOUT = "How often the mark is right."
+
+
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="python -m tests.foresight", description="How often the mark is right.")
+    parser = argparse.ArgumentParser(prog="python -m tests.foresight", description=ABOUT)
     parser.add_argument("file", nargs="?", type=Path, default=TURNS, help="turns")
     parser.add_argument("--lines", action="store_true", help="lines of the block in place of marks")
     given = parser.parse_args()
