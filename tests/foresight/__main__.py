@@ -16,7 +16,6 @@ from typing import Any
 from tests.foresight.lines import lines_before
 from tests.foresight.measure import TURNS, measure, read_turns
 
-
 ABOUT = "How often the mark is right."
 
 
