@@ -16,6 +16,11 @@
 // (:Memory)-[:UPDATES|CONTRADICTS|SUPPORTS|RELATES_TO|CAUSED_BY {at, turn}]->(:Memory)  turn: where it was said
 // (:Derived)-[:DERIVED_FROM]->(:ConversationTurn|ConversationSession|Project)  or the relationship of its kind,
 //                                                             which is a label of the node too
+// Derived of programs, each with a relationship to its (:Project):
+// (:Program), (:ProgramVersion), (:ProgramDocument)  KEPT_IN  the program, what is known of a version, what it stored
+// (:ProgramRun)      RAN_IN   a run: `program`, `source`, `seconds`, `isDone`, `fault`
+// (:ProgramSession)  HELD_IN  a conversation; `messages` and `versions` are ids
+// (:ProgramMessage)  SAID_IN  a message: `session`, `type`, `text`, `timestamp`
 // (:Usage)                                                    a model call that is no step of a turn
 // (:Project)-[:HAS_VERSION]->(:Version)-[:PARENT {ord}]->(:Version)  ord 0 is the first parent
 // (:Version)-[:MADE_IN]->(:ConversationTurn)                  where a turn made it

@@ -14,6 +14,7 @@ from msgspec import Struct, field
 
 from ragforge.config.store_address import bare_url, parse_store_url
 from ragforge.domain import timeouts
+from ragforge.domain.derivations import DerivedFilter
 from ragforge.domain.errors import StoreUnavailable, UsageError
 from ragforge.domain.ids import now
 from ragforge.domain.messages import blobs_in
@@ -31,6 +32,9 @@ UNUSED_MIN = timedelta(days=1)
 VERSIONS_AT_ONCE = 200
 
 _HASH = re.compile(rb"(?<![0-9a-f])[0-9a-f]{64}(?![0-9a-f])")
+
+PROGRAM_RUN = "ProgramRun"
+RUNS_READ_MAX = 10_000
 
 
 class HistorySize(Struct, frozen=True):
@@ -237,6 +241,10 @@ async def _add_store(needs: _Needs, store: Store, heads: set[str], *, keep_days:
                     pass
                 case _:
                     break  # what comes after tool calls refers to no contents, but for versions
+    # What a run of a program goes on with is named by its record.
+    for run in await store.derivations.find(DerivedFilter(PROGRAM_RUN, limit=RUNS_READ_MAX)):
+        blobs = run.data.get("blobs")
+        needs.conversations.update(map(str, blobs.values()) if isinstance(blobs, dict) else ())
     limit = now() - timedelta(days=keep_days) if keep_days else None
     by_project = await _versions_of(store)
     by_turn = {version.id for version in await store.versions.of_turns(turns)} if limit else set[str]()

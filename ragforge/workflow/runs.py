@@ -3,6 +3,7 @@
 from datetime import datetime
 from typing import Any
 
+import msgspec
 from msgspec import Struct, field
 from msgspec.structs import replace
 
@@ -14,6 +15,12 @@ from ragforge.workflow.machine import RunState
 from ragforge.workflow.operation import ProgramFault
 
 RUNS_LISTED_MAX = 200
+INLINE_BYTES_MAX = 4_000
+"""A larger value is kept by its hash."""
+DIGESTS_MAX = 20
+TEXT = "text"
+"""No register's name: those are in capitals."""
+encode_json = msgspec.json.encode
 
 
 class ProgramCall(Struct, frozen=True):
@@ -41,6 +48,8 @@ class ProgramRun(Struct):
     fault: str = ""
     answers: dict[str, dict[str, Any]] = field(default_factory=dict[str, dict[str, Any]])
     """What is remembered of answers, by their hashes: focus, model, tokens, seconds, score."""
+    blobs: dict[str, str] = field(default_factory=dict[str, str])
+    """The hashes of registers, and of the program's text, that are too large for a record."""
 
 
 KIND = DerivedKind("ProgramRun", ProgramRun, owner=DerivedOwner.PROJECT, relation="RAN_IN")
@@ -53,6 +62,8 @@ class RunBook:
     def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace
         self._kept_at: datetime | None = None
+        self._digests: dict[bytes, str] = {}
+        """Of what was put into the blob store last."""
 
     async def keep(self, run: ProgramRun) -> None:
         """Keep the run as it is now, without secrets. Raises StoreError; ProgramFault if it is too large."""
@@ -63,12 +74,45 @@ class RunBook:
         else:
             at = max(at, self._kept_at)
         self._kept_at = at
-        record = KIND.record(Underived(workspace.project.id, workspace.project.id, at), run, name=run.id)
+        slim = await self._without_large(run)
+        record = KIND.record(Underived(workspace.project.id, workspace.project.id, at), slim, name=run.id)
         try:
             kept = as_kept(record)
         except UsageError as error:
             raise ProgramFault(f"The run cannot be kept, so it does not go on. {error}") from error
         await workspace.store.derivations.save(replace(kept, data=workspace.redactor.fields(kept.data)))
+
+    async def _without_large(self, run: ProgramRun) -> ProgramRun:
+        """The run with what is large in the blob store, without secrets, and its hash in its place."""
+        registers, blobs = dict(run.state.registers), dict[str, str]()
+        for name, value in run.state.registers.items():
+            if isinstance(value, str | list | dict) and len(text := encode_json(value)) > INLINE_BYTES_MAX:
+                del registers[name]
+                if not run.is_done:  # nobody goes on with it
+                    blobs[name] = await self._put(text)
+        text = run.text
+        if len(text) > INLINE_BYTES_MAX:
+            blobs[TEXT], text = await self._put(encode_json(text)), ""
+        return replace(run, text=text, blobs=blobs, state=replace(run.state, registers=registers))
+
+    async def _put(self, text: bytes) -> str:
+        digest = self._digests.get(text)
+        if digest is None:
+            redactor = self._workspace.redactor
+            safe = redactor.fields({"value": msgspec.json.decode(text)})["value"]
+            digest = await self._workspace.blobs.put(encode_json(safe))
+            self._digests = {**dict(list(self._digests.items())[-DIGESTS_MAX:]), text: digest}
+        return digest
+
+    async def _whole(self, run: ProgramRun) -> ProgramRun:
+        """The run with what is in the blob store. Raises StoreError where it is not on this machine."""
+        for name, digest in run.blobs.items():
+            value = msgspec.json.decode(await self._workspace.blobs.get(digest))
+            if name == TEXT:
+                run.text = value
+            else:
+                run.state.registers[name] = value
+        return run
 
     async def _keep_project(self) -> None:
         """Keep the project of which no session was stored yet."""
@@ -82,5 +126,5 @@ class RunBook:
         for record in await self._workspace.store.derivations.find(wanted):
             run = KIND.read(record)
             if run is not None and not run.is_done and run.program == program:
-                return run
+                return await self._whole(run)
         raise RagforgeError(f"No run of {program} is unfinished. Start one without --resume.")

@@ -1,5 +1,7 @@
 """Programs that call tools and hand tasks to the assistant: with the consent of any call, as versions."""
 
+from contextlib import aclosing
+
 import pytest
 
 from ragforge.commands.base import Report, UserQuestion
@@ -8,6 +10,7 @@ from ragforge.commands.run import RunArguments, execution_for
 from ragforge.domain.approvals import ApprovalAnswer, ConsentAnswer, Mode
 from ragforge.domain.errors import RagforgeError
 from ragforge.session.state import Session
+from ragforge.versions.clean_up import lacking
 from tests.standins.gemini import Call, Calls, GeminiStandIn, JsonText, Text
 
 
@@ -77,3 +80,29 @@ async def test_build_goes_another_round_until_the_second_model_agrees(
     assert (session.cwd / "two.txt").exists()
     assert heard[-1] == "I wrote two.txt too."
     assert any("two.txt is missing" in request.last_text for request in gemini.asked())
+
+
+async def test_a_state_of_any_size_goes_on(session: Session) -> None:
+    lines = (
+        ".program big",
+        ".input $X text",
+        "EXTRACT $Y, $X",
+        "APPEND $L, $X",
+        "WAIT_INPUT $Z",
+        "DISPLAY $Y",
+    )
+    (session.cwd / "big.spu").write_text("\n".join(lines))
+    large = "é and more " * 30_000
+    front = RunFront()
+    execution = await execution_for(session, RunArguments("big.spu", input=(f"X={large}",)), front.front)
+    async with aclosing(front.follow(execution)) as said:
+        async for each in said:
+            assert isinstance(each, UserQuestion)
+            break  # as Esc does
+    resumed = RunFront(inputs=["on"])
+    execution = await execution_for(session, RunArguments("big.spu", resume=True), resumed.front)
+    (shown,) = [each async for each in resumed.follow(execution)]
+    assert isinstance(shown, Report)
+    assert str(shown.exact).strip() == large.strip()
+    store = session.workspace.store
+    assert not (await lacking(store, session.workspace.blobs, None, None)).needed
