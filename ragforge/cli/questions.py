@@ -22,6 +22,8 @@ async def answer_question(question: UserQuestion) -> None:
     match question.kind:
         case QuestionKind.INPUT:
             question.reply(await _read_line())
+        case QuestionKind.STEP:
+            question.reply(await _read_line(f"{question.text} ", always=True))
         case QuestionKind.APPROVE if question.request:
             question.reply(await deny(question.request))
         case QuestionKind.CONFIRM if not sys.stdin.isatty():
@@ -44,9 +46,9 @@ async def _asked(words: str) -> str:
     return (await _read_line(prompt="") or "").strip().lower()
 
 
-async def _read_line(prompt: str = "> ") -> Any:
+async def _read_line(prompt: str = "> ", *, always: bool = False) -> Any:
     """The next line of standard input; None at its end. Raises UsageError for one that is too long."""
-    if sys.stdin.isatty() and prompt:
+    if prompt and (always or sys.stdin.isatty()):
         typer.echo(prompt, nl=False, err=True)
     # A thread of its own that nobody waits for at the end: a terminal's line may never come.
     line = await asyncio.get_running_loop().run_in_executor(None, sys.stdin.readline, INPUT_CHARS_MAX)

@@ -29,10 +29,11 @@ def _run(options: Options, args: RunArguments) -> int:
 
 async def _check(options: Options, args: RunArguments) -> int:
     """Say what is wrong, what to know, and which models it would ask."""
-    from ragforge.cli.start import open_for_run
-    from ragforge.session.open import close_workspace
+    from ragforge.cli.start import open_for_run, open_session
+    from ragforge.session.open import close_session, close_workspace
     from ragforge.workflow.catalogue import find_program, read_program
     from ragforge.workflow.check import assemble
+    from ragforge.workflow.estimate import price_words
     from ragforge.workflow.machine import built_operations
 
     workspace = await open_for_run(options)
@@ -41,6 +42,9 @@ async def _check(options: Options, args: RunArguments) -> int:
             partial(find_program, workspace, args.name, options.cwd, shipped=args.shipped)
         )
         content = await read_program(workspace, file)
+        session = await open_session(workspace, options, tell=tell)
+        prices = price_words(session, content, args.max_price)
+        await close_session(session)
     finally:
         await close_workspace(workspace)
     whole, able = assemble(content), assemble(content, built=built_operations())
@@ -49,7 +53,7 @@ async def _check(options: Options, args: RunArguments) -> int:
     _tell_faults(source, "notice", whole.notices)
     _tell_faults(source, "error", able.faults)
     if whole.program:
-        for line in _summary(whole.program, source):
+        for line in [*_summary(whole.program, source), *prices]:
             typer.echo(line)
     return FAILED if able.faults else 0
 
@@ -87,7 +91,7 @@ async def _execute(options: Options, args: RunArguments) -> int:
         session = await open_session(workspace, options, tell=tell)
         session.live.consent.ask_nobody()
         try:
-            run = RunFront(yes=args.yes)
+            run = RunFront(yes=args.yes, steps=args.step)
             execution = await execution_for(session, args, run.front)
             fault = ""
             try:

@@ -169,11 +169,15 @@ class Follow(Struct, frozen=True):
 
 
 class QuestionKind(StrEnum):
-    """What a question can be answered with: yes or no, the number of an option, a line of text, consent."""
+    """What a question can be answered with: yes or no, the number of an option, a line of text, consent.
+
+    STEP: a line that may be empty.
+    """
 
     CONFIRM = "confirm"
     CHOOSE = "choose"
     INPUT = "input"
+    STEP = "step"
     APPROVE = "approve"
 
 

@@ -6,18 +6,28 @@ from typing import TYPE_CHECKING
 
 from ragforge.commands.base import Outcome, QuestionKind, Report, UserQuestion
 from ragforge.domain.approvals import ApprovalAnswer, ApprovalRequest, ConsentAnswer
+from ragforge.domain.printable import cut_line, one_line
 
 if TYPE_CHECKING:
     from ragforge.workflow.execution import Execution, Front
+    from ragforge.workflow.machine import RunState
+    from ragforge.workflow.syntax import Instruction
 
+STEP_KEYS = "Enter: run it, r: registers, NAME: one of them, c: go on, q: stop"
+SHOWN_CHARS_MAX = 4_000
+LINE_CHARS = 70
+_SLOW = frozenset({"LLM_EXEC", "AGENT_EXEC", "TOOL_EXEC", "CHECK"})
 _CODE = (";", ".program", "--- ")
 
 
 class RunFront:
     """Hands on what a run says and asks. yes: each question of the program is answered with yes."""
 
-    def __init__(self, *, yes: bool = False, inputs: Sequence[str] | None = None) -> None:
-        """inputs: what the program hears, if the user is not to be asked for it."""
+    def __init__(
+        self, *, yes: bool = False, inputs: Sequence[str] | None = None, steps: bool = False
+    ) -> None:
+        """inputs: what the program hears, if nobody is asked. steps: each operation waits for the user."""
+        self._steps = steps
         self._said: asyncio.Queue[str | Outcome | None] = asyncio.Queue()
         self._yes, self._inputs = yes, None if inputs is None else list(inputs)
 
@@ -33,6 +43,8 @@ class RunFront:
             confirm=self._confirm,
             choose=self._choose,
             approve=self._approve,
+            watch=self._watch,
+            pause=self._pause if self._steps else None,
         )
 
     async def follow(self, execution: "Execution") -> AsyncGenerator[str | Outcome, None]:
@@ -46,6 +58,32 @@ class RunFront:
         finally:
             task.cancel()
             await asyncio.wait({task})
+
+    def _watch(self, instructions: "Sequence[Instruction]") -> None:
+        for each in instructions:
+            if each.operation in _SLOW and each.at.line:
+                self._said.put_nowait(f"> line {each.at.line}: {_cut(each)}")
+
+    async def _pause(self, instruction: "Instruction", state: "RunState") -> None:
+        """Wait until the user goes on; they may look at registers before."""
+        from ragforge.workflow.operation import RunOver, shown
+
+        text = f"line {instruction.at.line}: {_cut(instruction)}"
+        while self._steps:
+            answer = await self._ask(QuestionKind.STEP, f"{text}  [{STEP_KEYS}]")
+            match answer.strip() if isinstance(answer, str) else "q":
+                case "":
+                    return
+                case "c":
+                    self._steps = False
+                case "q":
+                    raise RunOver("Stopped before this line. --resume goes on here.")
+                case "r":
+                    lines = [f"${name} = {_cut(shown(value))}" for name, value in state.registers.items()]
+                    await self._said.put("\n".join(lines) or "No register has a value.")
+                case name:
+                    value = state.registers.get(name.lstrip("$").upper())
+                    await self._said.put(shown(value)[:SHOWN_CHARS_MAX])
 
     async def _display(self, text: str) -> None:
         await self._said.put(Report(exact=f"{text.rstrip()}\n", markdown=_as_markdown(text)))
@@ -90,6 +128,10 @@ class RunFront:
         )
         await self._said.put(question)
         return await question.answer
+
+
+def _cut(value: object) -> str:
+    return cut_line(one_line(str(value)), LINE_CHARS)
 
 
 def _as_markdown(text: str) -> str:

@@ -36,6 +36,9 @@ class RunArguments(Struct, frozen=True):
         False
     )
     resume: Annotated[bool, option("--resume", help="Go on with its newest run that did not end.")] = False
+    step: Annotated[
+        bool, option("--step", help="Wait before each operation; registers can be looked at.")
+    ] = False
     yes: Annotated[bool, option("--yes", help="Keep what the program makes without asking.")] = False
     shipped: Annotated[
         bool, option("--shipped", help="The program that ships with ragforge, not your changed one.")
@@ -87,7 +90,7 @@ async def _run(session: "Session", args: RunArguments) -> Outcome:
 
 async def _lines(session: "Session", args: RunArguments) -> AsyncGenerator[str | Outcome, None]:
     """A line for each call as it ends, and what the program shows and asks."""
-    run = RunFront(yes=args.yes)
+    run = RunFront(yes=args.yes, steps=args.step)
     execution = await execution_for(session, args, run.front)
     has_shown = False
     async with aclosing(run.follow(execution)) as said:

@@ -62,7 +62,7 @@ class Front(Struct, frozen=True):
     """The user's side of a run. tell: hears of each call, a line each.
 
     confirm, choose, approve: ask the user; without them nobody is there to ask. watch: hears which lines of
-    the program run now.
+    the program run now. pause: awaited before each operation, with the state as it is.
     """
 
     display: Callable[[str], Awaitable[None]]
@@ -71,7 +71,8 @@ class Front(Struct, frozen=True):
     confirm: Callable[[str, str], Awaitable[bool]] = _say_no
     choose: Callable[[str, Sequence[str]], Awaitable[int]] = _take_last
     approve: Approve = _deny
-    watch: Callable[[Sequence[Instruction], RunState], None] = lambda _, __: None
+    watch: Callable[[Sequence[Instruction]], None] = lambda _: None
+    pause: Callable[[Instruction, RunState], Awaitable[None]] | None = None
 
 
 class Execution:
@@ -127,6 +128,7 @@ class Execution:
             steps_max=self._session.workspace.settings.programs.steps_max,
             save=self._keep,
             watch=self._watch,
+            pause=self._pause if self._front.pause else None,
             run_id=run.id,
         )
         try:
@@ -182,7 +184,11 @@ class Execution:
             self._set_clock()
 
     def _watch(self, places: tuple[int, ...]) -> None:
-        self._front.watch([self._program.code[at] for at in places], self.run.state)
+        self._front.watch([self._program.code[at] for at in places])
+
+    async def _pause(self, instruction: Instruction) -> None:
+        if self._front.pause:
+            await self._waiting(self._front.pause(instruction, self.run.state))
 
     async def uncommitted_changes(self) -> str:
         return await present_changes(self._session)

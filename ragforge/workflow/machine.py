@@ -94,7 +94,7 @@ class Machine:
     """A program in its state.
 
     save: keeps the state; called before and after each durable operation. watch: hears which instructions
-    are about to run.
+    are about to run. pause: awaited before each operation.
     """
 
     def __init__(
@@ -106,9 +106,10 @@ class Machine:
         steps_max: int = 100_000,
         save: Save = _keep_nothing,
         watch: Callable[[tuple[int, ...]], None] = lambda _: None,
+        pause: Callable[[Instruction], Awaitable[None]] | None = None,
         run_id: str = "",
     ) -> None:
-        self.run_id = run_id
+        self.run_id, self._pause = run_id, pause
         self.program, self.state = program, state or RunState()
         self._host, self._save, self._watch = host, save, watch
         self._steps_max = int(min(steps_max, program.limits.get("steps", steps_max)))
@@ -173,6 +174,8 @@ class Machine:
 
     async def _step(self, instruction: Instruction) -> None:
         state, operands = self.state, instruction.operands
+        if self._pause:
+            await self._pause(instruction)
         state.steps += 1
         if state.steps > self._steps_max:
             raise ProgramFault(f"The program ran {self._steps_max:,} operations and was stopped.")

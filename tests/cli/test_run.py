@@ -48,6 +48,16 @@ async def test_shipped_programs_read_the_diff(program: Program, gemini: GeminiSt
     assert "No limit." in merging
     assert "No limit, too." in merging
 
+    checked = await program.run("run", "review", "--dry-run", "--max-price", "0.25")
+    assert "'reviewer' is gemini:gemini-3.8-flash: $" in checked.out
+    assert "a run stops at $0.25" in checked.out
+    (program.project / "step.spu").write_text("EXTRACT $A, 'seen'\nDISPLAY 'never'\n")
+    stepped = await program.run("run", "step.spu", "--step", stdin=b"\na\nr\nq\n")
+    assert (stepped.code, stepped.out) == (1, "")
+    assert "line 2: DISPLAY 'never'" in stepped.err
+    assert stepped.err.count("seen") == 3
+    assert (await program.run("run", "step.spu", "--step", stdin=b"c\n")).out == "never\n"
+
     cost = await program.run("-p", "/cost")
     assert "| program | 4 |" in cost.out
 
@@ -108,6 +118,7 @@ async def test_wrong_programs_names_and_inputs_are_told(alone: Program) -> None:
         "talk: 1 labels, 5 instructions, 3 different operations",
         "line 5: asks 'helper'",
         "line 8: asks 'helper'",
+        "No model stands for helper: add --model, or set programs.models.helper.",
     ]
     trusted = await alone.run("--trust-project", "run", "theirs")
     assert (trusted.code, trusted.out) == (0, "hi\n")

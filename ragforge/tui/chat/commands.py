@@ -142,6 +142,8 @@ class ChatCommands(Struct, frozen=True):
                 asked.reply(await self.turns.approve(asked.request))
             case kinds.INPUT:
                 asked.reply(await self.chat.ask(AskScreen(asked.text)))
+            case kinds.STEP:
+                asked.reply(await self.chat.ask(AskScreen(asked.text, may_be_empty=True)))
             case kinds.CONFIRM:
                 options = (base.Option("Yes", "do it", "yes"), base.Option("No", "leave it as it is", "no"))
                 answer = await self.chat.ask(ChooseScreen(asked.text, "", options, diff=asked.diff))

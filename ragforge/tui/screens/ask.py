@@ -20,8 +20,9 @@ class AskScreen(Dialog[str | None]):
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "end", show=False)]
 
-    def __init__(self, question: str) -> None:
+    def __init__(self, question: str, *, may_be_empty: bool = False) -> None:
         super().__init__()
+        self._may_be_empty = may_be_empty
         self._question = spelled_out(question)
 
     def compose(self) -> ComposeResult:
@@ -38,7 +39,7 @@ class AskScreen(Dialog[str | None]):
     @on(Input.Submitted)
     def _send(self, event: Input.Submitted) -> None:
         event.stop()
-        if event.value.strip():
+        if event.value.strip() or self._may_be_empty:
             self.dismiss(event.value)
 
     def action_end(self) -> None:

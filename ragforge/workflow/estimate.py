@@ -1,0 +1,46 @@
+"""What a run of a program may cost, before it runs."""
+
+from ragforge.domain.errors import UsageError
+from ragforge.domain.ids import now
+from ragforge.domain.usage import Usage
+from ragforge.domain.words import cost_words
+from ragforge.session.model import Pricing
+from ragforge.session.state import Session
+from ragforge.workflow.check import assemble
+from ragforge.workflow.execution import model_for
+from ragforge.workflow.syntax import Constant
+
+SMALL, LARGE = Usage(input_tokens=500, output_tokens=100), Usage(input_tokens=30_000, output_tokens=4_000)
+"""A short call and a long one."""
+
+
+def price_words(session: Session, content: bytes, price_usd_max: float | None) -> list[str]:
+    """The range of what each call and all of them once cost, and where a run stops; a line each."""
+    program = assemble(content).program
+    if program is None:
+        return []
+    lines: list[str] = []
+    low, high = 0.0, 0.0
+    for call in program.code:
+        role = call.operands[1] if call.operation == "LLM_EXEC" else None
+        if not isinstance(role, Constant):
+            continue
+        try:
+            model = model_for(session, str(role.value))
+        except UsageError as error:
+            return [str(error)]
+        pricing = Pricing(session.workspace, model, now())
+        costs = (pricing.cost(SMALL), pricing.cost(LARGE))
+        if None in costs:
+            lines.append(f"{role} is {model}, whose price is unknown")
+            continue
+        low, high = low + (costs[0] or 0.0), high + (costs[1] or 0.0)
+        lines.append(f"{role} is {model}: {cost_words(costs[0])} to {cost_words(costs[1])} a call")
+    caps = (
+        session.workspace.settings.programs.price_usd_max,
+        program.limits.get("cost_usd"),
+        price_usd_max,
+    )
+    stop = min(cap for cap in caps if cap is not None)
+    total = f"each call once: {cost_words(low)} to {cost_words(high)}; " if lines else ""
+    return [*dict.fromkeys(lines), f"{total}a run stops at ${stop:g}"]
