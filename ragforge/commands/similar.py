@@ -73,7 +73,22 @@ async def _look(
     if not answer.found:
         return Report(notes=(*notes, f"Nothing similar was done here before ({scale})."))
     head = f"Similar to {first_words(text)!r} ({scale})"
-    return Report([head, "", *(line for each in answer.found for line in _lines(each))], notes)
+    lines = [head, "", *(line for each in answer.found for line in _lines(each))]
+    shown = [f"Similar to {_code(first_words(text))} ({scale})", "", *map(_markdown, answer.found), *notes]
+    return Report(lines, notes, markdown="\n".join(shown))
+
+
+def _markdown(each: "SimilarTask | SimilarSession") -> str:
+    """An item of a list, whose lines wrap; words of users cannot become markup."""
+    row = _as_row(each)
+    parts = [f"- **{row['score']:.2f}** {row['shown']}", _code(first_words(row["request"], WORDS_MAX))]
+    parts += [f"Done: {_code(first_words(row['done'], WORDS_MAX))}"] if row["done"] else []
+    parts += [f"Why: {_code(first_words(row['reason'], WORDS_MAX))}"] if row["reason"] else []
+    return "  \n  ".join([*parts, _code(row["resume"])])
+
+
+def _code(words: str) -> str:
+    return f"`{words.replace('`', chr(39))}`"
 
 
 def _lines(each: "SimilarTask | SimilarSession") -> "list[str | list[Span]]":

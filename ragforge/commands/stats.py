@@ -168,7 +168,8 @@ def _told_lines(found: "Mapping[str, Any]") -> list[str]:
     stated = (
         [f"satisfaction {found['satisfaction']:.2f} ({found['rated']:,} rated)"] if found["rated"] else []
     )
-    implied = [f"implied {found['implied_satisfaction']:.2f}"] if found["implied"] else []
+    word = "implied" if stated else "implied satisfaction"
+    implied = [f"{word} {found['implied_satisfaction']:.2f}"] if found["implied"] else []
     success = (
         [f"  success {found['success']:.2f} of {counted(found['tasks'], 'newest task')}"]
         if found["success"] is not None

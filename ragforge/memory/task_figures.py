@@ -21,7 +21,7 @@ from ragforge.store.base import Store
 
 R = TypeVar("R", ToolCall, Version)
 
-TURNS_MAX = 200
+TURNS_MAX = 100
 """Of so many turns, the newest, the tasks are looked at."""
 SESSIONS_MAX = 50
 MOVES_MAX = 200

@@ -52,12 +52,12 @@ async def test_similar_tasks_are_listed_with_what_they_came_to(tmp_path: Path, g
         await say(session, "Which colour has the sea?")
         shown = await similar(session, "The export of reports must be faster.")
         stats = str(await run_command(session, "stats", ""))
-        assert "implied 0.44" in stats, "0 undone, 0.3 asked again, 0.3 denied, 0.8 for two"
+        assert "implied satisfaction 0.44" in stats, "0 undone, 0.3 asked again, 0.3 denied, 0.8 for two"
         assert "success 0.36 of 5 newest tasks" in stats
         for outcome in ("turn 1, undone", "turn 1, kept", "turn 3, denied", "turn 4, check failed"):
             assert outcome in shown
-        assert "Why: No packages here." in shown
-        assert "Why: AssertionError: deadlock in export" in shown
+        assert "Why: `No packages here.`" in shown
+        assert "Why: `AssertionError: deadlock in export`" in shown
         assert f"ragforge -r {session.id} --at 2" in shown
         assert shown.count("reports") > shown.count("turn")
         assert "sea" not in shown
