@@ -16,6 +16,7 @@ import time
 from collections.abc import Awaitable, Callable
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import apsw
 from hybrid import filled, matrix_of
@@ -62,7 +63,7 @@ async def measure(path: Path) -> None:
         sql = STATISTICS.format(name=GROUPED_BY[group])
         scope = {"project": project_id(0), "person": None, "since": EVER, "offset": 0}
 
-        async def query(sql: str = sql, scope: dict[str, object] = scope) -> object:
+        async def query(sql: str = sql, scope: Any = scope) -> object:
             return await asyncio.to_thread(lambda: list(bare.execute(sql, scope)))  # pyright: ignore
 
         async def whole(group: StatisticsGroup = group) -> object:
