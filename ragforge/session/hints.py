@@ -12,6 +12,7 @@ from ragforge.domain.messages import text_of
 from ragforge.domain.metrics import HINT_ANSWERS, HINTS, TALLY
 from ragforge.domain.turns import Turn, TurnStatus
 from ragforge.memory.hints import LeftOpen, ProactiveHintEngine
+from ragforge.memory.recall.concepts import memories_by_id
 from ragforge.memory.recall.memory_lists import find_memories
 from ragforge.session.context import recalls
 from ragforge.session.state import Session
@@ -85,7 +86,9 @@ class SessionHints:
     async def drop_outdated(self) -> None:
         """Take those from the list whose memories were forgotten, replaced or undone since."""
         ids = [hint.source_preference_id for hint in self.open]
-        found = await self.session.workspace.store.memories.get(ids) if ids else []
+        workspace = self.session.workspace
+        place = {"project_id": workspace.project.id, "person": workspace.person.id}
+        found = await memories_by_id(workspace.recall, ids, **place) if ids else []
         standing = {memory.id for memory in found if not marks_of(memory)}
         self.open = tuple(hint for hint in self.open if hint.source_preference_id in standing)
 

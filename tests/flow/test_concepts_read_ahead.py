@@ -5,6 +5,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from ragforge.domain.hints import HintAction, HintPayload, HintType, ProactiveHint
 from ragforge.domain.ids import now
 from ragforge.domain.memories import MemorySource, MemoryType
 from ragforge.memory.memories import new_memory, remember
@@ -13,6 +14,7 @@ from ragforge.memory.recall.gather import gather
 from ragforge.memory.recall.request import Around, Injecting, InjectLimits, RecallRequest
 from ragforge.memory.recall.search import Recall
 from ragforge.session.background.model import NO_MODEL
+from ragforge.session.hints import SessionHints
 from ragforge.session.state import Session
 from ragforge.store.base import keep_project
 from tests.flow.beside import beside, until
@@ -56,6 +58,11 @@ async def remembered(session: Session) -> None:
         )
         await remember(library.store, memory)
     await embed_all(library)
+
+
+def a_hint(about: str) -> ProactiveHint:
+    payload = HintPayload(HintAction.WRITE, "Feed it.")
+    return ProactiveHint(about, HintType.INTENT_FOLLOWUP, "To do", "Feed it.", "Write", payload, 0.9, about)
 
 
 async def recalled(session: Session, recall: Recall) -> int:
@@ -113,3 +120,9 @@ async def test_a_session_that_opens_reads_them_beside_the_prompt(
             return len(found.memories) if found else 0
 
         assert await until(known) == 10
+        recall, asked = session.workspace.recall, list[str]()
+        counted = replace(recall, store=Counted(recall.store, asked))
+        hints = SessionHints(replace(session, workspace=replace(session.workspace, recall=counted)))
+        hints.open = tuple(map(a_hint, concepts[session.workspace.project.id].memories))
+        await hints.drop_outdated()
+        assert (len(hints.open), asked) == (10, ["memories.state"]), "the hints read from them too"
