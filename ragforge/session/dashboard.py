@@ -36,7 +36,9 @@ from ragforge.session.metrics import all_counts
 from ragforge.store.base_conversations import SessionRow
 
 WISHES_MAX = 200
-"""Of so many wishes that bind, and so many others, the newest ones are sorted."""
+"""So many wishes that bind, and so many others, are read at first: the newest ones."""
+WISHES_SORTED_MAX = 20_000
+"""So many of either are ranked by what the user asks for."""
 CONCEPT_MEMORIES_MAX = 200
 """Concepts are those of so many memories, the most used first."""
 DECISIONS_MAX = 200
@@ -109,7 +111,7 @@ class Dashboard(Struct, frozen=True):
 async def read_dashboard(library: Library, *, order: WishOrder, limit: int) -> Dashboard:
     """Read the figures of the project, at most `limit` wishes, concepts and sessions. Raises StoreError."""
     return Dashboard(
-        wanted=in_order(await read_wishes(library), order)[:limit],
+        wanted=in_order(await read_wishes(library, limit=wishes_max(order)), order)[:limit],
         concepts=await read_concepts(library, limit),
         sessions=await read_sessions(library, limit),
         numbers=await read_numbers(library),
@@ -120,9 +122,17 @@ def _fitting(library: Library, limit: int) -> MemoryFilter:
     return MemoryFilter(library.project.id, person=library.person.id, sort=MemorySort.RECENT, limit=limit)
 
 
-async def read_wishes(library: Library) -> tuple[Memory, ...]:
-    """Return what the user wants, the newest first. Raises StoreError."""
-    here, find = _fitting(library, WISHES_MAX), library.store.memories.find
+def wishes_max(order: WishOrder) -> int:
+    """Return how many wishes are read: all, where another order than the first is asked for."""
+    return WISHES_MAX if order is WishOrder.KIND else WISHES_SORTED_MAX
+
+
+async def read_wishes(library: Library, *, limit: int = WISHES_MAX) -> tuple[Memory, ...]:
+    """Return what the user wants, the newest first, at most so many that bind and so many others.
+
+    Raises StoreError.
+    """
+    here, find = _fitting(library, limit), library.store.memories.find
     found = await find(replace(here, binding=True))
     found += await find(replace(here, types=(MemoryType.PREFERENCE, *sorted(INTENTS))))
     wishes = {each.id: each for each in found if wish_kind(each)}

@@ -13,7 +13,7 @@ from ragforge.domain.memories import Memory, MemorySource, MemoryType, Strength,
 from ragforge.domain.metrics import CACHE_REQUESTS, TALLY
 from ragforge.domain.turns import Turn
 from ragforge.memory.memories import new_memory, remember
-from ragforge.session.dashboard import read_dashboard
+from ragforge.session.dashboard import WISHES_MAX, read_dashboard
 from ragforge.session.open import close_session, new_session
 from ragforge.session.state import Session
 from ragforge.store.base import keep_project
@@ -94,6 +94,26 @@ async def test_the_dashboard_is_right_when_counted_by_hand(tmp_path: Path, gemin
         assert board.numbers.chat.usd == sum(each.cost_usd or 0 for each in spent)
 
         await report_and_screen(session)
+        await rank_all(session, rule)
+
+
+async def rank_all(session: Session, rule: Memory) -> None:
+    """The rule with most hits leads, however many are newer than it."""
+    library = session.workspace
+    for number in range(WISHES_MAX):
+        await library.store.memories.save(
+            new_memory(
+                f"Never paint kiosk {number}.",
+                MemoryType.PREFERENCE,
+                project_id=library.project.id,
+                at=now(),
+                source=MemorySource.USER,
+            )
+        )
+    newest = await read_dashboard(library, order=WishOrder.KIND, limit=1_000)
+    ranked = await read_dashboard(library, order=WishOrder.HELD, limit=1)
+    assert rule.id not in {each.id for each in newest.wanted}
+    assert [each.id for each in ranked.wanted] == [rule.id]
 
 
 async def report_and_screen(session: Session) -> None:

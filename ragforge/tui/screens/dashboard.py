@@ -19,12 +19,14 @@ from ragforge.domain.printable import one_line
 from ragforge.domain.words import counted
 from ragforge.session.dashboard import (
     WISHES_MAX,
+    WISHES_SORTED_MAX,
     in_order,
     proposed_rule,
     read_concepts,
     read_numbers,
     read_sessions,
     read_wishes,
+    wishes_max,
 )
 from ragforge.tui.keys import Where
 from ragforge.tui.screens.base import Chat, NamedScreen, interface_verbs
@@ -100,6 +102,7 @@ class DashboardScreen(ListDialog[DashboardAnswer | None]):
         self._conversation = conversation
         self._tab = Tab.WANTED
         self._order, self._reverse = order, False
+        self._wishes_max = wishes_max(order)
         self._read = set[Tab]()
         self._typed_for: Memory | None = None
         self._is_rule = False
@@ -172,7 +175,7 @@ class DashboardScreen(ListDialog[DashboardAnswer | None]):
         library = self._conversation.workspace
         match tab:
             case Tab.WANTED:
-                self._set_wishes(await read_wishes(library))
+                self._set_wishes(await read_wishes(library, limit=self._wishes_max))
             case Tab.CONCEPTS:
                 self.query_one(ConceptList).set_rows(await read_concepts(library, LISTED_MAX))
             case Tab.ARCHIVE:
@@ -208,8 +211,8 @@ class DashboardScreen(ListDialog[DashboardAnswer | None]):
         words = ""
         if self._tab is Tab.WANTED and row is not None:
             words = _wish_words(row)
-        elif self._tab is Tab.WANTED and len(self._wishes.rows) >= WISHES_MAX:
-            words = f"The newest {WISHES_MAX} of each kind are listed."
+        elif self._tab is Tab.WANTED and self._may_lack_wishes:
+            words = f"The newest {WISHES_MAX} of each kind are listed. Sorting ranks all of them."
         elif self._tab is Tab.ARCHIVE and row is not None:
             words = "\n".join(f"decided: {one_line(each)}" for each in row.decided)
         detail = self.query_one("#dashboard-detail", PlainText)
@@ -248,18 +251,26 @@ class DashboardScreen(ListDialog[DashboardAnswer | None]):
 
     # Sorting
 
-    def action_sort_wishes(self) -> None:
+    @property
+    def _may_lack_wishes(self) -> bool:
+        return self._wishes_max == WISHES_MAX and len(self._wishes.rows) >= WISHES_MAX
+
+    async def action_sort_wishes(self) -> None:
         """Sort what is wanted by the next column."""
         orders = list(WishOrder)
-        self.action_sort_by(orders[(orders.index(self._order) + 1) % len(orders)])
+        await self.action_sort_by(orders[(orders.index(self._order) + 1) % len(orders)])
 
-    def action_sort_by(self, order: str) -> None:
+    async def action_sort_by(self, order: str) -> None:
         """Sort by this column; by the same one again the other way round."""
         if self._tab is not Tab.WANTED or self._typed_for is not None:
             return
         self._reverse = order == self._order and not self._reverse
         self._order = WishOrder(order)
-        self._set_wishes(tuple(self._wishes.rows))
+        if self._may_lack_wishes:
+            self._wishes_max = WISHES_SORTED_MAX
+            await self._reload()
+        else:
+            self._set_wishes(tuple(self._wishes.rows))
         self._explain()
 
     # Taking one
