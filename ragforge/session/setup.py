@@ -45,7 +45,7 @@ async def save_gemini_key(workspace: Workspace, key: str) -> tuple[Workspace, st
 
 async def models_of(workspace: Workspace, provider_name: str) -> list[str]:
     """The models that a provider offers, as `provider:name`. Raises ModelError or UsageError."""
-    provider = await connect(workspace, ModelName(provider_name, "-"))
+    provider = await connect(workspace, ModelName(provider_name, "any"))  # whose name is never sent
     try:
         return [f"{provider_name}:{model}" for model in await provider.models()]
     finally:

@@ -16,6 +16,31 @@ def waits_for_a_line(screen: Screen, *, after: str) -> None:
     screen.wait_for(lambda text: text.rstrip().rpartition(after)[2].endswith("\n>"))
 
 
+def choose_from_lists(screen: Screen) -> None:
+    """What the interface has screens for."""
+    screen.send("/rewind")
+    screen.wait_for("Go back to before which turn?")
+    screen.wait_for("1 file, +1 -1: Make greet.txt more polite")
+    screen.wait_for("Enter for none:")
+    answer(screen, b"1")
+    waits_for_a_line(screen, after="Undone turn")
+    screen.send("/config")
+    waits_for_a_line(screen, after="/config KEY VALUE changes one")
+    screen.send("/theme dark")
+    waits_for_a_line(screen, after="`theme` is set")
+    screen.send("/store")
+    waits_for_a_line(screen, after="holds: ")
+    screen.send("/trust")
+    waits_for_a_line(screen, after="has no instruction files")
+    screen.send("/hints")
+    waits_for_a_line(screen, after="No hint waits")
+    screen.send("/model")
+    screen.wait_for("Which model?")
+    screen.wait_for("Enter for none:")
+    answer(screen, b"")
+    waits_for_a_line(screen, after="Enter for none:")
+
+
 def test_a_dumb_terminal_has_the_whole_conversation_in_lines(desk: Desk):
     greeting = desk.project / "greet.txt"
     greeting.write_text("Hello there\n")
@@ -43,6 +68,12 @@ def test_a_dumb_terminal_has_the_whole_conversation_in_lines(desk: Desk):
     assert greeting.read_text() == "Hello there\n"
     screen.send("!echo from the shell")
     screen.wait_for("[Exit code 0")
+    screen.send("Make greet.txt more polite")
+    screen.wait_for("Edit greet.txt?")
+    answer(screen, b"y")
+    waits_for_a_line(screen, after="Tool done")
+    choose_from_lists(screen)
+    assert greeting.read_text() == "Hello there\n"
     screen.send("/nosuch")
     screen.wait_for("Unknown command /nosuch.")
     screen.press(CTRL_D)

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from contextlib import aclosing, suppress
-from typing import TYPE_CHECKING, Protocol, assert_never
+from typing import TYPE_CHECKING, assert_never
 
+from ragforge.cli.lines.face import LineFace
 from ragforge.cli.lines.printer import LinePrinter
 from ragforge.cli.lines.questions import Questions
+from ragforge.cli.lines.screens import HELP as SCREENS
+from ragforge.cli.lines.screens import LineScreens
 from ragforge.commands import base
 from ragforge.commands.base import Outcome, find_verbs, verbs_on
 from ragforge.commands.forget import ask_what_to_forget
@@ -16,32 +19,9 @@ from ragforge.domain.ids import short_id
 from ragforge.domain.messages import TextPart
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator
-
-    from ragforge.domain.events import AgentEvent
-    from ragforge.session.conversation import Conversation
+    pass
 
 LISTED_MAX = 20
-INSTEAD = {
-    "config": "`ragforge config` lists the settings; /config KEY VALUE changes one.",
-    "model": "/model PROVIDER:NAME chooses a model.",
-    "rewind": "/rewind N goes back to before turn N; /log 20 lists them.",
-}
-"""What to do in place of a screen."""
-
-
-class LineFace(Protocol):
-    """What commands need of the line mode."""
-
-    incognito_next: bool
-
-    @property
-    def conversation(self) -> Conversation: ...
-    async def say(self, text: str) -> None: ...
-    async def follow(self, turn: AsyncGenerator[AgentEvent, None]) -> None: ...
-    async def go_to(self, session_id: str, *, fork: bool = False, at: int | None = None) -> bool: ...
-    async def keep_unsent(self, text: str) -> None: ...
-    def leave(self, code: int = 0) -> None: ...
 
 
 class LineCommands:
@@ -51,10 +31,14 @@ class LineCommands:
         self._face = face
         self._printer = printer
         self._questions = questions
+        self._screens = LineScreens(face, printer, questions, self._run_line)
 
     async def run(self, name: str, args: str) -> None:
         """Run a command. Raises RagforgeError."""
         conversation = self._face.conversation
+        if name in SCREENS:
+            await self._screens.open(name, args)
+            return
         outcome = await conversation.run(name, args, verbs_on(Face.INTERFACE))
         if name == "config" and args.strip():
             await conversation.reload_settings()
@@ -159,15 +143,14 @@ class LineCommands:
         if screen == "sessions" and args:
             await self._face.go_to(args)
             return
+        if self._screens.has(screen):
+            await self._screens.open(screen, args)
+            return
         verb = find_verbs()[screen]
         if screen == "memory":  # which lists, as its screen does
             verb = next(each for each in verb.verbs if each.name == "list")
         if verb.shell is None:
-            words = INSTEAD.get(screen, f"/{screen} needs the full screen, or an argument.")
-            now = (
-                f"Now: {conversation.session.live.record.model or 'no model'}. " if screen == "model" else ""
-            )
-            raise UsageError(f"{now}{words}")
+            raise UsageError(f"/{screen} needs the full screen, or an argument.")
         outcome = await verb.shell(conversation.workspace, parse(verb.args, args, command=screen))
         if isinstance(outcome, base.Instead):
             outcome = await outcome.verb.run(conversation.session, outcome.args)
@@ -176,9 +159,11 @@ class LineCommands:
             self._printer.line("/sessions ID goes to one of them.")
 
     def _help(self, words: str) -> None:
-        for name, verb in verbs_on(Face.INTERFACE).items():
-            if words.lower() in f"{name} {verb.help}".lower():
-                self._printer.line(f"/{name} {verb.usage}".rstrip() + f": {verb.help}")
+        rows = {name: (verb.usage, verb.help) for name, verb in verbs_on(Face.INTERFACE).items()}
+        rows |= {name: ("", about) for name, about in SCREENS.items()}
+        for name, (usage, about) in sorted(rows.items()):
+            if words.lower() in f"{name} {about}".lower():
+                self._printer.line(f"/{name} {usage}".rstrip() + f": {about}")
 
     async def _send(self, outcome: base.Send | base.Retry) -> None:
         face, conversation = self._face, self._face.conversation

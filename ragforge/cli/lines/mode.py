@@ -161,16 +161,12 @@ class LineMode:
 
     async def _bring(self, opened: OpenedChat) -> bool:
         """Bring to the front what was asked for; False where the user does not want this folder."""
+        from ragforge.session.folder_questions import folder_is_meant
         from ragforge.session.instructions import answer_instructions, new_instructions
 
         conversation = self.conversation
-        if await conversation.needs_confirmation():
-            root = conversation.workspace.place.root
-            if not await self._questions.confirmed(
-                f"Work in {root} itself? Everything below it is then this project."
-            ):
-                return False
-            await conversation.confirm_folder()
+        if not await folder_is_meant(conversation, self._questions):
+            return False
         resume = opened.resume or (await conversation.newest_id() if opened.newest else "")
         waits = False
         if resume:

@@ -11,6 +11,7 @@ from msgspec import Struct, field
 
 from ragforge.cli.lines.printer import LinePrinter
 from ragforge.cli.lines.reader import Typed
+from ragforge.commands.base import Option
 from ragforge.domain import timeouts
 from ragforge.domain.approvals import (
     ApprovalAnswer,
@@ -96,6 +97,15 @@ class Questions:
         """The answer to a question of yes or no; None for none."""
         answer = await self.ask([*filter(None, [detail, question])], YES_OR_NO, "Answer y or n:")
         return None if answer is None else answer == YES
+
+    async def yes_or_no(self, question: str, detail: str = "") -> bool | None:
+        """As `confirmed`, for those who ask in either face."""
+        return await self.confirmed(question, detail)
+
+    async def one_of(self, question: str, detail: str, options: Sequence[Option]) -> str | None:
+        """Which option is chosen, by its number; None for none."""
+        listed = [(f"{each.name}: {each.meaning}", each.then) for each in options]
+        return await self.choice([detail, question], listed)
 
     async def choice(self, lines: Sequence[str], options: Sequence[tuple[str, str]]) -> str | None:
         """Which option is chosen, by its number. options: words and what choosing them gives."""

@@ -6,10 +6,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ragforge.commands.base import Option
-from ragforge.domain.ids import new_id
 from ragforge.domain.printable import escaped
 from ragforge.session.foreign_git import unread_repository, unread_words
-from ragforge.session.project import describe_project, last_use, new_project
 from ragforge.tui import terminal
 from ragforge.tui.screens.confirm import ConfirmScreen
 from ragforge.tui.textual_types import app_of
@@ -19,9 +17,6 @@ if TYPE_CHECKING:  # the session loads it when it is needed
     from ragforge.session.trust import FileTrust
     from ragforge.tui.chat.frame import ChatFrame
 
-APART = "apart"
-ASKED_MAX = 8
-"""Projects among which the user chooses by a digit; `ragforge project join` knows all."""
 READ_REPOSITORY = "Read the repository that .git leads to?"
 WHY_UNREAD = (
     "It does not know this folder, neither as its work tree nor as its submodule, so it may be anybody's. "
@@ -30,56 +25,21 @@ WHY_UNREAD = (
 )
 
 
-async def folder_is_meant(chat: ChatFrame) -> bool:
-    """Ask about a folder that is an unlikely project, and about one that may be of a known one."""
-    conversation = chat.ready()
-    workspace = conversation.workspace
-    if await conversation.needs_confirmation():
-        question = f"Work in {workspace.place.root} itself? Everything below it is then this project."
-        if not await chat.confirmed(question):
-            return False
-        await conversation.confirm_folder()
-    for former in workspace.former:
-        question = f"Is this folder the project {former.project.name}, which was at {former.path}?"
-        detail = (
-            "Yes: its sessions, versions, memories and rules apply here. No: it stays a separate project."
-        )
-        answer = await chat.ask(ConfirmScreen(question, detail=detail))
-        if answer:
-            await conversation.join(former.project)
-            break
-        if answer is not None:
-            await conversation.decline(former)
-    if len(workspace.alike) > 1:
-        await _ask_which(chat, conversation)
-        return True
-    for other in workspace.alike:
-        question = f"This folder shares its origin with the project {other.name}. Is it the same project?"
-        known = await describe_project(workspace.store, other)
-        if await chat.confirmed(question, detail=f"Yes: its history is found from here too. It is {known}."):
-            await conversation.join(other)
-    return True
+class ChatAsks:
+    """Asks in dialogs."""
 
+    def __init__(self, chat: ChatFrame) -> None:
+        self._chat = chat
 
-async def _ask_which(chat: ChatFrame, conversation: Conversation) -> None:
-    """Ask which of the projects with its origin the folder is; no answer leaves it open."""
-    from ragforge.tui.screens.choose import ChooseScreen  # most starts need no question
+    async def yes_or_no(self, question: str, detail: str = "") -> bool | None:
+        """The answer; None for Esc."""
+        return await self._chat.ask(ConfirmScreen(question, detail=detail))
 
-    workspace = conversation.workspace
-    known = {each.id: each for each in workspace.alike[:ASKED_MAX]}
-    options = [
-        *[Option(each.name, await last_use(workspace.store, each), id) for id, each in known.items()],
-        Option("another one", "a project of its own, which shares nothing with these", APART),
-    ]
-    question = "Several projects share their origin with this folder. Which one is it?"
-    detail = "Its sessions, versions, memories and rules apply here from now on."
-    answer = await chat.ask(ChooseScreen(question, detail, options))
-    if answer == APART:
-        apart = new_project(workspace.place, new_id())
-        await workspace.store.projects.add(apart)  # or it would be asked about again
-        await conversation.join(apart)
-    elif answer:
-        await conversation.join(known[answer])
+    async def one_of(self, question: str, detail: str, options: Sequence[Option]) -> str | None:
+        """What the chosen option gives; None for Esc."""
+        from ragforge.tui.screens.choose import ChooseScreen  # most starts need no question
+
+        return await self._chat.ask(ChooseScreen(question, detail, options))
 
 
 async def ask_about_repositories(chat: ChatFrame) -> None:

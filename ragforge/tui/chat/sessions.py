@@ -57,7 +57,9 @@ class Sessions(Struct, frozen=True):
         if opened.resume:
             await self._resume(opened, first=first)
             return
-        if not await folder_questions.folder_is_meant(chat):
+        from ragforge.session.folder_questions import folder_is_meant
+
+        if not await folder_is_meant(chat.ready(), folder_questions.ChatAsks(chat)):
             app_of(chat).exit(Leaving(draft=chat.prompt.draft))
             return
         if opened.newest and (newest := await self._newest()):

@@ -1,0 +1,152 @@
+"""What the line mode has in the place of the interface's screens: lists, with a number to answer by."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import assert_never
+
+from ragforge.cli.lines.face import LineFace
+from ragforge.cli.lines.printer import LinePrinter
+from ragforge.cli.lines.questions import Questions
+from ragforge.domain.errors import UsageError
+from ragforge.domain.hints import HintAction, HintAnswer, ProactiveHint
+from ragforge.domain.messages import text_of
+from ragforge.domain.printable import one_line
+from ragforge.domain.words import counted, first_words
+from ragforge.session import servers
+from ragforge.session.instructions import all_instructions, answer_instructions
+from ragforge.versions.book import VersionBook
+
+LISTED_MAX = 20
+HELP = {
+    "hints": "Show the hints that wait for an answer.",
+    "store": "Show where conversations are kept.",
+    "theme": "Change the colours of the full screen: auto, dark or light.",
+    "trust": "Look at the project's instruction files, and choose whether the model reads them.",
+}
+"""Commands that are screens alone in the interface."""
+
+
+class LineScreens:
+    """Opens them by name."""
+
+    def __init__(
+        self,
+        face: LineFace,
+        printer: LinePrinter,
+        questions: Questions,
+        run_line: Callable[[str], Awaitable[None]],
+    ) -> None:
+        """run_line: runs a command line."""
+        self._face = face
+        self._printer = printer
+        self._questions = questions
+        self._run_line = run_line
+        self._opens: Mapping[str, Callable[[str], Awaitable[None]]] = {
+            "config": self._config,
+            "hints": self._hints,
+            "model": self._model,
+            "rewind": self._rewind,
+            "store": self._store,
+            "theme": self._theme,
+            "trust": self._trust,
+        }
+
+    def has(self, name: str) -> bool:
+        """Whether there is one of this name."""
+        return name in self._opens
+
+    async def open(self, name: str, args: str) -> None:
+        """Show it, and do what is chosen. Raises RagforgeError."""
+        await self._opens[name](args.strip())
+
+    async def _config(self, args: str) -> None:
+        for row in self._face.conversation.workspace.loaded.rows():
+            self._printer.line(f"{row.key} = {row.value or '(unset)'} ({row.source})")
+        self._printer.line("/config KEY VALUE changes one in your own file.")
+
+    async def _model(self, args: str) -> None:
+        conversation = self._face.conversation
+        now = conversation.session.live.record.model
+        self._printer.line(f"Model: {now or 'none'}. /model PROVIDER:NAME chooses one.")
+        provider = now.partition(":")[0] if ":" in now else ""
+        if provider:
+            names = (await conversation.models_of(provider))[:LISTED_MAX]
+            await self._choose("Which model?", [(name, f"model {name}") for name in names])
+
+    async def _rewind(self, args: str) -> None:
+        session = self._face.conversation.session
+        rows = await VersionBook(session.worktree).turns(session.live.record.head)
+        if not rows:
+            raise UsageError("There is no turn yet to go back to.")
+        options = [
+            (
+                f"turn {row.turn.index + 1}, {counted(len(row.changes), 'file')}, "
+                f"+{row.lines_added} -{row.lines_removed}: {first_words(text_of(row.turn.user))}",
+                f"rewind {row.turn.index + 1}",
+            )
+            for row in reversed(rows[-LISTED_MAX:])
+        ]
+        await self._choose("Go back to before which turn?", options)
+
+    async def _store(self, args: str) -> None:
+        if args:
+            raise UsageError(f"Leave, and run: ragforge db connect {args}")
+        conversation = self._face.conversation
+        status = await conversation.workspace.store.status()
+        for fact in servers.facts_of(status, conversation.link):
+            self._printer.line(f"{fact.name}: {fact.words}")
+
+    async def _theme(self, args: str) -> None:
+        if args not in ("auto", "dark", "light"):
+            raise UsageError(
+                "Lines have the terminal's own colours. For the full screen: /theme auto|dark|light."
+            )
+        await self._run_line(f"config theme {args}")
+
+    async def _trust(self, args: str) -> None:
+        session = self._face.conversation.session
+        files = await all_instructions(session)
+        if not files:
+            self._printer.line("This folder has no instruction files: no AGENTS.md, CLAUDE.md or GEMINI.md.")
+            return
+        trusted = await self._questions.trusts(files)
+        await answer_instructions(session, files, trusted=trusted)
+        self._printer.line(
+            "The model reads them from the next message on." if trusted else "The model does not read them."
+        )
+
+    async def _hints(self, args: str) -> None:
+        hints = self._face.conversation.hints
+        await hints.drop_outdated()
+        if not hints.open:
+            self._printer.line("No hint waits for an answer.")
+            return
+        known = {hint.id: hint for hint in hints.open}
+        options = [
+            (f"{hint.title}: {one_line(hint.message)} ({hint.action_label})", id)
+            for id, hint in known.items()
+        ]
+        chosen = await self._questions.choice(["Apply which hint?"], options)
+        if chosen:
+            await self._apply(known[chosen])
+            await hints.answer(known[chosen], HintAnswer.APPLY)
+
+    async def _apply(self, hint: ProactiveHint) -> None:
+        payload, conversation = hint.action_payload, self._face.conversation
+        match payload.action:
+            case HintAction.WRITE:
+                self._printer.line(f"Send this, or change it first:\n{payload.text}")
+            case HintAction.COMMAND:
+                await self._run_line(payload.text)
+            case HintAction.OPEN_TURN:
+                for memory in await conversation.workspace.store.memories.get([payload.text]):
+                    place = await conversation.memory_book.open_evidence(memory)
+                    await self._face.go_to(place.session_id, at=place.turn)
+            case _:
+                assert_never(payload.action)
+
+    async def _choose(self, question: str, options: list[tuple[str, str]]) -> None:
+        """Ask which of them, and run its command line."""
+        if options and (line := await self._questions.choice([question], options)):
+            await self._run_line(line)

@@ -1,0 +1,74 @@
+"""Which project a folder is: what is asked when a conversation opens in it, whoever asks."""
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from ragforge.commands.base import Option
+from ragforge.domain.ids import new_id
+from ragforge.session.conversation import Conversation
+from ragforge.session.project import describe_project, last_use, new_project
+
+APART = "apart"
+ASKED_MAX = 8
+"""Projects among which the user chooses by a digit; `ragforge project join` knows all."""
+
+
+class Asks(Protocol):
+    """Puts questions to the user."""
+
+    async def yes_or_no(self, question: str, detail: str = "") -> bool | None:
+        """The answer; None for none."""
+        ...
+
+    async def one_of(self, question: str, detail: str, options: Sequence[Option]) -> str | None:
+        """What the chosen option gives; None for none."""
+        ...
+
+
+async def folder_is_meant(conversation: Conversation, asks: Asks) -> bool:
+    """Ask about a folder that is an unlikely project, and about one that may be of a known one."""
+    workspace = conversation.workspace
+    if await conversation.needs_confirmation():
+        question = f"Work in {workspace.place.root} itself? Everything below it is then this project."
+        if not await asks.yes_or_no(question):
+            return False
+        await conversation.confirm_folder()
+    for former in workspace.former:
+        question = f"Is this folder the project {former.project.name}, which was at {former.path}?"
+        detail = (
+            "Yes: its sessions, versions, memories and rules apply here. No: it stays a separate project."
+        )
+        answer = await asks.yes_or_no(question, detail)
+        if answer:
+            await conversation.join(former.project)
+            break
+        if answer is not None:
+            await conversation.decline(former)
+    if len(workspace.alike) > 1:
+        await _ask_which(conversation, asks)
+        return True
+    for other in workspace.alike:
+        question = f"This folder shares its origin with the project {other.name}. Is it the same project?"
+        known = await describe_project(workspace.store, other)
+        if await asks.yes_or_no(question, f"Yes: its history is found from here too. It is {known}."):
+            await conversation.join(other)
+    return True
+
+
+async def _ask_which(conversation: Conversation, asks: Asks) -> None:
+    """Ask which of the projects with its origin the folder is; no answer leaves it open."""
+    workspace = conversation.workspace
+    known = {each.id: each for each in workspace.alike[:ASKED_MAX]}
+    options = [
+        *[Option(each.name, await last_use(workspace.store, each), id) for id, each in known.items()],
+        Option("another one", "a project of its own, which shares nothing with these", APART),
+    ]
+    question = "Several projects share their origin with this folder. Which one is it?"
+    detail = "Its sessions, versions, memories and rules apply here from now on."
+    answer = await asks.one_of(question, detail, options)
+    if answer == APART:
+        apart = new_project(workspace.place, new_id())
+        await workspace.store.projects.add(apart)  # or it would be asked about again
+        await conversation.join(apart)
+    elif answer:
+        await conversation.join(known[answer])
