@@ -25,7 +25,7 @@ from ragforge.versions.tree import own_changes, summed
 TURNS_SHOWN = 50
 TURNS_MAX = 500
 DEPTH_MAX = 20
-"""Over so many turns a curve can sum."""
+"""Over so many turns a key lets a curve sum."""
 RECORDS_MAX = 1_000
 """Who foresees well is told of so many of the project's records, the newest first."""
 BEFORE_MARKED = 5
@@ -101,9 +101,15 @@ def check_enabled(library: Library) -> None:
 
 
 async def read_turns(
-    library: Library, head: str | None, *, limit: int = TURNS_SHOWN, before: int = DEPTH_MAX
+    library: Library, head: str | None, *, limit: int = TURNS_SHOWN, before: int | None = None
 ) -> list[ForeseenTurn]:
-    """Read the newest turns of the path, oldest first, and so many before them. Raises StoreError."""
+    """Read the newest turns of the path, oldest first, and so many before them. Raises StoreError.
+
+    before: None for as many as a curve can sum.
+    """
+    if before is None:
+        settings = library.settings.foresight
+        before = max(DEPTH_MAX, settings.depth_individual, settings.depth_collective)
     rows = await read_foresight(
         library.store, library.project.id, head, person=library.person, limit=limit + before
     )

@@ -62,7 +62,7 @@ async def work(session: Session, gemini: GeminiStandIn) -> list[Foresight]:
     await turn(session, gemini, "Change it.", write("a.py", "one\n2\nthree\n"))
     await done(session)
     (root / "package-lock.json").write_text("")
-    made = "seq 500 > package-lock.json; printf 'a\\0b' > x.bin; mv a.py b.py"
+    made = "seq 500 > package-lock.json; printf 'a\\0b' > x.bin; seq 120000 > large.txt; mv a.py b.py"
     await turn(session, gemini, "Install it.", shell(made))
     await done(session)
     await turn(session, gemini, "Explain it.")
@@ -78,7 +78,7 @@ async def test_figures_are_the_same_turn_by_turn_after_undo_and_redo_after_a_res
     url, server = store
     words = {**ANSWER, "individual_before_description": "Ça marche 🙂."}
     gemini.always_structured(foreseeing(lambda _: words))
-    env = environ(tmp_path, gemini, RAGFORGE_STORE=url)
+    env = environ(tmp_path, gemini, RAGFORGE_STORE=url, RAGFORGE_HISTORY_FILE_MB_MAX="0.5")
     async with beside(tmp_path, env) as session:
         made = await work(session, gemini)
         for line in ("undo", "undo", "redo", "redo"):

@@ -16,6 +16,7 @@ from ragforge.domain.foresight import KIND, Foresight
 from ragforge.domain.metrics import SUGGESTIONS
 from ragforge.domain.turns import CallStatus, ConversationSession, Turn
 from ragforge.domain.versions import Version
+from ragforge.session.foresight import read_turns
 from ragforge.session.metrics import all_counts
 from ragforge.session.open import close_workspace, open_workspace
 from ragforge.session.state import Workspace
@@ -61,8 +62,8 @@ def record(turn: int) -> Foresight:
         files_foreseen=("src/grammar.py", "src/lexer.py") if ahead == OTHER_FILES else ("src/parser.py",),
         model_predicted="gemini:a",
         model_worked="gemini:a",
-        units_individual=UNITS[turn],
-        units_collective=UNITS[turn] + 10,
+        units_individual=UNITS[turn % len(UNITS)],
+        units_collective=UNITS[turn % len(UNITS)] + 10,
         alpha=30,
         depth_individual=5,
         depth_collective=3,
@@ -156,6 +157,15 @@ async def test_turns_are_ranked_and_opened_and_depths_are_set(filled: Lab) -> No
         [row] = foreseers.rows
         assert (row.model, row.rated, row.files) == ("gemini:a", 13, 14)
         assert round(row.share * 14) == 12
+
+
+async def test_as_many_turns_are_read_as_a_curve_sums(lab: Lab, gemini: GeminiStandIn) -> None:
+    env = environ(lab.tmp_path, gemini, RAGFORGE_FORESIGHT_DEPTH_COLLECTIVE="23")
+    await fill(lab.project, env, 26)
+    workspace = await open_workspace(cwd=lab.project, flags={}, environ=env)
+    [row] = await workspace.store.sessions.recent(project_id=workspace.project.id)
+    assert len(await read_turns(workspace, row.session.head, limit=2)) == 25
+    await close_workspace(workspace)
 
 
 async def test_foresight_switched_off_says_so(filled: Lab) -> None:
