@@ -247,6 +247,8 @@ VERB = Verb(
     "program",
     "Write and change programs in plain words, and see their versions.",
     NoArguments,
+    _list,
+    while_running=False,
     verbs=(
         _verb("new", "Write a program that does this.", ProgramNewArguments, _new),
         _verb("change", "Change a program.", ProgramChangeArguments, _change),

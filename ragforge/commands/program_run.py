@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from ragforge.commands.base import Outcome, QuestionKind, Report, UserQuestion
 from ragforge.domain.approvals import ApprovalAnswer, ApprovalRequest, ConsentAnswer
-from ragforge.domain.printable import cut_line, one_line
+from ragforge.domain.printable import one_line
 
 if TYPE_CHECKING:
     from ragforge.workflow.execution import Execution, Front
@@ -131,7 +131,8 @@ class RunFront:
 
 
 def _cut(value: object) -> str:
-    return cut_line(one_line(str(value)), LINE_CHARS)
+    text = one_line(str(value)).strip()
+    return text if len(text) <= LINE_CHARS else f"{text[:LINE_CHARS]} …"
 
 
 def _as_markdown(text: str) -> str:

@@ -28,6 +28,7 @@ def faults_of(text: str) -> list[str]:
 
 def with_header(text: str) -> str:
     """The program with a comment on top that says what it does and takes, where it begins with none."""
+    text = text if text.endswith("\n") else f"{text}\n"
     if text.lstrip().startswith(";"):
         return text
     statements, _ = parse(text)

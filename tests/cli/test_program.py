@@ -18,7 +18,7 @@ async def test_a_program_is_written_changed_undone_and_run(program: Program, gem
 
     made = await program.run("program", "new", "sort my mail", "--yes")
     assert made.code == 0, made.err
-    assert (folder / "mails.spu").read_text().endswith(WHOLE.rstrip("\n"))
+    assert (folder / "mails.spu").read_text().endswith(WHOLE)
     changed = await program.run("program", "change", "mails", "add a greeting", "--yes")
     assert changed.code == 0, changed.err
     second = (folder / "mails.spu").read_text()
