@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: run test test-all test-sixth soak check check-static bench docs lock screenshots recording train lexicon minilm clean
+.PHONY: run test test-all test-sixth soak live check check-static bench docs lock screenshots recording train lexicon minilm clean
 
 run: $(READY)
 	@$(BIN)/ragforge $(ARGS)
@@ -26,6 +26,10 @@ test-sixth: $(READY)
 # Kills, faults of system calls and a long session; docs/testing.md. ARGS="kills --minutes 60" runs a part.
 soak: $(READY)
 	$(BIN)/python -m tests.soak $(ARGS)
+
+# Ten turns against the real services with your own keys; prints the cost before, asks, and after. MODELS="provider:name ..." names others.
+live: $(READY)
+	@$(BIN)/python scripts/live.py $(MODELS) $(if $(filter 1,$(YES)),--yes)
 
 check: test check-static
 
