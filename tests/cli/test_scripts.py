@@ -109,7 +109,7 @@ async def test_a_subcommand_is_one_and_a_slip_is_no_prompt(quick: Program, opena
     assert "ragforge -- searchh" in slip.err
     for word, said in (
         ("model", "/model is a command"),
-        ("modle", "/mode is a"),
+        ("themes", "/theme is a"),
         ("cots", "`ragforge cost`"),
     ):
         alone = await quick.run(word)
