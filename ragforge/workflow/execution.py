@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import datetime
 from typing import TypeVar
 
-from msgspec import Struct
+from msgspec import Struct, to_builtins
 
 from ragforge.domain.approvals import ApprovalAnswer, ApprovalRequest, Approve, ConsentAnswer
 from ragforge.domain.errors import AnswerUnusable, RagforgeError, UsageError
@@ -16,6 +16,7 @@ from ragforge.domain.messages import TextPart, UserMessage
 from ragforge.domain.usage import Purpose, sum_costs
 from ragforge.domain.words import cost_words
 from ragforge.files.atomic import hash_of
+from ragforge.memory.similar import find_similar
 from ragforge.memory.window import Window
 from ragforge.providers.base import ModelRequest, read_whole
 from ragforge.providers.registry import ModelName, parse_model
@@ -210,6 +211,14 @@ class Execution:
         wanted = await embedder.embed_query(text)
         found = await embedder.embed(others)
         return [(1 + sum(map(operator.mul, wanted, each))) / 2 for each in found]
+
+    async def similar_problems(self, text: str) -> list[Fields]:
+        workspace = self._session.workspace
+        found = await find_similar(
+            workspace.recall, text, project_id=workspace.project.id, person=workspace.person.id
+        )
+        redactor = workspace.redactor
+        return [redactor.fields(to_builtins(each)) for each in found.found]
 
     async def load_patterns(self) -> list[Fields]:
         found = await self.library.documents(PATTERN)

@@ -148,6 +148,10 @@ class ProgramHost(Protocol):
         """How alike each is to the text, as (1 + cosine) / 2."""
         ...
 
+    async def similar_problems(self, text: str) -> list[Fields]:
+        """What was done in the project about problems like this one, the most alike first."""
+        ...
+
     async def uncommitted_changes(self) -> str:
         """The diff of what is not committed yet. Raises RagforgeError."""
         ...

@@ -146,6 +146,9 @@ class Rehearsal(Struct):
     async def similarity(self, text: str, others: Sequence[str]) -> list[float]:
         return [1.0 if text == other else 0.0 for other in others]
 
+    async def similar_problems(self, text: str) -> list[Fields]:
+        return []
+
     async def uncommitted_changes(self) -> str:
         return ""
 

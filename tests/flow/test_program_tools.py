@@ -11,6 +11,7 @@ from ragforge.domain.approvals import ApprovalAnswer, ConsentAnswer, Mode
 from ragforge.domain.errors import RagforgeError
 from ragforge.session.state import Session
 from ragforge.versions.clean_up import lacking
+from tests.flow.moving import turn
 from tests.standins.gemini import Call, Calls, GeminiStandIn, JsonText, Text
 
 
@@ -46,12 +47,22 @@ async def test_a_tool_asks_as_any_call_does_and_its_change_is_a_version(session:
         await run(session, "tools.spu", consent=ConsentAnswer.NO)
     assert not (session.cwd / "made.txt").exists()
     heard = await run(session, "tools.spu", consent=ConsentAnswer.ONCE)
-    assert heard[0] == "asked about write"
+    assert "asked about write" in heard
     assert "by a program" in heard[-1]
     rows = await session.workspace.store.versions.rows(session.workspace.project.id)
     versions = await session.workspace.store.versions.get([each.version.id for each in rows])
     assert "made.txt" in {change.path for version in versions for change in version.changes}
     assert not any("asked about read" in each for each in heard)
+
+
+async def test_what_was_tried_is_told_before_work_begins(session: Session, gemini: GeminiStandIn) -> None:
+    task = "TASK=Make the export of invoices faster"
+    assert "Nothing similar" in (await run(session, "tried", task, consent=ConsentAnswer.NO))[-1]
+    await turn(session, gemini, "Make the export of invoices faster")
+    gemini.script(Text("You cached it before."))
+    heard = await run(session, "tried", task, consent=ConsentAnswer.NO)
+    assert heard[-1] == "You cached it before."
+    assert "Make the export of invoices faster" in gemini.asked()[-1].last_text.split("## tried")[1]
 
 
 async def test_plan_mode_holds_for_programs_too(session: Session) -> None:

@@ -4,6 +4,8 @@ from ragforge.workflow.operation import Operation, ProgramFault, ProgramHost, Va
 
 THRESHOLD = 0.8
 TEXT_CHARS_MAX = 2_000
+PROBLEM = "problem"
+"""What was worked on in the project's sessions, as `/similar` finds it."""
 
 
 async def _run(host: ProgramHost, operands: tuple[Value, ...]) -> Value:
@@ -11,6 +13,8 @@ async def _run(host: ProgramHost, operands: tuple[Value, ...]) -> Value:
     text, threshold = wanted.pop("similarity", None), wanted.pop("threshold", THRESHOLD)
     if isinstance(threshold, bool) or not isinstance(threshold, int | float):
         raise ProgramFault(f"The threshold of DOC_SEARCH is a number, not {threshold!r}.")
+    if wanted == {"type": PROBLEM} and text is not None:
+        return await host.similar_problems(as_text(text, "DOC_SEARCH"))
     found = [
         each
         for each in await host.library.documents(wanted.get("type") or "")
