@@ -2,6 +2,7 @@
 
 import json
 import re
+import sqlite3
 from pathlib import Path
 from typing import Any
 
@@ -44,3 +45,11 @@ async def test_of_images_those_of_the_turn_before_go_again_and_older_ones_can_be
         assert len(references) == 1
         await turn(session, gemini, "Show a.", Call("read_result", {"reference": references[0]}))
         assert images_in(chats(gemini)[-1][-1:]) == 1
+        with sqlite3.connect(session.workspace.data_dir / "blobs.db") as contents:
+            contents.execute("DELETE FROM blob")  # as on another machine
+        await turn(session, gemini, "Go on.")
+        last = chats(gemini)[-1]
+        assert images_in(last) == 0
+        assert "no longer stored" in json.dumps(last)
+        await turn(session, gemini, "Show a.", Call("read_result", {"reference": references[0]}))
+        assert "It was stored on another machine" in json.dumps(chats(gemini)[-1][-1:])
