@@ -140,7 +140,7 @@ def statements_in(user: str, before: str = "") -> list[UserStatement]:
     judged = [_judged(clause, guess) for clause, guess in zip(clauses, guesses(clauses, before), strict=True)]
     found: list[UserStatement] = []
     for _, each in groupby(judged, key=lambda one: one.clause.sentence):
-        sentence = _by_the_whole(list(each))
+        sentence = _without_wish(_by_the_whole(list(each)))
         if _forbids_by_name(sentence):
             sentence = [_Judged(one.clause, KEPT_MIN, _PREFERENCE, ruled=True) for one in sentence]
         elif max(one.kept for one in sentence) < KEPT_MIN:
@@ -227,8 +227,6 @@ def _judged(clause: Clause, guess: Guess) -> _Judged:
     if is_wondering(clause.words) or is_report(clause.words):
         return _Judged(clause, 0.0, guess.types)
     judged = _Judged(clause, guess.kept, guess.types)
-    if judged.type is MemoryType.PREFERENCE and is_experience(clause.words):
-        return _Judged(clause, 0.0, guess.types)  # no wish, and little is lost with it
     if clause.ends:
         return judged
     type = type_of(clause.words)
@@ -237,6 +235,17 @@ def _judged(clause: Clause, guess: Guess) -> _Judged:
         is_habit = type in (None, MemoryType.FACT) and _HABITS.match(clause.words)
         type = MemoryType.DECISION if is_habit else type
     return _ruled(judged, type)
+
+
+def _without_wish(sentence: list[_Judged]) -> list[_Judged]:
+    """The same where all of it tells what has never been so: a wish of it is a fact."""
+    if not all(is_experience(one.clause.words) for one in sentence):
+        return sentence
+    wish, fact = MemoryType.PREFERENCE, MemoryType.FACT
+    return [
+        replace(one, types={**one.types, wish: 0.0, fact: one.types[fact] + one.types[wish]})
+        for one in sentence
+    ]
 
 
 def _by_the_whole(sentence: list[_Judged]) -> list[_Judged]:

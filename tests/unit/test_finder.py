@@ -69,7 +69,8 @@ def test_what_has_never_been_so_is_no_wish() -> None:
     ):
         assert not [each for each in statements_in(said) if each.type is MemoryType.PREFERENCE]
     [wish] = statements_in("I've never used Rust, so always explain the borrow checker.")
-    assert wish.type is MemoryType.PREFERENCE
+    [asks] = statements_in("I've never used asyncio before, so please explain it when you use it")
+    assert wish.type is asks.type is MemoryType.PREFERENCE
 
 
 def test_a_mark_that_is_not_closed_is_refused(tmp_path: Path) -> None:
