@@ -1,5 +1,7 @@
 """Programs in the SPU language: read, checked, and all that is wrong said at once."""
 
+from pathlib import Path
+
 import pytest
 
 from ragforge.session.program_files import SHIPPED
@@ -8,6 +10,7 @@ from ragforge.workflow.language import OPERATIONS
 from ragforge.workflow.machine import built_operations
 from ragforge.workflow.parse import BYTES_MAX
 from ragforge.workflow.prompts import load_prompt, tasks
+from ragforge.workflow.reference import reference
 
 CREATOR = (SHIPPED / "creator.spu").read_bytes()
 BAD = b"""\
@@ -113,6 +116,12 @@ def test_line_ends_tabs_and_a_byte_order_mark_change_nothing() -> None:
     assert plain is not None
     assert other is not None
     assert [str(each) for each in plain.code] == [str(each) for each in other.code]
+
+
+def test_the_reference_is_in_the_docs_and_names_every_operation() -> None:
+    text = reference()
+    assert text in (Path(__file__).parents[2] / "docs" / "programs.md").read_text(encoding="utf-8")
+    assert [name for name in OPERATIONS if f"`{name}" not in text] == []
 
 
 def test_every_task_has_its_prompt() -> None:
