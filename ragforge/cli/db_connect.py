@@ -97,7 +97,7 @@ class _Asking(Struct, frozen=True):
 
         if not url and not self.is_terminal:
             raise UsageError(
-                "There is no terminal to ask in. Give the server's address: ragforge db connect bolt://HOST"
+                "Standard input is not a terminal. Give the server's address: ragforge db connect bolt://HOST"
             )
         if not url and not default and (words := applications_server(self.machine.environ)):
             tell(words)

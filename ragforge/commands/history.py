@@ -85,8 +85,8 @@ async def _clean_up(session: "Session", args: CleanUpArguments) -> Outcome:
     if would_go and (found.versions or not is_in_shell()):
         question = f"{collected_words(found, dry_run=True)} Remove it for good?"
         unasked = (
-            f"{counted(found.versions, 'old version')} would lose contents, and there is no terminal to ask "
-            "in. Add --yes to remove them without being asked, or give 0 as DAYS to keep them."
+            f"{counted(found.versions, 'old version')} would lose contents, and standard input is not a "
+            "terminal. Add --yes to remove them without being asked, or give 0 as DAYS to keep them."
         )
         then = f"{VERB.name} {CLEAN_UP.line(replace(args, yes=True))}"
         return Confirm(question, then, unasked=unasked)

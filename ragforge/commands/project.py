@@ -136,7 +136,7 @@ async def _merge(library: "Library", args: MergeArguments) -> Outcome:
             f"From: {await describe_project(store, source)}\nInto: {await describe_project(store, target)}"
         )
         detail += f"\n{contents.words} would move. Its folders are part of {target.name} from then on."
-        unasked = "There is no terminal to ask in. Add --yes to merge them without asking."
+        unasked = "Standard input is not a terminal. Add --yes to merge them without asking."
         return Confirm("Merge them?", "", detail=detail, unasked=unasked)
     await merge(store, source, target, contents)
     await library.local.merge_project(source.id, target.id)
@@ -202,7 +202,7 @@ async def _split(library: "Library", args: SplitArguments) -> Outcome:
             detail += (
                 f"\nOf these {also} go along, for they share turns or versions of files with the others."
             )
-        unasked = "There is no terminal to ask in. Add --yes to split it without asking."
+        unasked = "Standard input is not a terminal. Add --yes to split it without asking."
         return Confirm("Split it?", "", detail=detail, unasked=unasked)
     await split(store, project, target, plan, parting.moved)
     if parting.folder is not None:

@@ -194,7 +194,7 @@ async def _delete(library: "Library", args: DeleteArguments) -> Outcome:
     goes = f"{counted(would.turns, 'turn')} and {counted(would.tool_calls, 'tool call')}"
     facts = f"{record.title!r}: {goes} will be deleted{shared}."
     if not args.yes:
-        unasked = "There is no terminal to ask in. Add --yes to delete the session without asking."
+        unasked = "Standard input is not a terminal. Add --yes to delete the session without asking."
         return Confirm("Delete it for good?", "", detail=facts, unasked=unasked)
     await delete_session(library.store, library.local, record.id)
     return Tell("Deleted.")
@@ -227,7 +227,7 @@ async def _archive_older(library: "Library", args: ArchiveArguments) -> Outcome:
     ids = [each.id for each in quiet]
     if ids and not args.yes:
         number = counted(len(ids), "session")
-        unasked = f"There is no terminal to ask in. Add --yes to archive {number} without asking."
+        unasked = f"Standard input is not a terminal. Add --yes to archive {number} without asking."
         detail = f"{number} of this project had no message since {moment_words(before)}."
         detail += f" {_expense_words(await expense_of(library, quiet))}"
         return Confirm("Archive them?", "", detail=detail, unasked=unasked)

@@ -14,7 +14,7 @@ DIALECT = re.compile(
     | from\ the\ next\ start\ on | goes\ on\ from\ (?:here|there|it)\b | all\ the\ same,
     | (?:was|were|is)\ worked\ out | made\ good | stands\ half\ way | \bthe\ person\b | no\ person\ to\ ask
     | is\ no\ (?:text|JSON|date|address) | no\ whole\ answer | put\ back\ everywhere
-    | wants\ to\ be\ paid | there\ is\ no\ command\ /
+    | no\ terminal\ to\ ask | wants\ to\ be\ paid | there\ is\ no\ command\ /
     """,
     re.VERBOSE | re.IGNORECASE,
 )
