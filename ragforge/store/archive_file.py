@@ -244,7 +244,7 @@ def _check_end(file: Path, lines: gzip.GzipFile, totals: Totals, closing: Closin
 
 
 def _damaged(file: Path, how: str) -> StoreDamaged:
-    return StoreDamaged(f"The backup {file} cannot be used: {how}. Use another copy of it.")
+    return StoreDamaged(f"{file} cannot be used: {how}. Use another copy of it.")
 
 
 def _in_short(error: BaseException) -> str:

@@ -57,7 +57,7 @@ class Assistant:
     """The hands of a run. What they change in the project is in turns of a session that is listed.
 
     A program never has more than its user: the mode and the rules are those of the session that it runs in,
-    and the mode that allows everything is not handed on.
+    and such a session that is resumed later asks again, whatever was allowed in the run.
     """
 
     def __init__(self, session: Session, title: str, approve: Approve, tell: Callable[[str], None]) -> None:

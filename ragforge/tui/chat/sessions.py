@@ -25,9 +25,9 @@ if TYPE_CHECKING:  # loaded after the first frame
 TIPS_FROM_ROWS = 18
 """With fewer, the conversation has them."""
 TIPS = (
-    "@ mentions a file, ! runs a command: what it writes goes with your next message.",
+    "@ mentions a file. ! runs a command and adds its output to your next message.",
     "Shift+Tab changes what is done without asking. Esc interrupts.",
-    "/undo takes back a turn with its changes to files. /search finds what was said before.",
+    "/undo undoes a turn and its changes to files. /search finds what was said before.",
 )
 START = "Type a message, or /help for commands and keys."
 
