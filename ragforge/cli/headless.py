@@ -43,6 +43,7 @@ from ragforge.domain.text_pieces import TextPieces
 from ragforge.domain.turns import CallStatus, ToolCall, Turn, TurnStatus
 from ragforge.domain.usage import Usage, sum_costs
 from ragforge.domain.versions import Version
+from ragforge.session.context import prepare_recall
 from ragforge.session.logs import start_log
 from ragforge.session.memory_tools import memories_to_forget
 from ragforge.session.model import memory_cost
@@ -188,6 +189,7 @@ async def _answer(options: Options, parts: Parts, answered: _RunResult) -> None:
         events_of = await _begun(options, session, parts, answered)
         if events_of is None:
             return
+        await prepare_recall(session)
         limits = TurnLimits(
             steps_max=workspace.settings.turn.steps_max,
             model_calls_max=options.model_calls_max,

@@ -41,12 +41,14 @@ async def _run(session: "Session", args: ContextArguments) -> Outcome:
 
 async def _printed(session: "Session", args: ContextArguments) -> Report:
     """The parts themselves, which the interface shows as a table."""
+    from ragforge.session.context import prepare_recall
     from ragforge.session.instructions import untrusted_instructions
     from ragforge.session.next_call import next_call
     from ragforge.session.trust import left_out_words
 
     if not args.message.strip():
         raise UsageError('Give the message that would be sent, as in: ragforge context "Which database?"')
+    await prepare_recall(session)
     call = await next_call(session, session.workspace.redactor.parts((TextPart(args.message),)))
     left_out = await untrusted_instructions(session)
     notes = (left_out_words(left_out, can_ask=False),) if left_out else ()

@@ -47,7 +47,7 @@ def recalls(workspace: Workspace) -> bool:
 
 
 async def prepare_recall(session: Session) -> None:
-    """Load what the first block needs. What is wrong with it is said when it is asked."""
+    """Load what the first block needs: its deadline is for finding. What is wrong is said when it is asked."""
     workspace = session.workspace
     if not recalls(workspace):
         return
@@ -61,8 +61,10 @@ async def prepare_recall(session: Session) -> None:
 
 def _load_sources() -> None:
     from ragforge.memory.recall.gather import find_sources  # as in `build_block`
+    from ragforge.memory.recall.resumption import resumes
 
     find_sources()
+    resumes("what is next")  # compiles its patterns
 
 
 async def build_block(

@@ -1,8 +1,14 @@
 """`/context` and `/compact`."""
 
 from pathlib import Path
+from typing import Any
+
+import pytest
 
 from ragforge.commands.base import Tell, run_command
+from ragforge.commands.context import ContextArguments, _printed
+from ragforge.domain.context import ContextBlock
+from ragforge.session.context import build_block
 from ragforge.session.open import close_session, resume_session
 from ragforge.session.state import Session
 from tests.flow.recalling import remembered, said_before
@@ -33,6 +39,24 @@ async def test_context_tells_what_each_part_of_the_next_call_takes(
     assert "Memories: [decision] Use PostgreSQL for the persistence layer." in shown
     assert "of 1,048,576 |" in shown
     assert len(gemini.asked("streamGenerateContent")) == asked
+
+
+async def test_in_the_shell_nothing_is_loaded_in_the_time_of_the_search(
+    session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    order: list[str] = []
+
+    async def prepare(_: object) -> None:
+        order.append("loaded")
+
+    async def block(*args: Any) -> ContextBlock:
+        order.append("searched")
+        return await build_block(*args)
+
+    monkeypatch.setattr(type(session.workspace.recall.embedder), "prepare", prepare)
+    monkeypatch.setattr("ragforge.session.next_call.build_block", block)
+    await _printed(session, ContextArguments("Which database?"))
+    assert order[:2] == ["loaded", "searched"]
 
 
 async def test_compact_drops_now_stays_so_after_a_resume_and_loses_nothing(
