@@ -47,7 +47,7 @@ def recalls(workspace: Workspace) -> bool:
 
 
 async def prepare_recall(session: Session) -> None:
-    """Load what the first block needs: its deadline is for finding. What is wrong is said when it is asked."""
+    """Load what the first block needs: its time is for finding. What is wrong is said when it is asked."""
     workspace = session.workspace
     if not recalls(workspace):
         return
