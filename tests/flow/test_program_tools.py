@@ -62,7 +62,10 @@ async def test_what_was_tried_is_told_before_work_begins(session: Session, gemin
     gemini.script(Text("You cached it before."))
     heard = await run(session, "tried", task, consent=ConsentAnswer.NO)
     assert heard[-1] == "You cached it before."
-    assert "Make the export of invoices faster" in gemini.asked()[-1].last_text.split("## tried")[1]
+    assert (
+        "Make the export of invoices faster"
+        in gemini.asked("streamGenerateContent")[-1].last_text.split("## tried")[1]
+    )
 
 
 async def test_plan_mode_holds_for_programs_too(session: Session) -> None:

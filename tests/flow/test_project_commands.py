@@ -122,4 +122,4 @@ async def test_a_rating_that_cannot_be_read_is_not_counted(session: Session, gem
     await workspace.store.derivations.save(replace(record, data={"from another version": 2}))
     told = str(await run_command(session, "stats", ""))
     assert "1 prompt" in told
-    assert "satisfaction" not in told
+    assert "rated" not in told

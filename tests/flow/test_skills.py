@@ -24,7 +24,7 @@ def put(folder: Path, name: str, body: str, description: str = "How to do it.") 
 
 
 def told(gemini: GeminiStandIn) -> str:
-    return str(gemini.asked()[-1].body["systemInstruction"])
+    return str(gemini.asked("streamGenerateContent")[-1].body["systemInstruction"])
 
 
 async def test_skills_are_found_by_name_and_read_when_needed(

@@ -113,7 +113,15 @@ _NODES = "".join(
   MATCH (p:{Label.TURN} {{id: {_PARENT}}})
   MERGE (p)-[:NEXT]->(n)""",
         ),
-        _part(Label.STEP, owner=_of_turn(Label.STEP), draw="MERGE (n)-[:PART_OF]->(t)"),
+        _part(
+            Label.STEP,
+            owner=_of_turn(Label.STEP),
+            # Where its session was deleted here, what it cost was kept; now it says so itself.
+            draw=f"""MERGE (n)-[:PART_OF]->(t)
+  WITH n
+  MATCH (u:{Label.USAGE} {{id: n.id}})
+  DETACH DELETE u""",
+        ),
         _part(
             Label.CALL,
             owner=_of_turn(Label.CALL),

@@ -59,8 +59,7 @@ class _Loading:
             case Turn():
                 return self._load_turn(record)
             case Step():
-                insert_step(self._connection, record)
-                return bool(self._connection.changes())
+                return self._load_step(record)
             case ToolCall():
                 return self._load_call(record)
             case Summary():
@@ -83,6 +82,14 @@ class _Loading:
                 return put_move(self._connection, record)
             case _:
                 assert_never(record)
+
+    def _load_step(self, step: Step) -> bool:
+        insert_step(self._connection, step)
+        if not self._connection.changes():
+            return False
+        # Where its session was deleted here, what it cost was kept; now it says so itself.
+        self._connection.execute("DELETE FROM spent WHERE id = ?", (f"{step.turn_id}/{step.index}",))
+        return True
 
     def finish(self) -> None:
         """Set the heads that came after their sessions; write rows of words and codes of vectors."""
