@@ -29,7 +29,7 @@ from ragforge.domain.events import (
 from ragforge.domain.ids import new_id, now, short_id
 from ragforge.domain.messages import Parts, TextPart
 from ragforge.domain.sub_agents import KIND, SubAgent
-from ragforge.domain.turns import Turn, TurnStatus
+from ragforge.domain.turns import ConversationSession, Turn, TurnStatus
 from ragforge.domain.usage import sum_costs
 from ragforge.domain.words import cost_words, counted
 from ragforge.memory.window import Window
@@ -181,22 +181,28 @@ class _Heard(Struct):
 def _child_of(session: Session, task: AgentTask) -> Session:
     """A new session in the same folder, with the same consent and fewer tools."""
     workspace, live = session.workspace, session.live
-    mode = live.consent.mode
-    record = replace(
-        live.record,
-        id=new_id(),
-        started_at=now(),
-        last_activity_at=now(),
-        title=workspace.redactor.text(f"Sub-agent: {task.title}"),
-        mode=Mode.ASK if mode is Mode.ALL else mode,
-        head=None,
-        forked_from=None,
-        archived_at=None,
-    )
+    record = child_record(session, f"Sub-agent: {task.title}")
     view = ModelView(Window(window_limits(workspace.settings)))
     tools = _fewer(workspace.tools, may_write=task.may_write)
     return Session(
         replace(workspace, tools=tools), Live(record, stored=False, consent=live.consent, view=view)
+    )
+
+
+def child_record(session: Session, title: str) -> ConversationSession:
+    """A new session in the same folder. Resumed later it asks again, whatever was allowed in this run."""
+    live, mode = session.live, session.live.consent.mode
+    return replace(
+        live.record,
+        id=new_id(),
+        started_at=now(),
+        last_activity_at=now(),
+        title=session.workspace.redactor.text(title),
+        mode=Mode.ASK if mode is Mode.ALL else mode,
+        head=None,
+        forked_from=None,
+        archived_at=None,
+        changed_at=None,
     )
 
 

@@ -9,7 +9,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ragforge.agent.parts import TurnLimits
-from ragforge.domain.approvals import Approve, Mode
+from ragforge.domain.approvals import Approve
 from ragforge.domain.cancellation import undisturbed
 from ragforge.domain.events import (
     AgentEvent,
@@ -23,7 +23,7 @@ from ragforge.domain.events import (
     UsageSeen,
     UsageUpdated,
 )
-from ragforge.domain.ids import new_id, now, short_id
+from ragforge.domain.ids import new_id, short_id
 from ragforge.domain.messages import CallRequest, ModelMessage, TextPart
 from ragforge.domain.turns import CallStatus, TurnStatus
 from ragforge.domain.usage import Usage, sum_costs
@@ -34,7 +34,7 @@ from ragforge.providers.registry import ModelName
 from ragforge.session.history import window_limits
 from ragforge.session.model import NO_MODEL
 from ragforge.session.state import Live, ModelView, Session
-from ragforge.session.sub_agents import close_child
+from ragforge.session.sub_agents import child_record, close_child
 from ragforge.session.turn import submit
 from ragforge.versions.attempts.check_consent import check_command
 from ragforge.versions.attempts.check_run import check
@@ -142,19 +142,7 @@ class Assistant:
         """A new session in the same folder, with the same consent."""
         session = self._session
         workspace, live = session.workspace, session.live
-        mode = live.consent.mode
-        record = replace(
-            live.record,
-            id=new_id(),
-            started_at=now(),
-            last_activity_at=now(),
-            title=workspace.redactor.text(f"Program {self._title}"),
-            mode=Mode.ASK if mode is Mode.ALL else mode,
-            model=str(model),
-            head=None,
-            forked_from=None,
-            archived_at=None,
-        )
+        record = replace(child_record(session, f"Program {self._title}"), model=str(model))
         view = ModelView(Window(window_limits(workspace.settings)))
         return Session(
             workspace, Live(record, stored=False, consent=live.consent, view=view, provider=provider)
