@@ -191,7 +191,9 @@ async def _list(session: "Session", args: NoArguments) -> Outcome:
         for each in await asyncio.to_thread(find_programs, session.workspace)
     ]
     width = max(len(name) for name, _, _ in rows)
-    return Report([f"{name:<{width}}  {origin:<7}  {what}".rstrip() for name, origin, what in rows])
+    shown = [f"- **{name}** ({origin}) {what}".rstrip() for name, origin, what in rows]
+    lines = [f"{name:<{width}}  {origin:<7}  {what}".rstrip() for name, origin, what in rows]
+    return Report(lines, markdown="\n".join(shown))
 
 
 async def _language(session: "Session", args: NoArguments) -> Outcome:

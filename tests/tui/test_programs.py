@@ -3,6 +3,7 @@
 from ragforge.tui.screens.choose import ChooseScreen
 from tests.program_answers import answer
 from tests.tui.chat_app import Lab
+from tests.tui.test_lookup_screens import drawn
 
 
 async def test_a_new_program_is_kept_after_a_yes_to_its_difference(lab: Lab) -> None:
@@ -18,3 +19,9 @@ async def test_a_new_program_is_kept_after_a_yes_to_its_difference(lab: Lab) -> 
         assert "DISPLAY 'whole'" in made.read_text()
         await chat.say("/program log")
         await chat.sees("(HEAD -> main)")
+
+
+async def test_the_list_of_programs_is_whole_on_a_narrow_screen(lab: Lab) -> None:
+    async with lab.chat(size=(60, 30)) as chat:
+        await chat.say("/program list")
+        await chat.until(lambda: "findings." in drawn(chat), "the end of a long line is drawn")
