@@ -1,5 +1,6 @@
 """What the work beside the conversation may cost, and that it is told."""
 
+import asyncio
 from contextlib import aclosing
 from pathlib import Path
 from typing import Any
@@ -82,6 +83,25 @@ async def test_what_the_store_does_not_count_yet_is_spent_all_the_same(
         assert not await purse.is_empty(store, person, 0.5)
         purse.cost_usd += 0.55
         assert await purse.is_empty(store, person, 0.5)
+
+
+async def test_several_calls_at_once_do_not_exceed_the_limit_together() -> None:
+    purse, most, under_way = Purse(), 0, 0
+
+    async def asked() -> None:
+        nonlocal most, under_way
+        async with purse.call(1.0):
+            if purse.cost_usd >= 1.0:
+                return
+            under_way += 1
+            most = max(most, under_way)
+            await asyncio.sleep(0)
+            purse.charge(0.3)
+            under_way -= 1
+
+    await asyncio.gather(*(asked() for _ in range(9)))
+    assert purse.cost_usd == pytest.approx(1.2), "the last one began below the limit"
+    assert most == 2, "the first alone, and as many at once as the rest is enough for"
 
 
 async def test_a_model_without_a_price_is_not_asked_without_limit(

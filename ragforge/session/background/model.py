@@ -2,7 +2,8 @@
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from datetime import datetime
 from typing import TypeVar
 from urllib.parse import urlsplit
@@ -114,8 +115,34 @@ class Purse(Struct):
     cost_usd: float = 0.0
     payments: int = 0
     """How often something was paid from it."""
+    _largest_usd: float = 0.0
+    _is_known: bool = False
+    """Whether anything was paid, so that it is known what a call may cost."""
+    _under_way: int = 0
     _counted_at: float = float("-inf")
     _day: datetime | None = None
+    _changed: asyncio.Condition = field(default_factory=asyncio.Condition)
+
+    @asynccontextmanager
+    async def call(self, cap_usd: float) -> AsyncGenerator[None]:
+        """Around a call, the look at the limit included: several at once do not exceed it together.
+
+        The first of a run is made alone, for nobody knows yet what one costs; near the limit each waits for
+        what those under way come to.
+        """
+        async with self._changed:
+            await self._changed.wait_for(lambda: not self._under_way or self._has_room(cap_usd))
+            self._under_way += 1
+        try:
+            yield
+        finally:
+            self._under_way -= 1
+            async with self._changed:
+                self._changed.notify_all()
+
+    def _has_room(self, cap_usd: float) -> bool:
+        expected_usd = (self._under_way + 1) * self._largest_usd
+        return self._is_known and self.cost_usd + expected_usd < cap_usd
 
     async def is_empty(self, store: Store, person: Person, cap_usd: float) -> bool:
         """Whether the user's limit of the day is reached; others who share the store have their own.
@@ -134,9 +161,15 @@ class Purse(Struct):
 
     async def pay(self, workspace: Workspace, spent: Spent) -> None:
         """Keep what was spent, also when the work is being stopped. Raises StoreError."""
-        self.cost_usd += spent.cost_usd or 0.0
+        self.charge(spent.cost_usd or 0.0)
         await undisturbed(workspace.store.usage.add(spent), cancel_after=True)
         self.payments += 1  # once it is kept: who sees this finds it there
+
+    def charge(self, cost_usd: float) -> None:
+        """Count what a call has cost."""
+        self.cost_usd += cost_usd
+        self._largest_usd = max(self._largest_usd, cost_usd)
+        self._is_known = True
 
 
 class Thinker(Struct):

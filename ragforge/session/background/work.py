@@ -298,23 +298,24 @@ class _RunDesk:
     ) -> T | None:
         thinker = self._thinker
         for _ in range(tries):
-            ready = await thinker.ready(self.sessions[home.session_id], patient=patient)
-            if ready is None:
-                break
+            async with thinker.purse.call(home.settings.memory.cost_usd_per_day_max):
+                ready = await thinker.ready(self.sessions[home.session_id], patient=patient)
+                if ready is None:
+                    break
 
-            async def paid(provider: Provider, ready: Ready = ready) -> T:
-                result, usage = await call(provider)
-                # First of all, so that it is known however this goes on.
-                await thinker.pay(ready, usage)
+                async def paid(provider: Provider, ready: Ready = ready) -> T:
+                    result, usage = await call(provider)
+                    # First of all, so that it is known however this goes on.
+                    await thinker.pay(ready, usage)
+                    return result
+
+                try:
+                    result = await thinker.ask(ready, paid)
+                except ModelError as error:
+                    thinker.failed(ready.name, error)
+                    continue
+                thinker.worked()
                 return result
-
-            try:
-                result = await thinker.ask(ready, paid)
-            except ModelError as error:
-                thinker.failed(ready.name, error)
-                continue
-            thinker.worked()
-            return result
         return None
 
     async def can_ask(self, home: Home) -> bool:
