@@ -19,7 +19,7 @@ MOVES_MAX = 20
 async def failed_before(store: Store, project_id: str, turn: Turn) -> list[PastTask]:
     """Return the tasks that failed right before the turn, each with the reason that is known of it.
 
-    What was undone has none yet: it stands in the turn's message, if anywhere. Raises StoreError.
+    What was undone has no reason yet: only the turn's message may give one. Raises StoreError.
     """
     forgotten = await read_forgotten(store, project_id)
     moves = await store.versions.moves(project_id, session_id=turn.session_id, limit=MOVES_MAX)

@@ -328,7 +328,7 @@ def shared_words(mark: SharedSession) -> str:
 
 
 def _here(workspace: Workspace, record: ConversationSession) -> ConversationSession:
-    """The session as if it had been in this folder: on this machine theirs is none, or another one."""
+    """The session as if it had been in this folder: its own path is from another machine."""
     return replace(record, cwd=str(workspace.place.cwd), host="", person="", mode=Mode.ASK)
 
 

@@ -57,7 +57,7 @@ _KEPT_DAYS_MAX = 30
 
 
 def read_image(env: Mapping[str, str], *, platform: str = sys.platform) -> bytes:
-    """Return the image in the clipboard, or nothing where there is none. Blocks: call it in a thread.
+    """Return the image in the clipboard, or nothing if it holds no image. Blocks: call it in a thread.
 
     Raises UsageError, with a sentence for the user, where the clipboard cannot be read.
     """

@@ -75,7 +75,7 @@ class ProgramLibrary(Protocol):
         ...
 
     async def examples(self, program: str) -> str:
-        """The text of `NAME.spu.test`; empty where there is none."""
+        """The text of `NAME.spu.test`; empty if there is no such file."""
         ...
 
 
