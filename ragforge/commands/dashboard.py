@@ -6,6 +6,7 @@ from msgspec import Meta, Struct
 
 from ragforge.commands.base import Open, Outcome, Report, Verb
 from ragforge.domain.arguments import option, shell_option
+from ragforge.domain.commands import has_screens
 from ragforge.domain.memories import WishOrder, wish_kind
 from ragforge.domain.printable import one_line
 from ragforge.domain.words import cost_words, counted, day_words
@@ -30,7 +31,7 @@ class DashboardArguments(Struct, frozen=True):
 
 
 async def _run(session: "Session", args: DashboardArguments) -> Outcome:
-    return Open("dashboard", str(args.sort))
+    return Open("dashboard", str(args.sort)) if has_screens() else await _show(session.workspace, args)
 
 
 async def _show(library: "Library", args: DashboardArguments) -> Outcome:

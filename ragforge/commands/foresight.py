@@ -6,7 +6,7 @@ from msgspec import Meta, Struct
 
 from ragforge.commands.base import Open, Opens, Outcome, Report, Verb
 from ragforge.domain.arguments import shell_option, word
-from ragforge.domain.commands import is_in_shell
+from ragforge.domain.commands import has_screens
 from ragforge.domain.messages import text_of
 from ragforge.domain.words import counted, first_words
 
@@ -40,7 +40,7 @@ async def _run(session: "Session", args: ForesightArguments) -> Outcome:
 
     library, head = session.workspace, session.live.record.head
     check_enabled(library)
-    if not is_in_shell():
+    if has_screens():
         return Open("foresight", str(args.limit or ""))
     limit = args.limit or TURNS_SHOWN
     read = await read_turns(library, head, limit=limit)

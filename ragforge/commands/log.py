@@ -6,7 +6,7 @@ from msgspec import Meta, Struct
 
 from ragforge.commands.base import Open, Opens, Outcome, Report, Verb
 from ragforge.domain.arguments import Former, option, shell_option, word
-from ragforge.domain.commands import is_in_shell, typed
+from ragforge.domain.commands import has_screens, typed
 
 if TYPE_CHECKING:
     from ragforge.session.state import Session
@@ -30,7 +30,7 @@ async def _run(session: "Session", args: LogArguments) -> Outcome:
     from ragforge.session.persons import writer_named, writers_shown
     from ragforge.versions.log import log_json, log_lines, read_log, read_log_of
 
-    if args.limit is None and args.by is None and not is_in_shell():
+    if args.limit is None and args.by is None and has_screens():
         return Open("log")
     limit = args.limit or LIMIT_IN_SHELL
     store, project_id = session.workspace.store, session.workspace.project.id

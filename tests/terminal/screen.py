@@ -100,14 +100,18 @@ class Screen:
         cwd: Path,
         brackets_pastes: bool = True,
         columns: int = COLUMNS,
+        is_silent: bool = False,
     ) -> None:
+        """is_silent: the terminal answers nothing that it is asked."""
         self.columns = columns
+        self._is_silent = is_silent
         self._emulator = Emulator(rows=ROWS, columns=columns, brackets_pastes=brackets_pastes)
         self._is_leaving = False
         self.pressing = threading.RLock()
         """Who holds it keeps the terminal's answers back: they never come in the middle of a paste."""
         self.output = b""
-        full = {"TERM": "xterm-256color", "COLORFGBG": "15;0", "LANG": "C.UTF-8", **env}
+        known = {} if is_silent else {"COLORFGBG": "15;0"}
+        full = {"TERM": "xterm-256color", **known, "LANG": "C.UTF-8", **env}
         self.process = (
             PtyProcess.spawn(argv, dimensions=(ROWS, columns), env=full, cwd=str(cwd))
             if argv[0] != LOADED
@@ -121,7 +125,8 @@ class Screen:
             while not self._is_leaving:
                 data = self.process.read(65536)
                 self.output += data
-                if answer := self._emulator.feed(data):
+                answer = self._emulator.feed(data)
+                if answer and not self._is_silent:
                     self.press(answer)
         except (EOFError, OSError, ValueError):  # ValueError: closed meanwhile
             pass
@@ -227,6 +232,7 @@ class Desk:
         argv: list[str] | None = None,
         brackets_pastes: bool = True,
         columns: int = COLUMNS,
+        is_silent: bool = False,
     ) -> Screen:
         screen = Screen(
             argv or [LOADED, *args],
@@ -234,6 +240,7 @@ class Desk:
             cwd=self.project,
             brackets_pastes=brackets_pastes,
             columns=columns,
+            is_silent=is_silent,
         )
         self._open.append(screen)
         return screen

@@ -3,7 +3,7 @@
 import signal
 
 from ragforge.domain.timeouts import APPROVAL_QUIET_S
-from tests.terminal.screen import CTRL_C, CTRL_D, ENTER, Desk, Screen
+from tests.terminal.screen import CTRL_C, CTRL_D, DOWN, ENTER, UP, Desk, Screen
 
 
 def answer(screen: Screen, keys: bytes) -> None:
@@ -25,7 +25,15 @@ def choose_from_lists(screen: Screen) -> None:
     answer(screen, b"1")
     waits_for_a_line(screen, after="Undone turn")
     screen.send("/config")
-    waits_for_a_line(screen, after="/config KEY VALUE changes one")
+    screen.wait_for("of one to change, or Enter for none:")
+    answer(screen, b"ui.keys")
+    screen.wait_for("The new value, or Enter")
+    answer(screen, b"vim")
+    waits_for_a_line(screen, after="`ui.keys` is set")
+    screen.send("/foresight")
+    waits_for_a_line(screen, after="Who foresees this project")
+    screen.send("/dashboard")
+    waits_for_a_line(screen, after="Numbers")
     screen.send("/theme dark")
     waits_for_a_line(screen, after="`theme` is set")
     screen.send("/store")
@@ -39,6 +47,28 @@ def choose_from_lists(screen: Screen) -> None:
     screen.wait_for("Enter for none:")
     answer(screen, b"")
     waits_for_a_line(screen, after="Enter for none:")
+
+
+def edit_lines(screen: Screen) -> None:
+    """What the terminal's own editing lacks: the lines of before, and long ones."""
+    screen.press(b"/now\x17/draft" + UP)
+    screen.wait_for("> /model")
+    screen.press(UP)
+    screen.wait_for("> /hints")
+    screen.press(DOWN + DOWN)
+    screen.wait_for(lambda text: text.rstrip().endswith("\n> /draft"))
+    screen.press("\x15é日\x7f\x7fx".encode())
+    screen.wait_for(lambda text: text.rstrip().endswith("> x"))
+    screen.press(b"\x15What is the capital of France? " + b"long " * 1_000 + b"tail", pause_s=0.1)
+    screen.press(ENTER)
+    screen.wait_for("tail\nIt is **Paris**, on the Seine.\n>")
+    screen.press(b"not sent")
+    screen.wait_for("> not sent")
+    screen.press(CTRL_C)
+    screen.wait_for("> not sent\n>")
+    screen.press(UP)
+    screen.wait_for("> not sent\n>\n> not sent")
+    screen.press(b"\x15")
 
 
 def test_a_dumb_terminal_has_the_whole_conversation_in_lines(desk: Desk):
@@ -73,6 +103,7 @@ def test_a_dumb_terminal_has_the_whole_conversation_in_lines(desk: Desk):
     answer(screen, b"y")
     waits_for_a_line(screen, after="Tool done")
     choose_from_lists(screen)
+    edit_lines(screen)
     assert greeting.read_text() == "Hello there\n"
     screen.send("/nosuch")
     screen.wait_for("Unknown command /nosuch.")
@@ -111,11 +142,11 @@ def test_plain_asks_again_about_a_call_that_waited_and_ctrl_c_ends_a_turn(desk: 
         assert b"\x1b" not in one.output
 
 
-def test_a_proposed_edit_is_edited_before_it_runs(desk: Desk):
+def test_a_proposed_edit_is_edited_before_it_runs_on_a_terminal_that_answers_nothing(desk: Desk):
     greeting = desk.project / "greet.txt"
     greeting.write_text("Hello there\n")
     desk.env["EDITOR"] = "sed -i s/day/evening/"
-    screen = desk.start()
+    screen = desk.start(is_silent=True)
     screen.wait_for("gemini-3.8-flash")
     screen.send("Make greet.txt more polite")
     for key in (b"e", b"y"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import signal
 import subprocess
 import sys
@@ -13,12 +14,14 @@ from typing import TYPE_CHECKING, Any
 
 from ragforge.cli.edge import tell
 from ragforge.cli.lines.commands import LineCommands
+from ragforge.cli.lines.line_editor import LineEditor
 from ragforge.cli.lines.printer import LinePrinter
 from ragforge.cli.lines.questions import Questions
 from ragforge.cli.lines.reader import LineReader, Typed
 from ragforge.cli.options import Options, run_async
 from ragforge.cli.start import open_for_interface
 from ragforge.domain.approvals import Mode
+from ragforge.domain.commands import without_screens
 from ragforge.domain.errors import RagforgeError, SessionBusy, UsageError
 from ragforge.domain.events import AgentEvent, TurnEnded, TurnStarted
 from ragforge.domain.go_ahead import goes_ahead
@@ -27,6 +30,7 @@ from ragforge.domain.messages import typed_in
 from ragforge.domain.turns import Turn, TurnStatus
 from ragforge.tui.launch import NotOpened, OpenedChat
 from ragforge.tui.mentions import parts_of
+from ragforge.tui.widgets.history import ListHistory
 
 if TYPE_CHECKING:
     from ragforge.session.conversation import Conversation
@@ -55,6 +59,10 @@ class LineMode:
         self._printer = LinePrinter()
         self._questions = Questions(self._printer, self._edit)
         self._typed: asyncio.Queue[Typed | None] = asyncio.Queue()
+        self._before = ListHistory()
+        self._editor = LineEditor(
+            self._printer.typed, lambda: () if self._questions.is_open else self._before.entries()
+        )
         self._conversation: Conversation | None = None
         self._exit_code: int | None = None
         self._stop_shell: asyncio.Event | None = None
@@ -70,21 +78,25 @@ class LineMode:
 
     async def run(self) -> int:
         """Open what was asked for, converse until the user leaves, and close it. Raises RagforgeError."""
+        without_screens()
         opened = await open_for_interface(self._options)
         if isinstance(opened, NotOpened):
             raise opened.failure
         self._conversation = opened.conversation
-        self._reader = LineReader(sys.stdin.fileno(), self._take)
+        self._reader = LineReader(sys.stdin.fileno(), self._editor, self._take)
         self._commands = LineCommands(self, self._printer, self._questions)
         loop = asyncio.get_running_loop()
         loop.add_signal_handler(signal.SIGINT, self._interrupt)
         for number in (signal.SIGTERM, signal.SIGHUP):
             loop.add_signal_handler(number, self.leave, 128 + number)
+        loop.add_signal_handler(signal.SIGTSTP, self._suspend)
         self._reader.start()
         try:
             await self._converse(opened)
         finally:
             self._reader.stop()
+            if unsent := self._editor.clear().strip():
+                await self.keep_unsent(unsent)
             closed = await self.conversation.close()
             if self._following is not None:
                 await asyncio.wait({self._following})
@@ -97,13 +109,7 @@ class LineMode:
     # What is typed
 
     def _take(self, typed: Typed | None) -> None:
-        self._printer.typed()
-        if typed is not None and typed.is_cut:
-            self._printer.line(
-                "The terminal may have cut a line at 4,095 bytes, so nothing was sent. Put a long text into "
-                "a file and mention it as @path."
-            )
-        elif not self._questions.take(typed):
+        if not self._questions.take(typed):
             self._typed.put_nowait(typed)
 
     def _interrupt(self) -> None:
@@ -113,7 +119,12 @@ class LineMode:
             self._stop_shell.set()
         elif self.conversation.session.busy:
             self._soon(self.conversation.interrupt())
-        elif not self._questions.cancel():
+        elif self._questions.cancel():
+            pass
+        elif cleared := self._editor.clear():
+            self._soon(self._remember(cleared))
+            self._show_prompt()
+        else:
             before_s, self._interrupted_s = self._interrupted_s, monotonic()
             if self._interrupted_s - before_s < TWICE_S_MAX:
                 self.leave()
@@ -130,12 +141,26 @@ class LineMode:
             if self._stop_shell is not None:
                 self._stop_shell.set()
 
+    def _suspend(self) -> None:
+        """Ctrl+Z: stop until the shell brings the program back."""
+        self._printer.end_line()
+        with self._reader.lent():
+            os.kill(os.getpid(), signal.SIGSTOP)
+        self._show_prompt()
+
+    async def _remember(self, text: str) -> None:
+        """Keep what was sent or cleared, for Up to find."""
+        self._before.add(text)
+        with suppress(RagforgeError):
+            await self.conversation.remember_prompt(text)
+
     def _soon(self, doing: Coroutine[Any, Any, None]) -> None:
         self._doing = asyncio.ensure_future(doing)
 
     def _show_prompt(self) -> None:
         mode = self.conversation.session.live.consent.mode
-        self._printer.part("> " if mode is Mode.ASK else f"{mode}> ")
+        self._editor.prompt = "> " if mode is Mode.ASK else f"{mode}> "
+        self._printer.part(f"{self._editor.prompt}{self._editor.line}")
 
     # The conversation
 
@@ -144,6 +169,7 @@ class LineMode:
             self._printer.line(notice)
         trust = self.conversation.workspace.trust
         trust.ask, trust.tell = self._questions.trusts, self._printer.line
+        self._before = ListHistory(await self.conversation.prompts())
         if not await self._bring(opened):
             return
         self._preparing = asyncio.ensure_future(self._attempt(self.conversation.prepare()))
@@ -216,7 +242,7 @@ class LineMode:
 
     async def _do(self, text: str) -> None:
         """Do what was typed. Raises RagforgeError."""
-        await self.conversation.remember_prompt(text)
+        await self._remember(text)
         match parse_input(text):
             case Say(said) if self._is_in_plan_mode and goes_ahead(said):
                 await self._commands.run("do", "")

@@ -53,15 +53,15 @@ class LinePrinter:
         """A piece of a line: what follows stands behind it."""
         self._write(printable(text))
 
+    def typed(self, text: str) -> None:
+        """The echo of keys, in which a backspace goes back."""
+        self._write("\b".join(map(printable, text.split("\b"))))
+
     def _write(self, text: str) -> None:
         if text:
             self._is_within_line = not text.endswith("\n")
             sys.stdout.write(text)
             sys.stdout.flush()
-
-    def typed(self) -> None:
-        """The user has pressed Enter: the terminal has begun a new line."""
-        self._is_within_line = False
 
     def show(self, event: AgentEvent) -> None:
         """Print what there is to tell of it."""

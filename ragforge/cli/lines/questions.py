@@ -49,6 +49,11 @@ class Questions:
         self._turn = asyncio.Lock()
         self._asked: _Question | None = None
 
+    @property
+    def is_open(self) -> bool:
+        """Whether a question waits for its answer."""
+        return self._asked is not None and not self._asked.answered.done()
+
     def take(self, typed: Typed | None) -> bool:
         """Give what was typed to the question that stands; False where it is no answer, or none stands.
 

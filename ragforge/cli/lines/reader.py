@@ -8,39 +8,41 @@ from time import monotonic
 
 from msgspec import Struct
 
+from ragforge.cli.lines.line_editor import END, LineEditor, RawTerminal
+
 PASTE_S = 0.05
 """Lines that follow each other faster are one paste, and so one message."""
-TERMINAL_LINE_BYTES_MAX = 4095
-"""A terminal that edits lines itself drops what is typed beyond (Linux, N_TTY_BUF_SIZE)."""
 
 
 class Typed(Struct, frozen=True):
-    """What was sent with Enter, or pasted. at_s, before_s: when it began to come, and what came before it."""
+    """What was sent with Enter, or pasted. at_s: when its first key came. before_s: the one before."""
 
     text: str
     at_s: float
     before_s: float
-    is_cut: bool = False
-    """The terminal may have dropped the end of a line."""
 
 
 class LineReader:
     """Hands what is typed to `take`, and None at the end of the input (Ctrl+D)."""
 
-    def __init__(self, terminal: int, take: Callable[[Typed | None], None]) -> None:
+    def __init__(self, terminal: int, editor: LineEditor, take: Callable[[Typed | None], None]) -> None:
         self._terminal = terminal
+        self._raw = RawTerminal(terminal)
+        self._editor = editor
         self._take = take
-        self._data = bytearray()
+        self._lines: list[str] = []
         self._began_s = self._last_s = 0.0
         self._timer: asyncio.TimerHandle | None = None
 
     def start(self) -> None:
         """Read from now on."""
+        self._raw.take()
         asyncio.get_running_loop().add_reader(self._terminal, self._read)
 
     def stop(self) -> None:
         """Read no more; what came whole is handed over."""
         asyncio.get_running_loop().remove_reader(self._terminal)
+        self._raw.give_back()
         self._hand_over()
 
     @contextmanager
@@ -57,22 +59,24 @@ class LineReader:
             data = os.read(self._terminal, 65_536)
         except OSError:
             data = b""  # the terminal has gone
-        if not data and not self._data:
-            self.stop()
-            self._take(None)
-            return
-        if not self._data:
+        if not self._lines and not self._editor.line:
             self._began_s = monotonic()
-        self._data += data or b"\n"  # Ctrl+D behind words sends them
+        lines = self._editor.feed(data) if data else [*filter(None, [self._editor.clear()]), END]
+        is_last = END in lines
+        self._lines += lines[: lines.index(END)] if is_last else lines
         if self._timer is not None:
             self._timer.cancel()
-        self._timer = asyncio.get_running_loop().call_later(PASTE_S, self._hand_over)
+        if is_last:
+            self.stop()
+            self._take(None)
+        else:
+            self._timer = asyncio.get_running_loop().call_later(PASTE_S, self._hand_over)
 
     def _hand_over(self) -> None:
-        whole, newline, rest = self._data.rpartition(b"\n")
-        if not newline:
+        self._editor.settle()
+        if not self._lines:
             return
-        self._data = bytearray(rest)
-        is_cut = any(len(line) >= TERMINAL_LINE_BYTES_MAX for line in whole.split(b"\n"))
+        whole, self._lines = "\n".join(self._lines), []
         before_s, self._last_s = self._last_s, monotonic()
-        self._take(Typed(whole.decode("utf-8", "replace"), self._began_s, before_s, is_cut))
+        began_s, self._began_s = self._began_s, self._last_s
+        self._take(Typed(whole, began_s, before_s))

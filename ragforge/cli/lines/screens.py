@@ -8,7 +8,7 @@ from typing import assert_never
 from ragforge.cli.lines.face import LineFace
 from ragforge.cli.lines.printer import LinePrinter
 from ragforge.cli.lines.questions import Questions
-from ragforge.domain.errors import UsageError
+from ragforge.domain.errors import RagforgeError, UsageError
 from ragforge.domain.hints import HintAction, HintAnswer, ProactiveHint
 from ragforge.domain.messages import text_of
 from ragforge.domain.printable import one_line
@@ -18,6 +18,7 @@ from ragforge.session.instructions import all_instructions, answer_instructions
 from ragforge.versions.book import VersionBook
 
 LISTED_MAX = 20
+KEY_PAGE = "https://aistudio.google.com/apikey"
 HELP = {
     "hints": "Show the hints that wait for an answer.",
     "store": "Show where conversations are kept.",
@@ -61,18 +62,38 @@ class LineScreens:
         await self._opens[name](args.strip())
 
     async def _config(self, args: str) -> None:
-        for row in self._face.conversation.workspace.loaded.rows():
-            self._printer.line(f"{row.key} = {row.value or '(unset)'} ({row.source})")
-        self._printer.line("/config KEY VALUE changes one in your own file.")
+        rows = {row.key: row for row in self._face.conversation.workspace.loaded.rows()}
+        shown = {key: f"{key} = {row.value or '(unset)'}" for key, row in rows.items()}
+        listed = [f"{words} ({rows[key].source})" for key, words in shown.items()]
+        answers = {key.lower(): key for key in rows} | {"": ""}
+        key = await self._questions.ask(listed, answers, "The name of one to change, or Enter for none:")
+        if not key:
+            return
+        asked = [rows[key].about, shown[key]]
+        if value := await self._questions.ask(asked, {}, "The new value, or Enter to leave it:"):
+            await self._run_line(f"store {value}" if key == "store" else f"config {key} {value}")
 
     async def _model(self, args: str) -> None:
         conversation = self._face.conversation
         now = conversation.session.live.record.model
         self._printer.line(f"Model: {now or 'none'}. /model PROVIDER:NAME chooses one.")
-        provider = now.partition(":")[0] if ":" in now else ""
-        if provider:
-            names = (await conversation.models_of(provider))[:LISTED_MAX]
-            await self._choose("Which model?", [(name, f"model {name}") for name in names])
+        providers = [now.partition(":")[0]] if ":" in now else []
+        if await conversation.gemini_key_source():
+            providers.append("gemini")
+        else:
+            self._printer.line(
+                "For Gemini: get a key at https://aistudio.google.com/apikey, then run: ragforge login"
+            )
+        names: list[str] = []
+        for provider in dict.fromkeys(providers):
+            try:
+                names += (await conversation.models_of(provider))[:LISTED_MAX]
+            except RagforgeError as error:
+                self._printer.line(str(error))
+        for found in await conversation.local_endpoints():
+            names += [f"{found.name}:{model}" for model in found.models[:LISTED_MAX]]
+        options = [(name, f"model {name}") for name in dict.fromkeys(names)]
+        await self._choose("Which model?", [*options, ("none: search answers", "model local")])
 
     async def _rewind(self, args: str) -> None:
         session = self._face.conversation.session
