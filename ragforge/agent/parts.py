@@ -151,7 +151,8 @@ class AgentParts(Struct, frozen=True):
     record: Recorder
     events: Events
     fit: Callable[[Sequence[Message], float], Awaitable[Fitted]]
-    price: Callable[[Usage], float | None]
+    price: Callable[[Usage, int], float | None]
+    """Of the usage and so many searches of the web."""
     redact: Redactor
     has_queued: Callable[[], bool]
     instructions_for: Callable[[Sequence[Path]], Awaitable[str]]

@@ -116,12 +116,13 @@ def _keep(parts: AgentParts, progress: TurnProgress, arriving: _Arriving, fitted
     begun = bool(ended or arriving.text.chars or arriving.thoughts.chars or arriving.usage)
     # Many services count at the end only; what broke off before is paid for all the same.
     usage = arriving.usage or (_estimate(arriving, fitted) if begun else Usage())
+    message = ended.message if ended else _partial(parts, arriving)
     step = Step(
         progress.turn_id,
         progress.next_index,
-        message=ended.message if ended else _partial(parts, arriving),
+        message=message,
         usage=usage,
-        cost_usd=parts.price(usage) if begun else 0.0,
+        cost_usd=parts.price(usage, message.searched.count) if begun else 0.0,
         interrupted=ended is None or _why_unusable(arriving) != "",
     )
     if begun:

@@ -76,6 +76,11 @@ class WebSearch(Struct, frozen=True):
     def __bool__(self) -> bool:
         return bool(self.queries or self.sources)
 
+    @property
+    def count(self) -> int:
+        """How many searches it was: one where the provider shows pages and no queries."""
+        return len(self.queries) or bool(self.sources)
+
     def joined(self, other: "WebSearch") -> "WebSearch":
         """Return both, each query and each page once, in the order in which they came."""
         sources = {each.url: each for each in (*self.sources, *other.sources) if _PAGE.fullmatch(each.url)}

@@ -101,22 +101,24 @@ SPENT = Description(
 
 
 class Price(Struct, frozen=True):
-    """USD per million tokens."""
+    """USD per million tokens, and for each search of the web by the provider's own tool."""
 
     input_usd: float
     output_usd: float
     cached_usd: float
+    search_usd: float | None = None
+    """None where the fee is unknown."""
 
 
-def cost_usd(usage: Usage, price: Price | None) -> float | None:
+def cost_usd(usage: Usage, price: Price | None, *, searches: int = 0) -> float | None:
     """What the usage costs, or None where the price is unknown: never a silent 0."""
-    if price is None:
+    if price is None or (searches and price.search_usd is None):
         return None
     fresh = max(0, usage.input_tokens - usage.cached_tokens)
     written = usage.output_tokens + usage.thought_tokens
     return (
         fresh * price.input_usd + usage.cached_tokens * price.cached_usd + written * price.output_usd
-    ) / 1_000_000
+    ) / 1_000_000 + searches * (price.search_usd or 0.0)
 
 
 def sum_costs(costs: Iterable[float | None]) -> float | None:

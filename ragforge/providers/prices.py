@@ -21,10 +21,12 @@ class _PriceEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True, renam
     cached_usd: float
     since: dt.date = dt.date.min
     over_tokens: int = 0
+    search_usd: float | None = None
     source: str = ""
 
     def __post_init__(self) -> None:
-        if min(self.input_usd, self.output_usd, self.cached_usd, self.over_tokens) < 0:
+        prices = (self.input_usd, self.output_usd, self.cached_usd, self.search_usd or 0)
+        if min(*prices, self.over_tokens) < 0:
             raise ValueError("a price or a number of tokens is never below 0")
 
 
@@ -53,7 +55,7 @@ def price_of(
     if not valid:
         return None
     newest = max(valid, key=lambda entry: (entry.over_tokens, entry.since))
-    return Price(newest.input_usd, newest.output_usd, newest.cached_usd)
+    return Price(newest.input_usd, newest.output_usd, newest.cached_usd, newest.search_usd)
 
 
 def _of_model(model: str, path: Path | None) -> list[_PriceEntry]:
@@ -75,5 +77,6 @@ def _read(path: Path, changed_ns: int) -> _PriceTable:
     except (OSError, UnicodeDecodeError, ValueError) as error:
         raise UsageError(
             f"Cannot read the prices in {path}: {error}. Each [[price]] needs model, input_usd, output_usd "
-            "and cached_usd in USD per million tokens; from = 2026-12-01 and over_tokens are optional."
+            "and cached_usd in USD per million tokens; from = 2026-12-01, over_tokens and search_usd are "
+            "optional."
         ) from error

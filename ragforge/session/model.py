@@ -124,7 +124,7 @@ def web_search_words(session: Session) -> str:
     endpoints = settings.endpoints
     if not model or not searches_web(parse_model(model, endpoints=endpoints), endpoints):
         return "on, but this model has none of its own"
-    return "on, by the provider; what it charges for searches is not in /cost"
+    return "on, by the provider; its fee for each search is in /cost"
 
 
 async def choose_model(session: Session, text: str) -> ModelName:
@@ -155,12 +155,12 @@ class Pricing(Struct, frozen=True):
     name: ModelName
     at: datetime
 
-    def cost(self, usage: Usage) -> float | None:
-        """What the usage costs, None where the price is unknown."""
+    def cost(self, usage: Usage, searches: int = 0) -> float | None:
+        """What the usage and so many searches of the web cost, None where the price is unknown."""
         if self.name.provider == NO_MODEL:
             return 0.0
         try:
-            return cost_usd(usage, self._price(usage))
+            return cost_usd(usage, self._price(usage), searches=searches)
         except UsageError:
             return None  # the file was broken after `check`: the answer is worth more than its price
 

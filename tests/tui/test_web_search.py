@@ -2,7 +2,10 @@
 
 import pytest
 
+from ragforge.domain.ids import now
 from ragforge.domain.messages import CallResult, ToolMessage, WebSearch, WebSource
+from ragforge.domain.usage import Purpose, cost_usd
+from ragforge.providers.prices import price_of
 from tests.flow.gemini_asking import READ, ask, end_of, open_provider
 from tests.flow.openai_asking import READ as OPENAI_READ
 from tests.flow.openai_asking import ask as ask_openai
@@ -33,6 +36,11 @@ async def test_what_was_searched_is_shown_kept_and_undone_with_its_turn(lab: Lab
         assert "toolResponse" in str(second.body["contents"]), "its parts go back as they came"
         await chat.say("/status")
         await chat.sees("on, by the provider")
+        used = await chat.screen.ready().workspace.store.usage.by_model()
+        [asked] = [each for each in used if each.purpose is Purpose.CHAT]
+        tokens = cost_usd(asked.usage, price_of("gemini-3.8-flash", now()))
+        assert tokens is not None
+        assert asked.cost_usd == pytest.approx(tokens + 2 * 0.014)
         await chat.say("/undo")
         await chat.until(lambda: line not in chat.words(), "undone")
         await chat.say("/redo")

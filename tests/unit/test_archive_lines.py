@@ -4,6 +4,7 @@ import json
 import math
 from array import array
 from datetime import UTC, timedelta, timezone
+from pathlib import Path
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -78,3 +79,9 @@ def test_a_version_refers_to_what_lay_there_before_and_after():
     empty = Node(NodeKind.FOLDER, "", 0o755)
     changes = (a_change("a", before=one, after=other), a_change("b", before=empty, after=None))
     assert blobs_of(a_version(a_project(), changes=changes)) == (one.digest, other.digest)
+
+
+def test_lines_of_before_are_read_and_written_as_they_were():
+    """A field that a record, or a struct within one, gets later is left out of the line where it is empty."""
+    lines = Path(__file__).with_name("lines_of_before.jsonl").read_text().splitlines()
+    assert [to_line(from_plain(json.loads(line))) for line in lines] == lines

@@ -8,18 +8,20 @@ from ragforge.domain.usage import Price, Usage, cost_usd
 from ragforge.providers.prices import price_of
 
 NOW = datetime(2026, 11, 21, tzinfo=UTC)
+SEARCH = 0.014
+FLASH = Price(0.75, 3.75, 0.075, SEARCH)
 
 
 @pytest.mark.parametrize(
     ("model", "price"),
     [
-        ("gemini-4-hydrogen", Price(1.5, 7.5, 0.075)),
-        ("gemini-4-carbon", Price(2, 10, 0.1)),
-        ("gemini-3.8-flash", Price(0.75, 3.75, 0.075)),
-        ("gemini-3.5-flash-lite", Price(0.3, 2.5, 0.03)),
-        ("gemini-3.5-flash", Price(1.5, 9, 0.15)),
-        ("models/gemini-3.5-flash", Price(1.5, 9, 0.15)),
-        ("gemini-3.1-pro-preview", Price(2, 12, 2)),
+        ("gemini-4-hydrogen", Price(1.5, 7.5, 0.075, SEARCH)),
+        ("gemini-4-carbon", Price(2, 10, 0.1, SEARCH)),
+        ("gemini-3.8-flash", FLASH),
+        ("gemini-3.5-flash-lite", Price(0.3, 2.5, 0.03, SEARCH)),
+        ("gemini-3.5-flash", Price(1.5, 9, 0.15, SEARCH)),
+        ("models/gemini-3.5-flash", Price(1.5, 9, 0.15, SEARCH)),
+        ("gemini-3.1-pro-preview", Price(2, 12, 2, SEARCH)),
         ("gemini-embedding-2", Price(0.2, 0, 0.2)),
         ("gemini-embedding-001", Price(0.15, 0, 0.15)),
     ],
@@ -40,9 +42,14 @@ def test_an_unknown_price_is_none_and_makes_no_cost_of_0(model: str) -> None:
 @pytest.mark.parametrize(
     ("model", "change", "before", "after"),
     [
-        ("gemini-4-carbon", date(2026, 12, 1), Price(2, 10, 0.1), Price(4, 20, 0.2)),
-        ("gemini-3.8-flash", date(2027, 1, 1), Price(0.75, 3.75, 0.075), Price(1.5, 7.5, 0.15)),
-        ("gemini-4-hydrogen", date(2026, 11, 12), None, Price(1.5, 7.5, 0.075)),
+        ("gemini-4-carbon", date(2026, 12, 1), Price(2, 10, 0.1, SEARCH), Price(4, 20, 0.2, SEARCH)),
+        (
+            "gemini-3.8-flash",
+            date(2027, 1, 1),
+            Price(0.75, 3.75, 0.075, SEARCH),
+            Price(1.5, 7.5, 0.15, SEARCH),
+        ),
+        ("gemini-4-hydrogen", date(2026, 11, 12), None, Price(1.5, 7.5, 0.075, SEARCH)),
     ],
 )
 def test_a_price_changes_at_midnight_utc(
@@ -56,8 +63,8 @@ def test_a_price_changes_at_midnight_utc(
 
 
 def test_a_long_request_costs_more_above_the_number_and_not_at_it() -> None:
-    assert price_of("gemini-3.1-pro-preview", NOW, input_tokens=200_000) == Price(2, 12, 2)
-    assert price_of("gemini-3.1-pro-preview", NOW, input_tokens=200_001) == Price(4, 18, 4)
+    assert price_of("gemini-3.1-pro-preview", NOW, input_tokens=200_000) == Price(2, 12, 2, SEARCH)
+    assert price_of("gemini-3.1-pro-preview", NOW, input_tokens=200_001) == Price(4, 18, 4, SEARCH)
 
 
 def test_the_users_table_replaces_a_model_whole_and_leaves_the_others(tmp_path: Path) -> None:
@@ -68,8 +75,9 @@ def test_the_users_table_replaces_a_model_whole_and_leaves_the_others(tmp_path: 
     )
     free = price_of("llama", NOW, overrides=own)
     assert free == Price(0, 0, 0)
+    assert cost_usd(Usage(), free, searches=1) is None, "no fee is known"
     assert price_of("gemini-3.1-pro-preview", NOW, overrides=own, input_tokens=300_000) == Price(0, 1, 0)
-    assert price_of("gemini-3.5-flash", NOW, overrides=own) == Price(1.5, 9, 0.15)
+    assert price_of("gemini-3.5-flash", NOW, overrides=own) == Price(1.5, 9, 0.15, SEARCH)
 
 
 def test_a_changed_table_is_read_again(tmp_path: Path) -> None:
