@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from msgspec import Meta, Struct
 
-from ragforge.commands.base import Follow, NoArguments, Opens, Outcome, Report, Tell, Verb
-from ragforge.commands.program_run import RunFront
+from ragforge.commands.base import Follow, NoArguments, Opens, Outcome, QuestionKind, Report, Tell, Verb
+from ragforge.commands.program_run import RunFront, question
 from ragforge.domain.arguments import option, rest, shell_option, word
 from ragforge.domain.errors import UsageError
 
@@ -88,6 +88,13 @@ class ProgramMergeArguments(Struct, frozen=True, kw_only=True):
     max_price: Annotated[float | None, Meta(ge=0), _PRICE] = None
 
 
+class ProgramShareArguments(Struct, frozen=True, kw_only=True):
+    """Which one."""
+
+    name: Annotated[str, _NAME] = ""
+    yes: Annotated[bool, option("--yes", help="Write the files without asking.")] = False
+
+
 LOG_MAX = 50
 
 
@@ -121,10 +128,12 @@ def _creating(session: "Session", target: str, intent: str, words: str, args: An
 async def _created(
     session: "Session", target: str, intent: str, words: str, args: Any
 ) -> AsyncGenerator[str | Outcome, None]:
-    from ragforge.workflow.creator import creator_execution, differs
+    from ragforge.workflow.creator import creator_execution, differs, whose_words
 
     run = RunFront(yes=getattr(args, "yes", False), inputs=[words])
     if not args.shipped and (notice := await differs(session.workspace)):
+        yield notice
+    if intent == "modify_existing" and (notice := await whose_words(session.workspace, target)):
         yield notice
     execution = await creator_execution(
         session,
@@ -224,6 +233,36 @@ async def _merged(
             yield each
 
 
+async def _share(session: "Session", args: ProgramShareArguments) -> Outcome:
+    name = args.name or await _newest(session)
+    return Follow(_shared(session, name, yes=args.yes))
+
+
+async def _shared(session: "Session", name: str, *, yes: bool) -> AsyncGenerator[str | Outcome, None]:
+    from ragforge.workflow.project_copy import files_to_share, share
+    from ragforge.workflow.tree import ProgramTree
+
+    workspace = session.workspace
+    own = ProgramTree(workspace, name).file
+    files = await asyncio.to_thread(files_to_share, workspace, name, own)
+    if not files:
+        yield Tell(f"The project has this {name}.spu already.")
+        return
+    paths = " and ".join(str(each.path) for each in files)
+    if not yes:
+        diff = "".join(each.diff for each in files)
+        asked = question(QuestionKind.CONFIRM, f"Write {paths}?", diff=diff)
+        yield asked
+        if await asked.answer is not True:
+            yield Tell("Nothing was written.")
+            return
+    await share(workspace, files)
+    yield Tell(
+        f"Wrote {paths}. Commit it with git: whoever works on the project runs it with /{name}, once they "
+        "trust it."
+    )
+
+
 async def _existing(session: "Session", name: str) -> "ProgramTree":
     """The tree of a program that there is. Raises UsageError."""
     from ragforge.workflow.creator import existing_tree
@@ -269,6 +308,9 @@ VERB = Verb(
         _verb("list", "List the programs.", NoArguments, _list),
         _verb("show", "Show the text of a version.", ProgramShowArguments, _show),
         _verb("merge", "Merge a version into the current one, by two models.", ProgramMergeArguments, _merge),
+        _verb(
+            "share", "Put your program into the project, for everyone there.", ProgramShareArguments, _share
+        ),
         _verb("language", "Show the reference of the language.", NoArguments, _language),
     ),
     more="Programs are files in programs/ of the settings folder. Whatever changes one, by hand too, makes a "

@@ -100,13 +100,13 @@ class RunFront:
             raise InputEnded("There is no more input.")
         return answer
 
-    async def _confirm(self, question: str, detail: str) -> bool:
+    async def _confirm(self, text: str, detail: str) -> bool:
         if self._yes:
             return True
-        return await self._ask(QuestionKind.CONFIRM, question, diff=detail) is True
+        return await self._ask(QuestionKind.CONFIRM, text, diff=detail) is True
 
-    async def _choose(self, question: str, options: Sequence[str]) -> int:
-        answer = await self._ask(QuestionKind.CHOOSE, question, options=tuple(options))
+    async def _choose(self, text: str, options: Sequence[str]) -> int:
+        answer = await self._ask(QuestionKind.CHOOSE, text, options=tuple(options))
         return answer if isinstance(answer, int) else len(options) - 1
 
     async def _approve(self, request: ApprovalRequest) -> ApprovalAnswer:
@@ -123,11 +123,21 @@ class RunFront:
         options: tuple[str, ...] = (),
         request: ApprovalRequest | None = None,
     ) -> object:
-        question = UserQuestion(
-            kind, text, asyncio.get_running_loop().create_future(), diff, options, request
-        )
-        await self._said.put(question)
-        return await question.answer
+        asked = question(kind, text, diff=diff, options=options, request=request)
+        await self._said.put(asked)
+        return await asked.answer
+
+
+def question(
+    kind: QuestionKind,
+    text: str,
+    *,
+    diff: str = "",
+    options: tuple[str, ...] = (),
+    request: ApprovalRequest | None = None,
+) -> UserQuestion:
+    """A question that waits for its answer."""
+    return UserQuestion(kind, text, asyncio.get_running_loop().create_future(), diff, options, request)
 
 
 def _cut(value: object) -> str:

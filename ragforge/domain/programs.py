@@ -2,6 +2,9 @@
 
 import re
 
+SUFFIX = ".spu"
+"""Ends the name of a program's file."""
+
 PROGRAM_NAME = re.compile(r"[a-z][a-z0-9_-]{0,63}")
 """What `.program` can say, and so how a program's file can be called."""
 

@@ -7,13 +7,13 @@ from msgspec import Struct
 import ragforge
 from ragforge.config.paths import config_dir
 from ragforge.domain.errors import UsageError
-from ragforge.domain.programs import PROGRAM_NAME, description_of
+from ragforge.domain.programs import PROGRAM_NAME, SUFFIX, description_of
 from ragforge.files.open import open_file
 from ragforge.session.state import Workspace
 
 SHIPPED = Path(ragforge.__file__).parent / "workflow" / "programs"
 IN_PROJECT = Path(".ragforge") / "programs"
-SUFFIX = ".spu"
+EXAMPLES_SUFFIX = ".spu.test"
 FILES_MAX = 200
 HEAD_BYTES_MAX = 4_000
 """A description stands within so many."""

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from ragforge.agent.instructions import read_instructions
+from ragforge.agent.instructions import FILE_BYTES_MAX, read_instructions
 from ragforge.domain.errors import UsageError
 from ragforge.files.open import open_file
 from ragforge.session.program_files import SUFFIX, ProgramFile, find_programs
@@ -51,8 +51,15 @@ async def read_program(workspace: Workspace, file: ProgramFile) -> bytes:
             TrustPlace(workspace.project.id, root), [found]
         ):
             relative = file.path.relative_to(root)
-            raise UsageError(f"{file.name} did not run: {relative} came with the project and is not trusted.")
+            raise UsageError(
+                f"{file.name} was not used: {relative} came with the project and is not trusted. "
+                f"/{file.name} in the interface shows it and asks; --trust-project trusts it for one run."
+            )
         content = found.text.encode()
+        if file.path.stat().st_size > FILE_BYTES_MAX:
+            raise UsageError(
+                f"{file.name} did not run: a project's program has at most {FILE_BYTES_MAX:,} bytes."
+            )
     else:
         content = read_file(file.path)
     program = assemble(content).program

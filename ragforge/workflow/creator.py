@@ -51,11 +51,32 @@ async def differs(workspace: Workspace) -> str:
     )
 
 
+async def whose_words(workspace: Workspace, name: str) -> str:
+    """What to say before the user changes a program that is not theirs yet."""
+    found = await asyncio.to_thread(find_programs, workspace)
+    origins = [each.origin for each in found if each.name == name]
+    if name == CREATOR or "user" in origins or not origins:
+        return ""
+    if "shipped" in origins:
+        return f"{name} ships with ragforge and keeps its name: yours will be /user:{name}."
+    return (
+        f"{name} is the project's: yours will come before it. /program share {name} puts it into the project."
+    )
+
+
 async def existing_tree(workspace: Workspace, name: str) -> ProgramTree:
-    """The versions of the user's program of this name, or of one that ships. Raises UsageError."""
+    """The versions of the user's program of this name, of one that ships, or of the project's.
+
+    The text of a project's program, once it is trusted, is a version that the user's own begin with.
+    Raises UsageError.
+    """
     tree = ProgramTree(workspace, name)
-    known = {each.name for each in find_programs(workspace) if each.origin != "project"}
-    if name not in known and not (await tree.head()).version:
+    found = await asyncio.to_thread(find_programs, workspace)
+    origins = {each.origin: each for each in found if each.name == name}
+    if "project" in origins and len(origins) == 1:
+        await tree.take_in(await read_program(workspace, origins["project"]))
+    elif not origins and not (await tree.head()).version:
+        known = {each.name for each in found}
         raise UsageError(f"There is no program {name!r}.{nearest(name, known)} /program list lists them.")
     return tree
 

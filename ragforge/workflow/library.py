@@ -1,5 +1,6 @@
 """What programs keep, in the store that is open; see `ProgramLibrary`."""
 
+import asyncio
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,16 +11,16 @@ from ragforge.domain.errors import UsageError
 from ragforge.domain.ids import new_id, now
 from ragforge.domain.versions import Version
 from ragforge.domain.words import first_words
+from ragforge.session.program_files import EXAMPLES_SUFFIX, IN_PROJECT
 from ragforge.session.state import Workspace
 from ragforge.store.base import keep_project
 from ragforge.workflow import records
 from ragforge.workflow.operation import VERSION_TYPE, Fields, ProgramFault, is_object, shown
-from ragforge.workflow.tree import ProgramTree, tree_of
+from ragforge.workflow.tree import ProgramTree, content_of, tree_of
 
 FOUND_MAX = 1_000
 TEXT_CHARS_MAX = 2_000
 TITLE_CHARS = 80
-EXAMPLES_SUFFIX = ".spu.test"
 
 
 class StoreLibrary:
@@ -135,12 +136,14 @@ class StoreLibrary:
         await self._keep_program(tree, found[0].project_id, "", version_id)
 
     async def examples(self, program: str) -> str:
-        file = ProgramTree(self._workspace, program).file
+        own, root = ProgramTree(self._workspace, program).file, self._workspace.place.root
+        name = f"{program}{EXAMPLES_SUFFIX}"
         try:
-            return file.with_name(f"{program}{EXAMPLES_SUFFIX}").read_text(encoding="utf-8")
-        except FileNotFoundError:
-            return ""
-        except (OSError, UnicodeDecodeError) as error:
+            found = await asyncio.to_thread(content_of, own.with_name(name))
+            if found is None and not own.exists():  # it is the project's still
+                found = await asyncio.to_thread(content_of, root / IN_PROJECT / name)
+            return (found or b"").decode()
+        except (UsageError, UnicodeDecodeError) as error:
             raise ProgramFault(f"The examples of {program} cannot be read: {error}") from error
 
     @property

@@ -26,6 +26,7 @@ from ragforge.domain.versions import (
     Version,
 )
 from ragforge.files.atomic import hash_of, write_atomic
+from ragforge.files.open import open_file
 from ragforge.session.program_files import SHIPPED, SUFFIX
 from ragforge.session.state import Workspace
 from ragforge.store.base import keep_project
@@ -76,21 +77,24 @@ class ProgramTree:
         line = await self._workspace.store.versions.line(head.version) if head.version else []
         return line[-1] if line else None
 
-    async def take_in(self) -> str:
+    async def take_in(self, found: bytes | None = None) -> str:
         """Make a version of a file that was written by hand since the last one; the current version's id.
 
-        Of a program that only ships, and has no versions yet, its shipped text is the first one.
+        found: the text in the project of a program that the user has no file of. Of a program that only
+        ships, and has no versions yet, its shipped text is the first one.
         """
         head = await self.head()
-        content = await asyncio.to_thread(_content, self.file)
+        content = await asyncio.to_thread(content_of, self.file)
+        if content is None:
+            content = found
         if content is None and not head.version:
-            content = await asyncio.to_thread(_content, SHIPPED / self.file.name)
+            content = await asyncio.to_thread(content_of, SHIPPED / self.file.name)
         if content is None:
             return head.version
         there = await self._node(head.version)
         if there and there.digest == hash_of(content):
             return head.version
-        title = "as it was found" if not head.version else "edited by hand"
+        title = "as it was found" if found or not head.version else "edited by hand"
         made = await self.add(
             content.decode("utf-8", "replace"), head.version, by=USER, title=title, write=False
         )
@@ -206,23 +210,26 @@ class ProgramTree:
 
     async def _set_head(self, head: Head, content: bytes | None) -> None:
         if content is not None:
-            await asyncio.to_thread(_write, self.file, content)
+            await asyncio.to_thread(write_file, self.file, content)
         await self._workspace.history.set_head(self._folder, head)
 
 
-def _content(path: Path) -> bytes | None:
+def content_of(path: Path) -> bytes | None:
+    """What is in the file; None where there is none; blocks. Raises UsageError."""
     try:
-        return path.read_bytes()
+        with open_file(path.resolve()) as file:
+            return file.read()
     except FileNotFoundError:
         return None
     except OSError as error:
         raise UsageError(f"Cannot read {path}: {error.strerror or error}.") from error
 
 
-def _write(path: Path, content: bytes) -> None:
+def write_file(path: Path, content: bytes) -> None:
+    """Write the file where it is different; blocks. Raises UsageError."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        there = _content(path)
+        there = content_of(path)
         if there != content:
             write_atomic(path, content, expected=None if there is None else hash_of(there))
     except OSError as error:

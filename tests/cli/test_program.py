@@ -1,5 +1,8 @@
 """`ragforge program`: programs written and changed as whole runs against the stand-in."""
 
+import shutil
+from pathlib import Path
+
 from ragforge.session.program_files import SHIPPED
 from ragforge.workflow.rehearsal import ScriptedAnswer
 from tests.cli.running import Program
@@ -52,6 +55,34 @@ async def test_a_program_is_written_changed_undone_and_run(program: Program, gem
     by_hand = await program.run("program", "show", "mails", hand["version"][-8:])
     assert by_hand.out == f"{second}; by hand\n"
     assert "HEAD -> old" in (await program.run("program", "log")).out
+
+
+async def test_a_program_is_shared_with_whoever_clones_the_project(
+    program: Program, gemini: GeminiStandIn, tmp_path: Path
+) -> None:
+    answer(gemini)
+    own = program.tmp_path / "config" / "programs"
+    own.mkdir(parents=True)
+    (own / "mails.spu").write_text(WHOLE)
+    (own / "mails.spu.test").write_text('{"display": ["whole"], "answers": []}\n')
+    asked = await program.run("program", "share", "mails")
+    assert "+    DISPLAY 'whole'" in asked.err
+    assert asked.out == "Nothing was written.\n"
+    assert not (program.project / ".ragforge").exists()
+    assert (await program.run("program", "share", "mails", "--yes")).code == 0
+    for name in ("mails.spu", "mails.spu.test"):
+        assert (program.project / ".ragforge" / "programs" / name).read_bytes() == (own / name).read_bytes()
+    assert "already" in (await program.run("program", "share", "mails")).out
+    assert (await program.run("run", "project:mails")).code == 0  # their own text is trusted
+    (own / "mails.spu").write_text(WHOLE + "; AIzaSyA1234567890abcdefghijklmnopqrstuv\n")
+    assert "looks like a secret" in (await program.run("program", "share", "mails")).err
+
+    (tmp_path / "second").mkdir()
+    second = Program(tmp_path / "second", program.model, {"GEMINI_API_KEY": program.env["GEMINI_API_KEY"]})
+    shutil.copytree(program.project, second.project, dirs_exist_ok=True)
+    refused = await second.run("run", "mails")
+    assert (refused.code, refused.out) == (2, "")
+    assert "came with the project and is not trusted" in refused.err
 
 
 async def test_a_changed_creator_lies_in_the_users_folder(program: Program, gemini: GeminiStandIn) -> None:

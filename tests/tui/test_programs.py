@@ -1,9 +1,10 @@
 """Programs in plain words in the interface: what is made is shown and asked about."""
 
 from ragforge.tui.screens.choose import ChooseScreen
-from tests.program_answers import answer
+from tests.program_answers import WHOLE, answer
 from tests.tui.chat_app import Lab
 from tests.tui.test_lookup_screens import drawn
+from tests.tui.test_trust import question
 
 
 async def test_a_new_program_is_kept_after_a_yes_to_its_difference(lab: Lab) -> None:
@@ -19,6 +20,40 @@ async def test_a_new_program_is_kept_after_a_yes_to_its_difference(lab: Lab) -> 
         assert "DISPLAY 'whole'" in made.read_text()
         await chat.say("/program log")
         await chat.sees("(HEAD -> main)")
+
+
+async def test_a_projects_program_runs_and_is_changed_once_its_very_text_is_trusted(lab: Lab) -> None:
+    answer(lab.gemini)
+    theirs = lab.project / ".ragforge" / "programs" / "mails.spu"
+    async with lab.chat() as chat:
+        theirs.parent.mkdir(parents=True)
+        theirs.write_text(WHOLE)
+        await chat.say("/mails")
+        screen = await question(chat)
+        assert "This program came with the project." in drawn(chat)
+        await chat.pilot.press("2")
+        await chat.sees("mails.spu came with the project and is not trusted")
+
+        theirs.write_text(f"{WHOLE}    DISPLAY 'more'\n")
+        await chat.say("/mails")
+        await chat.until(lambda: chat.top is not screen)
+        await question(chat)
+        await chat.pilot.press("1")
+        await chat.sees("more")
+
+        theirs.write_text(f"{WHOLE}    DISPLAY 'less'\n")
+        await chat.say("/program change mails add a greeting")
+        await question(chat)
+        assert "has changed" in drawn(chat)
+        assert "DISPLAY 'more'" in drawn(chat)  # what was trusted, beside what it is now
+        await chat.pilot.press("1")
+        await chat.sees("mails is the project's: yours will come before it.")
+        await chat.until(lambda: type(chat.top) is ChooseScreen, "the question about the change")
+        await chat.pilot.press("1")
+        await chat.sees("Kept mails.spu, version ")
+        own = lab.tmp_path / "config" / "programs" / "mails.spu"
+        assert "DISPLAY 'hello'" in own.read_text()
+        assert "hello" not in theirs.read_text()
 
 
 async def test_the_list_of_programs_is_whole_on_a_narrow_screen(lab: Lab) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from time import monotonic
-from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
@@ -22,9 +21,8 @@ from ragforge.domain.approvals import (
 )
 from ragforge.domain.printable import escaped
 from ragforge.domain.reveal import spelled_out
-
-if TYPE_CHECKING:
-    from ragforge.session.trust import FileTrust
+from ragforge.session.trust import FileTrust
+from ragforge.session.trust_words import trust_words
 
 YES, NO = "yes", "no"
 YES_OR_NO = {"y": YES, "yes": YES, "n": NO, "no": NO}
@@ -145,9 +143,11 @@ class Questions:
         return ApprovalAnswer(chosen.answer, reason or "")
 
     async def trusts(self, files: Sequence[FileTrust]) -> bool:
-        """Whether these instruction files are to be read."""
-        lines = ["This folder has instructions for the model. It follows them in every turn."]
+        """Whether these files of the project are trusted."""
+        words = trust_words(files)
+        question = words.changed if any(file.before is not None for file in files) else words.new
+        lines = [words.why]
         for file in files:
             lines.append(f"--- {escaped(str(file.path))}{' (changed)' if file.before is not None else ''}")
             lines.append(file.diff(spelled_out) or spelled_out(file.text))
-        return bool(await self.confirmed("Do you trust them?", "\n".join(lines)))
+        return bool(await self.confirmed(question, "\n".join(lines)))

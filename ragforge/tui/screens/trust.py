@@ -17,18 +17,14 @@ from ragforge.domain.reveal import spelled_out
 from ragforge.domain.words import counted
 from ragforge.session.instructions import all_instructions, answer_instructions
 from ragforge.session.trust import FileTrust
+from ragforge.session.trust_words import trust_words
 from ragforge.tui.key_watch import key_watch_of
 from ragforge.tui.screens.base import Chat, NamedScreen
 from ragforge.tui.screens.choose import ChooseScreen
 from ragforge.tui.widgets.diff_view import diff_lines
 from ragforge.tui.widgets.text_rows import TextLine
 
-NEW = "This folder has instructions for the model. Do you trust them?"
-CHANGED = "The project's instructions have changed. Do you trust them as they are now?"
-WHY = (
-    "The model follows them in every turn. Read them if somebody else wrote them: text in them can make it "
-    "act against you. Characters that cannot be seen are spelled out, as <U+200B>."
-)
+SPELLED = "Characters that cannot be seen are spelled out, as <U+200B>."
 
 
 class TrustAnswer(StrEnum):
@@ -39,8 +35,6 @@ class TrustAnswer(StrEnum):
     LEAVE = "leave"
 
 
-TRUST = Option("Trust", "the model reads them, now and until they change", TrustAnswer.TRUST)
-WITHOUT = Option("Continue without", "the model does not read them", TrustAnswer.WITHOUT)
 LEAVE = Option("Leave", "quit ragforge", TrustAnswer.LEAVE)
 
 
@@ -54,8 +48,14 @@ class TrustScreen(ChooseScreen):
     ESCAPE: ClassVar[str] = "continue without them"
 
     def __init__(self, files: Sequence[FileTrust], *, can_leave: bool = False) -> None:
-        question = CHANGED if any(file.before is not None for file in files) else NEW
-        super().__init__(question, WHY, (TRUST, WITHOUT, *([LEAVE] if can_leave else [])))
+        words = trust_words(files)
+        question = words.changed if any(file.before is not None for file in files) else words.new
+        options = (
+            Option("Trust", words.trust, TrustAnswer.TRUST),
+            Option("Continue without", words.without, TrustAnswer.WITHOUT),
+            *([LEAVE] if can_leave else []),
+        )
+        super().__init__(question, f"{words.why} {SPELLED}", options)
         self._rows = file_lines(files)
         self._last_key_s = 0.0
 
