@@ -4,6 +4,7 @@ Only what every call needs is imported at the top: `ragforge --version` is asked
 """
 
 import os
+import re
 import sys
 from collections.abc import Sequence
 from difflib import get_close_matches
@@ -71,9 +72,9 @@ class _Commands(TyperGroup):
                 f"Unknown command {word!r}. Did you mean `ragforge {near[0]}`? To send it as a message, "
                 f"write: ragforge -- {word}{more}"
             )
-        if word.isalpha() and is_alone and (name := _slash_command(word)):
+        if is_alone and re.fullmatch(r"[^\W\d][\w-]*", word) and (name := _slash_command(word)):
             raise UsageError(
-                f"Nothing was sent: /{name} is a command of the interface. Type it there, or write: "
+                f"Nothing was sent: /{name} is a slash command. Type it in the interface, or write: "
                 f"ragforge -c -p /{name}. To send {word!r} as a message, write: ragforge -- {word}"
             )
         return True
@@ -100,10 +101,14 @@ def _is_command(name: str) -> bool:
 
 
 def _slash_command(word: str) -> str:
-    """The slash command that this word is, or nearly is; empty for none."""
+    """The slash command, program or own command that this word is, or nearly is; empty for none."""
+    from ragforge.config.project import git_root
+    from ragforge.session.own_commands import names_of_files
     from ragforge.tui.screens.base import interface_verbs  # loads all: such a word is rare
 
-    return next(iter(get_close_matches(word, interface_verbs(), 1, _NEAR_ALONE)), "")
+    here = current_folder().resolve()
+    names = [*interface_verbs(), *sorted(names_of_files(os.environ, git_root(here) or here))]
+    return next(iter(get_close_matches(word, names, 1, _NEAR_ALONE)), "")
 
 
 def _load(name: str) -> Any:

@@ -23,7 +23,7 @@ from ragforge.files.open import kind_of, open_file
 from ragforge.files.paths import inside
 from ragforge.providers.registry import parse_model
 from ragforge.session.agent_parts import tool_context
-from ragforge.session.program_files import program_commands
+from ragforge.session.program_files import program_commands, program_files
 from ragforge.session.state import Session, Workspace
 from ragforge.session.trust import TrustPlace
 
@@ -121,6 +121,19 @@ async def run_typed(
     return await run_command(session, name, text, verbs)
 
 
+def names_of_files(environ: Mapping[str, str], root: Path) -> set[str]:
+    """The names of commands and programs that files of the user and of the project make; blocks."""
+    own = config_dir(environ)
+    commands = {
+        _name(path, folder) for folder in (own / "commands", root / FOLDER) for path in _files(folder)
+    }
+    return commands | {each.name for each in program_files(environ, root)}
+
+
+def _name(path: Path, folder: Path) -> str:
+    return "-".join(path.relative_to(folder).with_suffix("").parts).lower().replace(" ", "-")
+
+
 def _files(folder: Path) -> Iterator[Path]:
     count = 0
     for where, folders, names in os.walk(folder):
@@ -132,7 +145,7 @@ def _files(folder: Path) -> Iterator[Path]:
 
 
 def _read(path: Path, folder: Path, within: Path, workspace: Workspace) -> OwnCommand:
-    name = "-".join(path.relative_to(folder).with_suffix("").parts).lower().replace(" ", "-")
+    name = _name(path, folder)
     file = read_instructions(path, root=within, clean=workspace.redactor.text)
     in_project = within == workspace.place.root
     if file is None:

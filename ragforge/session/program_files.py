@@ -1,5 +1,6 @@
 """The files with programs: those that ship, the user's, the project's."""
 
+from collections.abc import Mapping
 from pathlib import Path
 
 from msgspec import Struct
@@ -29,11 +30,12 @@ class ProgramFile(Struct, frozen=True):
 
 def find_programs(workspace: Workspace) -> list[ProgramFile]:
     """Those that can be named, in the order in which a name means one; blocks."""
-    folders = {
-        "shipped": SHIPPED,
-        "user": config_dir(workspace.environ) / "programs",
-        "project": workspace.place.root / IN_PROJECT,
-    }
+    return program_files(workspace.environ, workspace.place.root)
+
+
+def program_files(environ: Mapping[str, str], root: Path) -> list[ProgramFile]:
+    """The same of the project with this root."""
+    folders = {"shipped": SHIPPED, "user": config_dir(environ) / "programs", "project": root / IN_PROJECT}
     return [
         ProgramFile(path.stem, path, origin)
         for origin, folder in folders.items()

@@ -107,8 +107,14 @@ async def test_a_subcommand_is_one_and_a_slip_is_no_prompt(quick: Program, opena
     assert slip.code == 2
     assert "Did you mean `ragforge search`?" in slip.err
     assert "ragforge -- searchh" in slip.err
+    commands, programs = (quick.project / ".ragforge" / name for name in ("commands", "programs"))
+    for file in (commands / "git" / "publish.md", programs / "deploy.spu"):
+        file.parent.mkdir(parents=True)
+        file.write_text("Do it.\n")
     for word, said in (
-        ("model", "/model is a command"),
+        ("git-publish", "/git-publish is a"),
+        ("deplo", "/deploy is a"),
+        ("model", "/model is a slash command"),
         ("themes", "/theme is a"),
         ("cots", "`ragforge cost`"),
     ):
