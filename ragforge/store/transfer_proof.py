@@ -103,6 +103,11 @@ async def prove(target: Archive, sent: SentList, *, again: Again | None, tell: T
             if absent and again is not None:
                 gone = await _mend(target, batch[0].kind, absent, found, again)
                 proof.mended += sum(key in found for key in absent)
+            if absent and batch[0].kind is RecordKind.SPENT:
+                # What was kept of a deleted session is not needed where its steps are.
+                steps = await _fetched(target, RecordKind.STEP, absent)
+                proof.kept += len(steps)
+                gone |= steps.keys()
             for row in batch:
                 _judge(row, found.get(row.key), proof, is_gone=row.key in gone)
             done += len(batch)

@@ -161,6 +161,21 @@ async def test_what_was_spent_and_links_are_kept_once(store: Store) -> None:
     assert sum(row.calls for row in await store.usage.by_model(project_id=project.id)) == 1
 
 
+async def test_what_a_session_cost_that_was_deleted_there_and_is_here_is_counted_once(
+    source: Store, store: Store
+) -> None:
+    session = await new_session(source)
+    turn = a_turn(session)
+    await source.turns.start(turn)
+    await source.turns.save_step(a_step(turn, 0, ""))
+    await store.archive.load(await dumped(source))
+    spent = await source.usage.by_model(project_id=session.project_id)
+    await source.sessions.delete(session.id)
+    for _ in range(2):
+        assert await store.archive.load(await dumped(source)) == 0
+    assert await store.usage.by_model(project_id=session.project_id) == spent != []
+
+
 @pytest.mark.emptied
 async def test_version_stays_as_it_is_and_a_newer_branch_takes_the_place(store: Store) -> None:
     project = a_project()

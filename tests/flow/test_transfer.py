@@ -199,6 +199,18 @@ async def test_what_is_newer_on_the_target_stays_and_what_is_newer_here_arrives(
     assert await target.check() == []
 
 
+async def test_what_a_session_cost_that_was_deleted_here_is_not_copied_beside_it(place: Place):
+    source, target = await place.store("one"), await place.store("two")
+    history = await lived_in(source, place.blobs, sessions=2)
+    await place.copy(source, target)
+    spent = await target.usage.by_model()
+    await source.sessions.delete(history.sessions[1].id)
+    moved = await place.copy(source, target)
+    assert moved.new == 0
+    assert await target.usage.by_model() == spent
+    assert await target.check() == []
+
+
 async def test_a_store_is_not_copied_onto_itself(place: Place):
     with pytest.raises(UsageError, match=r"Both are .*one\.db"):
         await place.copy(await place.store("one"), await place.store("one"))

@@ -185,6 +185,8 @@ def _add(record: Record, there: There, batch: _Batch) -> bool:
         case Embedding():
             return _add_vector(record, there, batch.new)
         case Spent():
+            if record.id in there.steps:  # kept of a session that was deleted there, and is here
+                return False
             return batch.add(_if_new(Label.USAGE, spent_row(record), there.spent))
         case Version():
             _check_version(record, there)

@@ -6,6 +6,7 @@ from typing import Any
 from ragforge.domain.errors import Conflict
 from ragforge.domain.records import RecordKind
 from ragforge.domain.turns import ToolCall, Turn
+from ragforge.domain.usage import Spent
 from ragforge.domain.vectors import Owner, OwnerKind
 from ragforge.domain.versions import Branch
 from ragforge.store.archive_items import key_of, kind_of, references
@@ -162,5 +163,7 @@ def named(records: Sequence[Record]) -> dict[str, list[str]]:
             ids["said"].update(each for each in (record.id, record.parent) if each)
         elif isinstance(record, ToolCall):
             ids["steps"].add(step_key(record.turn_id, record.step_index))
+        elif isinstance(record, Spent):
+            ids["steps"].add(key)
     ids["turns"] -= ids["said"]
     return {name: sorted(found) for name, found in ids.items()}

@@ -71,7 +71,7 @@ class _Loading:
             case Derived():
                 return load_derived(self._connection, record)
             case Spent():
-                return insert_spent(self._connection, record)
+                return self._load_spent(record)
             case Embedding():
                 return self._load_embedding(record)
             case Version():
@@ -90,6 +90,16 @@ class _Loading:
         # Where its session was deleted here, what it cost was kept; now it says so itself.
         self._connection.execute("DELETE FROM spent WHERE id = ?", (f"{step.turn_id}/{step.index}",))
         return True
+
+    def _load_spent(self, spent: Spent) -> bool:
+        turn, _, number = spent.id.rpartition("/")
+        # What was kept of a session that was deleted there, and is here with all its steps.
+        step = one(
+            self._connection,
+            "SELECT 1 FROM turn JOIN step ON step.turn = turn.key WHERE turn.id = ? AND number = ?",
+            (turn, number),
+        )
+        return step is None and insert_spent(self._connection, spent)
 
     def finish(self) -> None:
         """Set the heads that came after their sessions; write rows of words and codes of vectors."""
