@@ -118,7 +118,9 @@ def _restore(options: Options, args: "RestoreArguments") -> int:
     async def work() -> int:
         from ragforge.session.databases import contents, opened
         from ragforge.session.persons import known_person
+        from ragforge.session.union_copy import follow_unions
         from ragforge.store import transfer
+        from ragforge.store.transfer_stream import items_of
 
         machine = this_machine(options, args.to)
         with shown() as progress:
@@ -128,6 +130,7 @@ def _restore(options: Options, args: "RestoreArguments") -> int:
                 contents(machine) as blobs,
             ):
                 person = await known_person(machine.data_dir, database.url)
+                await follow_unions(items_of(found.file), database)
                 moved = await transfer.restore(
                     found, database, blobs, machine_dir=machine.data_dir, person=person, tell=progress
                 )

@@ -26,6 +26,7 @@ def copy_between(machine: "Machine", origin: str, to: str, *, password: str = ""
 
     async def work() -> None:
         from ragforge.session.databases import contents, opened
+        from ragforge.session.union_copy import follow_unions
         from ragforge.store import transfer
 
         async with (
@@ -33,6 +34,7 @@ def copy_between(machine: "Machine", origin: str, to: str, *, password: str = ""
             opened(machine, to, password=password, tell=tell, make=True) as target,
             contents(machine) as blobs,
         ):
+            await follow_unions(source.archive.dump(), target)
             with shown() as progress:
                 moved = await transfer.copy(
                     source, target, blobs, machine_dir=machine.data_dir, tell=progress

@@ -22,9 +22,11 @@ class Project(Struct, frozen=True):
     first_commit: str = ""
     merged_into: str = ""
     """The id of the project that all that was in it has moved to, and that its folders are part of."""
+    changed_at: datetime | None = None
+    """When it was merged into another or split off last: of two states the newer one holds."""
 
 
-PROJECT = Description(RecordKind.PROJECT, Project, later=("merged_into",))
+PROJECT = Description(RecordKind.PROJECT, Project, later=("merged_into", "changed_at"))
 
 
 def user_and_machine(user: str, host: str) -> str:

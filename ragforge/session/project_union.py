@@ -10,6 +10,7 @@ import os
 import socket
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack
+from datetime import datetime
 from pathlib import Path
 
 import msgspec
@@ -131,7 +132,7 @@ async def merge(store: Store, source: Project, target: Project, contents: Projec
     """
     await check_free(store, contents.sessions)
     # Said before anything moves: what comes there from now on is known to be late.
-    await store.projects.add(replace(source, merged_into=target.id))
+    await store.projects.add(replace(source, merged_into=target.id, changed_at=now()))
     await _check_stays(store, source, target)
     await _move_all(store, source.id, target.id, contents)
 
@@ -390,19 +391,27 @@ async def _parted(
     return tuple(goes), tuple(both)
 
 
-async def split(store: Store, project: Project, target: Project, plan: Split, moved: MovedIds | None) -> None:
+async def split(
+    store: Store,
+    project: Project,
+    target: Project,
+    plan: Split,
+    moved: MovedIds | None,
+    *,
+    at: datetime | None = None,
+) -> None:
     """Move what was planned from the project to the target, which is stored as it is given.
 
-    It can be broken off at any point: until all is moved, the target counts as merged into the project, so
-    the next start in that brings back what was moved. Raises UsageError while a session of it is open,
-    StoreError.
+    at: when it was split off, where that was in another store. It can be broken off at any point: until all
+    is moved, the target counts as merged into the project, so the next start in that brings back what was
+    moved. Raises UsageError while a session of it is open, StoreError.
     """
     moving = plan.moving
     await check_free(store, moving.sessions)
     await store.leases.take(_lease_of(target), seconds=timeouts.PROJECT_SPLIT_LEASE_S)
-    await store.projects.add(replace(target, merged_into=project.id))
+    await store.projects.add(replace(target, merged_into=project.id, changed_at=None))
     await _move_planned(store, project, target, plan, moved)
-    await store.projects.add(target)
+    await store.projects.add(replace(target, changed_at=at or now()))
     await store.leases.give_back(_lease_of(target))
 
 

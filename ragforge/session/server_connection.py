@@ -60,6 +60,7 @@ async def copy_history(workspace: Workspace, server: Server, *, tell: Callable[[
     tell: is given a few words now and then. Broken off, it goes on the next time; nothing is doubled.
     Raises StoreError or UsageError.
     """
+    from ragforge.session.union_copy import follow_unions
     from ragforge.store import transfer  # once in a lifetime
 
     def progress(now: transfer.Progress) -> None:
@@ -68,6 +69,7 @@ async def copy_history(workspace: Workspace, server: Server, *, tell: Callable[[
 
     target = await databases.open_database(workspace, server.url, password=server.password)
     try:
+        await follow_unions(workspace.store.archive.dump(), target)
         moved = await transfer.copy(
             workspace.store, target, workspace.blobs, machine_dir=workspace.data_dir, tell=progress
         )

@@ -86,10 +86,15 @@ async def test_a_folder_is_split_from_its_project_and_put_back(quick: Program) -
     nothing = await quick.run("project", "split", cwd=other)
     assert (nothing.code, "No session of this project began in" in nothing.err) == (2, True)
     assert (await quick.run("-p", "about the okapi", cwd=other)).code == 0
+    copy = ("db", "copy", "--to", f"sqlite://{other.parent}/second.db")
+    assert (await quick.run(*copy)).code == 0
     split = await quick.run("project", "split", "--yes", cwd=other)
     assert (split.code, split.out.startswith("Moved to okapis (")) == (0, True), split
     assert len((await quick.run("sessions", "--json", cwd=other)).json) == 1
     assert len((await quick.run("sessions", "--json")).json) == 1
+    assert (await quick.run(*copy)).code == 0
+    second = await quick.run("--store", copy[-1], "sessions", "--json", cwd=other)
+    assert len(second.json) == 1, second
     back = split.err.split("`")[1].removeprefix("ragforge ").split()
     assert (await quick.run(*back, "--yes")).code == 0
     for folder in (quick.project, other):

@@ -18,6 +18,7 @@ from ragforge.session.project_union import (
     read_moved,
     split,
 )
+from ragforge.session.union_copy import follow_unions
 from ragforge.store.archive_items import key_of, kind_of
 from ragforge.store.base import Record, Store
 from tests.contract.builders import (
@@ -88,7 +89,8 @@ async def of_projects(store: Store, *projects: Project) -> dict[str, Record]:
         }
         for kind, keys in names.items():
             for record in await store.archive.fetch(kind, list(keys)):
-                found[f"{kind_of(record)}/{key_of(record)}"] = record
+                same = replace(record, changed_at=None) if isinstance(record, Project) else record
+                found[f"{kind_of(record)}/{key_of(record)}"] = same
         for link in await store.memories.associations(names[RecordKind.MEMORY]):
             found[f"link/{key_of(link)}"] = link
     assert ids
@@ -235,10 +237,44 @@ async def test_what_is_cut_off_at_a_write_is_completed_or_brought_back(store: St
         both = both or await of_projects(store, gnu, okapi)
         assert await of_projects(store, gnu, okapi) == both, f"a merge cut off after {at} writes"
         cut |= await is_cut_off(store, at, partial(split_off, project=gnu, source=okapi))
-        if await store.projects.get(okapi.id) != okapi:
+        if (await of_projects(store, okapi))[f"project/{okapi.id}"] != okapi:
             await bring_late(store, gnu, split_off=True)
             assert await of_projects(store, gnu, okapi) == both, f"a split cut off after {at} writes"
             await split_off(store, gnu, okapi)
         assert await of_projects(store, gnu, okapi) == before, f"a split completed after {at} writes"
         at += 1
     assert at > 5
+
+
+async def copied(source: Store, store: Store) -> None:
+    await follow_unions(source.archive.dump(), store)
+    await store.archive.load([record async for record in source.archive.dump()])
+
+
+async def test_merges_and_splits_come_with_a_later_copy(source: Store, store: Store) -> None:
+    gnu, okapi = await filled(source, "gnu"), await filled(source, "okapi")
+    await copied(source, store)
+    apart = await of_projects(source, gnu, okapi)
+    await merge(source, okapi, gnu, await read_contents(source, okapi.id))
+    [parent] = [each for each in (await read_contents(source, gnu.id)).versions if "okapi" in each.title]
+    turn = await said(source, late := await new_session(source, gnu), "A late okapi.")
+    await source.versions.add(a_version(late, parent, turn_id=turn.id))
+    for _ in range(2):
+        await copied(source, store)
+        assert await of_projects(store, gnu, okapi) == await of_projects(source, gnu, okapi)
+    await split_off(source, gnu, okapi)
+    other = a_project(name="other")
+    alone = await said(source, session := await new_session(source, gnu), "Alone.")
+    await copied(source, store)
+    await split(source, gnu, other, await plan_split(source, gnu, {session.id}), None)
+    for _ in range(2):
+        await copied(source, store)
+        both = [await of_projects(each, gnu, okapi, other) for each in (store, source)]
+        assert both[0] == both[1] != apart
+    assert {hit.id for hit in await store.search.words(Query("alone", other.id))} == {alone.id}
+    await merge(store, okapi, gnu, await read_contents(store, okapi.id))
+    with pytest.raises(UsageError, match=f"project merge {okapi.id} --into {gnu.id}"):
+        await copied(source, store)
+    await split_off(store, gnu, okapi)
+    await copied(source, store)
+    assert await of_projects(store, gnu, okapi, other) == both[1]

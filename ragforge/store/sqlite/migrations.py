@@ -563,11 +563,14 @@ TWENTY_SECOND = "ALTER TABLE project ADD COLUMN merged_into TEXT NOT NULL DEFAUL
 # A title or an archiving that came later is known as such when it is copied.
 TWENTY_THIRD = "ALTER TABLE session ADD COLUMN changed_at INTEGER"
 
+# So is a merge or a split of projects.
+TWENTY_FOURTH = "ALTER TABLE project ADD COLUMN changed_at INTEGER"
+
 STORE = Schema(  # `ragf`
     application_id=0x72616766,
     steps=(
         *(FIRST, SECOND, THIRD, FOURTH, FIFTH, SIXTH, SEVENTH, EIGHTH, NINTH, TENTH, ELEVENTH, TWELFTH),
         *(THIRTEENTH, FOURTEENTH, FIFTEENTH, SIXTEENTH, SEVENTEENTH, EIGHTEENTH, NINETEENTH, TWENTIETH),
-        *(TWENTY_FIRST, TWENTY_SECOND, TWENTY_THIRD),
+        *(TWENTY_FIRST, TWENTY_SECOND, TWENTY_THIRD, TWENTY_FOURTH),
     ),
 )

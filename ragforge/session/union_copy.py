@@ -1,0 +1,145 @@
+"""Merges and splits of projects that came with a copy or a backup: done in the store before it is filled.
+
+A record that is there already stays where it is when it comes again, so what was moved elsewhere since has to
+be moved here as well. Of the two states of a project the one that came later holds.
+"""
+
+import asyncio
+from collections.abc import AsyncGenerator, Collection, Mapping
+from contextlib import aclosing
+from datetime import UTC, datetime
+
+from ragforge.domain.errors import UsageError
+from ragforge.domain.turns import ConversationSession, Project
+from ragforge.session.project_union import (
+    MovedIds,
+    bring_late,
+    check_free,
+    plan_split,
+    read_contents,
+    read_moved,
+    split,
+)
+from ragforge.store.archive_items import Item
+from ragforge.store.base import Store
+
+_NEVER = datetime.min.replace(tzinfo=UTC)
+
+
+async def follow_unions(items: AsyncGenerator[Item, None], store: Store) -> None:
+    """Merge and split projects in the store as the coming records have them, where that was done later.
+
+    items: of a dump or a backup; they are read as far as its projects and sessions. What was broken off is
+    completed by the next call, or the next start in the project. Raises UsageError while a session that
+    would move is open, and where the store has the later merge or split; StoreError.
+    """
+    before = {each.id: each for each in await store.projects.every()}
+    if not before:
+        return  # all of it is new
+    coming, sessions = await _read(items, before)
+    for each in coming.values():
+        _check_not_earlier(each, before.get(each.id))
+    changed = [each for each in coming.values() if _is_later(each, before.get(each.id))]
+    for each in coming.values():
+        if each.id not in before and each not in changed:
+            await store.projects.add(each)
+    merged = _without_circles([each for each in changed if each.merged_into], before)
+    for each in merged:
+        await check_free(store, (await read_contents(store, each.id)).sessions)
+    for each in merged:
+        await store.projects.add(each)
+    every = await store.projects.every()
+    if any(each.merged_into for each in every):
+        for each in every:
+            if not each.merged_into:
+                await bring_late(store, each)
+    for each in changed:
+        if not each.merged_into:
+            await _split_off(store, each, {id for id, project in sessions.items() if project == each.id})
+
+
+async def _read(
+    items: AsyncGenerator[Item, None], before: Mapping[str, Project]
+) -> tuple[dict[str, Project], dict[str, str]]:
+    """The projects that come, and the sessions of those that were split off."""
+    projects, sessions = dict[str, Project](), dict[str, str]()
+    split_off: set[str] | None = None
+    async with aclosing(items):
+        async for item in items:
+            if isinstance(item, Project):
+                projects[item.id] = item
+                continue
+            if not isinstance(item, ConversationSession):
+                break
+            if split_off is None:
+                split_off = {id for id, each in projects.items() if _is_split_off(each, before.get(id))}
+            if not split_off:
+                break
+            if item.project_id in split_off:
+                sessions[item.id] = item.project_id
+    return projects, sessions
+
+
+def _is_later(coming: Project, here: Project | None) -> bool:
+    """Whether it was merged or split off later than here. Before there were times, a merge came later."""
+    since = (coming.changed_at or _NEVER, bool(coming.merged_into))
+    return since > ((here.changed_at or _NEVER, bool(here.merged_into)) if here else (_NEVER, False))
+
+
+def _check_not_earlier(coming: Project, here: Project | None) -> None:
+    """Raise UsageError where the project was merged or split off here since: what comes has no place then."""
+    if here is None or here.merged_into == coming.merged_into or _is_later(coming, here):
+        return
+    split = f"`ragforge project split --merged {coming.id}`"
+    if here.merged_into:
+        raise UsageError(
+            f"{coming.name} was merged into another project in the store that this goes to, and is apart "
+            f"where it comes from. Merge it there too with `ragforge project merge {coming.id} --into "
+            f"{here.merged_into}`, or take it out here with {split} until this is done."
+        )
+    raise UsageError(
+        f"{coming.name} was split off in the store that this goes to, and is merged where it comes from. "
+        f"Split it there too with {split}."
+    )
+
+
+def _is_split_off(coming: Project, here: Project | None) -> bool:
+    return not coming.merged_into and _is_later(coming, here)
+
+
+def _without_circles(merged: list[Project], before: Mapping[str, Project]) -> list[Project]:
+    """Those that lead to a project that stays; of two that were merged into each other, only the first."""
+    into, kept = {each.id: each.merged_into for each in before.values()}, list[Project]()
+    for each in merged:
+        at, passed = each.merged_into, {each.id}
+        while at and at not in passed:
+            passed.add(at)
+            at = into.get(at, "")
+        if not at:
+            into[each.id] = each.merged_into
+            kept.append(each)
+    return kept
+
+
+async def _split_off(store: Store, target: Project, sessions: Collection[str]) -> None:
+    """Move the sessions that are the project's there to it, with all that a split takes along."""
+    moved = await read_moved(store, target.id)
+    found = await asyncio.gather(*(store.sessions.get(each) for each in (*sessions, *moved.sessions)))
+    elsewhere: dict[str, set[str]] = {}
+    for each in found:
+        if each is not None and each.project_id != target.id:
+            elsewhere.setdefault(each.project_id, set()).add(each.id)
+    for id, wanted in elsewhere.items():
+        project = await store.projects.get(id)
+        assert project is not None
+        try:
+            plan = await plan_split(store, project, wanted, moved if moved != MovedIds() else _all_of(wanted))
+        except UsageError:
+            continue  # all of it went already
+        await split(store, project, target, plan, moved, at=target.changed_at)
+    await store.projects.add(target)
+
+
+def _all_of(sessions: Collection[str]) -> MovedIds:
+    """So that a split may leave nothing: where they come from has more than there is here."""
+    return MovedIds(sessions=tuple(sessions))
