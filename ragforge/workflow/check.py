@@ -19,6 +19,7 @@ from ragforge.workflow.language import (
     nearest,
 )
 from ragforge.workflow.parse import parse, read_text
+from ragforge.workflow.quick_parse import quick_statements
 from ragforge.workflow.syntax import (
     Constant,
     Directive,
@@ -35,6 +36,18 @@ from ragforge.workflow.syntax import (
     Statement,
 )
 
+_NEEDED_BY = {operation: need for need, operation in NEEDS.items()}
+_LEADING = JUMPS | {"HALT"}
+"""Operations that something else than the next one can follow."""
+_FLOW = _LEADING | {"PARALLEL_START", "PARALLEL_END", "WAIT_INPUT", "POP", "CMP"}
+_COUNTS = frozenset({"LOOP", "WAIT_SECONDS"})
+_VALUES = (RegisterPath, Constant)
+_PLAIN: dict[type, tuple[str, ...]] = {
+    RegisterPath: ("any", "object", "out", "reg"),
+    Constant: ("any",),
+    LabelName: ("label",),
+}
+"""Operands that are right for these kinds whatever they say, where a register to write is no path."""
 STANDARD = Path(__file__).with_name("std.spu")
 
 
@@ -72,6 +85,10 @@ def assemble(content: bytes, *, built: Collection[str] | None = None) -> Assembl
     text, faults = read_text(content)
     if faults:
         return Assembly(faults=faults)
+    quick = quick_statements(text)
+    if quick is not None and not (found := _Assembler(quick, [], built).assembly()).faults:
+        return found
+    # Something is wrong: this reading knows where.
     statements, faults = parse(text)
     return _Assembler(statements, faults, built).assembly()
 
@@ -83,8 +100,12 @@ class _Assembler:
         self._statements = statements
         self._found = Assembly(faults=faults)
         self._built = None if built is None else frozenset(built)
+        self._flow: list[int] = []
+        """Where operations are that lead on, or cannot be in a parallel block."""
         self._refused: set[str] = set()
         """Operations that cannot run and were named already."""
+        self._right: set[tuple[object, ...]] = set()
+        """Operations with kinds of operands that are right, where the first one is no path."""
         self._directives: list[Directive] = []
         self._code: list[Instruction] = []
         self._labels: dict[str, LabelLine] = {}
@@ -100,10 +121,13 @@ class _Assembler:
         for directive in self._directives:
             self._read_directive(directive)
         for instruction in self._code:
-            self._check_instruction(instruction)
+            operands = instruction.operands
+            shape = (instruction.operation, *map(type, operands))
+            if shape not in self._right or getattr(operands[0], "fields", ()):
+                self._check_instruction(instruction, shape)
         standard = self._link()
         closings = dict(self._closings())
-        ends = self._parallel_blocks(own)
+        ends = self._parallel_blocks()
         found = self._found
         found.faults.sort(key=lambda fault: (fault.at.line, fault.at.column))
         if found.faults:
@@ -123,22 +147,18 @@ class _Assembler:
 
     def _sort_statements(self) -> None:
         for statement in self._statements:
-            match statement:
-                case Directive():
-                    if self._code or self._labels:
-                        self._fault(
-                            statement.at, f".{statement.name} belongs before the first label and line."
-                        )
-                    self._directives.append(statement)
-                case LabelLine(name):
-                    if name in self._labels:
-                        first = self._labels[name].at.line
-                        self._fault(statement.at, f"The label {name} is on line {first} already.")
-                        continue
-                    self._labels[name] = statement
-                    self._places[name] = len(self._code)
-                case Instruction():
-                    self._code.append(statement)
+            if isinstance(statement, Instruction):
+                self._code.append(statement)
+            elif isinstance(statement, Directive):
+                if self._code or self._labels:
+                    self._fault(statement.at, f".{statement.name} belongs before the first label and line.")
+                self._directives.append(statement)
+            elif first := self._labels.get(name := statement.name):
+                self._fault(statement.at, f"The label {name} is on line {first.at.line} already.")
+            else:
+                self._labels[name] = statement
+                self._places[name] = len(self._code)
+        self._flow = [at for at, each in enumerate(self._code) if each.operation in _FLOW]
         if not self._code and not self._found.faults:
             self._fault(Spot(1, 1), "The program has no operations.")
 
@@ -200,40 +220,36 @@ class _Assembler:
                 self._fault(at, f".needs names {', '.join(NEEDS)}, not {word!r}.{nearest(word, NEEDS)}")
             self._needs.add(word)
 
-    def _check_instruction(self, instruction: Instruction) -> None:
+    def _check_instruction(self, instruction: Instruction, shape: tuple[object, ...]) -> None:
         name, operands, at = instruction.operation, instruction.operands, instruction.at
         kinds = OPERATIONS.get(name)
         if kinds is None:
             self._fault(at, f"Unknown operation {name}.{nearest(name, OPERATIONS)}")
             return
-        if self._built is not None and name not in self._built | self._refused:
+        if self._built is not None and name not in self._built and name not in self._refused:
             self._refused.add(name)
             self._fault(at, f"{name} is part of the language, but this version of ragforge cannot run it.")
-        for need, operation in NEEDS.items():
-            if name == operation and need not in self._needs:
-                self._fault(at, f"{name} needs the directive: .needs {need}")
+        if name in _NEEDED_BY and _NEEDED_BY[name] not in self._needs:
+            self._fault(at, f"{name} needs the directive: .needs {_NEEDED_BY[name]}")
         if len(operands) != len(kinds):
             takes = "; ".join(KINDS[kind] for kind in kinds) or "nothing"
             self._fault(at, f"{name} takes {len(kinds)} operands, not {len(operands)}: {takes}.")
             return
+        is_right = name not in _COUNTS and bool(operands)
         for kind, operand in zip(kinds, operands, strict=True):
+            if is_right and kind in _PLAIN.get(type(operand), ()) and operand is not operands[0]:
+                continue
+            is_right = is_right and kind in _PLAIN.get(type(operand), ())
             self._check_operand(name, kind, operand)
+        if is_right and shape:
+            self._right.add(shape)
 
     def _check_operand(self, operation: str, kind: str, operand: Operand) -> None:
-        fits = {
-            "out": isinstance(operand, RegisterPath) and not operand.fields,
-            "reg": isinstance(operand, RegisterPath) and not operand.fields,
-            "label": isinstance(operand, LabelName),
-            "text": isinstance(operand, Constant) and isinstance(operand.value, str),
-            "object": isinstance(operand, ObjectOperand | RegisterPath),
-            "any": not isinstance(operand, LabelName),
-        }
-        if not fits[kind]:
+        if not _fits(kind, operand):
             self._fault(operand.at, f"{operation} takes {KINDS[kind]} here, not {operand}.")
         elif kind in ("any", "object"):
             self._check_value(operand)
-        counts = operation in ("LOOP", "WAIT_SECONDS")
-        if counts and isinstance(operand, Constant) and not _is_count(operand):
+        if operation in _COUNTS and isinstance(operand, Constant) and not _is_count(operand):
             self._fault(operand.at, f"{operation} takes a number from 0 on, not {operand}.")
 
     def _check_value(self, operand: Operand) -> None:
@@ -245,7 +261,8 @@ class _Assembler:
                 self._fault(at, f"Unknown function {name}().{nearest(name, FUNCTIONS)} There are {known}.")
             case ObjectOperand(entries):
                 for _, value in entries:
-                    self._check_value(value)
+                    if type(value) not in _VALUES:
+                        self._check_value(value)
             case ListOperand(items):
                 for value in items:
                     self._check_value(value)
@@ -255,25 +272,21 @@ class _Assembler:
     def _link(self) -> tuple[str, ...]:
         """Append the blocks of the standard labels that are used; what is jumped to must be there."""
         standard, used = standard_blocks(), list[str]()
-        linked: dict[int, LabelName] = {}
-        """Where a block of the standard begins, and the operand that it was linked for."""
-        position, source = 0, None
-        while position < len(self._code):
-            instruction = self._code[position]
-            source = linked.get(position, source)
-            position += 1
-            for operand in instruction.operands:
-                if not isinstance(operand, LabelName) or instruction.operation not in JUMPS:
-                    continue
-                if operand.name in self._places:
+        waiting: list[tuple[int, LabelName | None]] = [(at, None) for at in self._flow]
+        """Places in the code, and the operand that they were linked for."""
+        for at, source in waiting:  # it grows
+            instruction = self._code[at]
+            for operand in instruction.operands if instruction.operation in JUMPS else ():
+                if not isinstance(operand, LabelName) or operand.name in self._places:
                     continue
                 if block := standard.get(operand.name):
                     used.append(operand.name)
-                    linked[len(self._code)] = replace(operand, at=source.at) if source else operand
-                    self._places[operand.name] = len(self._code)
+                    begin = self._places[operand.name] = len(self._code)
+                    linked = replace(operand, at=source.at) if source else operand
+                    waiting += [(begin + number, linked) for number in range(len(block))]
                     self._code += block
                     for each in block:
-                        self._check_instruction(each)
+                        self._check_instruction(each, ())
                 elif source:
                     why = f"{source.name} of std.spu jumps to {operand.name}, which is no label here."
                     self._fault(source.at, why)
@@ -283,7 +296,8 @@ class _Assembler:
         return tuple(used)
 
     def _closings(self) -> Iterator[tuple[int, int]]:
-        for at, instruction in enumerate(self._code):
+        for at in self._flow:  # the standard has no LOOP
+            instruction = self._code[at]
             if instruction.operation != "LOOP" or len(instruction.operands) != 2:
                 continue
             label = instruction.operands[1]
@@ -296,10 +310,11 @@ class _Assembler:
             else:
                 self._fault(instruction.at, f"No JMP {label.name} ends the block that LOOP repeats.")
 
-    def _parallel_blocks(self, own: int) -> dict[int, int]:
+    def _parallel_blocks(self) -> dict[int, int]:
         ends: dict[int, int] = {}
         start: int | None = None
-        for at, instruction in enumerate(self._code[:own]):
+        for at in self._flow:
+            instruction = self._code[at]
             name = instruction.operation
             if name == "PARALLEL_START":
                 if start is not None:
@@ -311,7 +326,7 @@ class _Assembler:
                 else:
                     ends[start] = at
                 start = None
-            elif start is not None and (name in JUMPS or name in ("HALT", "WAIT_INPUT", "POP", "CMP")):
+            elif start is not None:
                 why = ": it has no jumps" if name in JUMPS else ""
                 self._fault(instruction.at, f"{name} cannot be in a PARALLEL block{why}.")
         if start is not None:
@@ -329,6 +344,20 @@ class _Assembler:
                 self._found.warnings.append(Fault(label.at, f"The label {name} is never reached."))
 
 
+def _fits(kind: str, operand: Operand) -> bool:
+    match kind:
+        case "out" | "reg":
+            return isinstance(operand, RegisterPath) and not operand.fields
+        case "label":
+            return isinstance(operand, LabelName)
+        case "text":
+            return isinstance(operand, Constant) and isinstance(operand.value, str)
+        case "object":
+            return isinstance(operand, ObjectOperand | RegisterPath)
+        case _:
+            return not isinstance(operand, LabelName)
+
+
 def _is_count(operand: Constant) -> bool:
     value = operand.value
     return value is None or (isinstance(value, int | float) and not isinstance(value, bool) and value >= 0)
@@ -337,13 +366,16 @@ def _is_count(operand: Constant) -> bool:
 def reached(program: SpuProgram, starts: Iterable[int]) -> set[int]:
     """The places in the code that a run from one of these can come to."""
     seen: set[int] = set()
-    waiting = list(starts)
+    waiting, length = list(starts), len(program.code)
+    jumps = {at for at, each in enumerate(program.code) if each.operation in _LEADING}
     while waiting:
         at = waiting.pop()
-        if at in seen or at >= len(program.code):
-            continue
-        seen.add(at)
-        waiting += next_places(program, at)
+        while at not in seen and at < length:
+            seen.add(at)
+            if at in jumps:
+                waiting += next_places(program, at)
+                break
+            at += 1
     return seen
 
 

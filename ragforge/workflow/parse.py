@@ -70,7 +70,7 @@ def read_text(content: bytes) -> tuple[str, list[Fault]]:
         return "", [Fault(Spot(line, 1), "This is not UTF-8 text.")]
     if "\0" in text:
         return "", [Fault(Spot(text.count("\n", 0, text.index("\0")) + 1, 1), "This is a binary file.")]
-    return text.replace("\r\n", "\n").replace("\r", "\n"), []
+    return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text, []
 
 
 def parse(text: str) -> tuple[tuple[Statement, ...], list[Fault]]:

@@ -5,14 +5,14 @@ from typing import TypeAlias
 from msgspec import Struct
 
 
-class Spot(Struct, frozen=True):
+class Spot(Struct, frozen=True, gc=False):
     """Where something begins in the text, both counted from 1."""
 
     line: int = 0
     column: int = 0
 
 
-class Constant(Struct, frozen=True):
+class Constant(Struct, frozen=True, gc=False):
     """A text, a number, `null`, `true` or `false`."""
 
     value: str | int | float | bool | None
@@ -31,7 +31,7 @@ class Constant(Struct, frozen=True):
                 return str(number)
 
 
-class RegisterPath(Struct, frozen=True):
+class RegisterPath(Struct, frozen=True, gc=False):
     """`$NAME`, or `$NAME.field.field`."""
 
     name: str
@@ -42,7 +42,7 @@ class RegisterPath(Struct, frozen=True):
         return ".".join((f"${self.name}", *self.fields))
 
 
-class LabelName(Struct, frozen=True):
+class LabelName(Struct, frozen=True, gc=False):
     """A label, where it is an operand."""
 
     name: str
@@ -52,7 +52,7 @@ class LabelName(Struct, frozen=True):
         return self.name
 
 
-class FunctionCall(Struct, frozen=True):
+class FunctionCall(Struct, frozen=True, gc=False):
     """`NAME()`."""
 
     name: str
@@ -62,7 +62,7 @@ class FunctionCall(Struct, frozen=True):
         return f"{self.name}()"
 
 
-class ObjectOperand(Struct, frozen=True):
+class ObjectOperand(Struct, frozen=True, gc=False):
     """`{key: operand, ...}`."""
 
     entries: "tuple[tuple[str, Operand], ...]" = ()
@@ -72,7 +72,7 @@ class ObjectOperand(Struct, frozen=True):
         return "{" + ", ".join(f"{key}: {value}" for key, value in self.entries) + "}"
 
 
-class ListOperand(Struct, frozen=True):
+class ListOperand(Struct, frozen=True, gc=False):
     """`[operand, ...]`."""
 
     items: "tuple[Operand, ...]" = ()
@@ -85,7 +85,7 @@ class ListOperand(Struct, frozen=True):
 Operand: TypeAlias = Constant | RegisterPath | LabelName | FunctionCall | ObjectOperand | ListOperand
 
 
-class Directive(Struct, frozen=True):
+class Directive(Struct, frozen=True, gc=False):
     """`.name value`."""
 
     name: str
@@ -96,7 +96,7 @@ class Directive(Struct, frozen=True):
         return f".{self.name} {self.value}".rstrip()
 
 
-class LabelLine(Struct, frozen=True):
+class LabelLine(Struct, frozen=True, gc=False):
     """`label:` alone on a line."""
 
     name: str
@@ -106,7 +106,7 @@ class LabelLine(Struct, frozen=True):
         return f"{self.name}:"
 
 
-class Instruction(Struct, frozen=True):
+class Instruction(Struct, frozen=True, gc=False):
     """An operation with its operands."""
 
     operation: str
@@ -120,7 +120,7 @@ class Instruction(Struct, frozen=True):
 Statement: TypeAlias = Directive | LabelLine | Instruction
 
 
-class Fault(Struct, frozen=True):
+class Fault(Struct, frozen=True, gc=False):
     """What is wrong at a place of the text, or worth knowing."""
 
     at: Spot

@@ -4,7 +4,7 @@ import asyncio
 import re
 from collections.abc import Sequence
 from copy import deepcopy
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 import pytest
@@ -13,11 +13,13 @@ from hypothesis import strategies as st
 from msgspec import field
 
 from ragforge.domain.errors import ModelError
+from ragforge.session.program_files import SHIPPED
 from ragforge.workflow.check import SpuProgram, assemble
 from ragforge.workflow.machine import Machine, RunState
 from ragforge.workflow.operation import ProgramFault
 from ragforge.workflow.optimizer import optimized
-from ragforge.workflow.parse import parse
+from ragforge.workflow.parse import parse, read_text
+from ragforge.workflow.quick_parse import quick_statements
 from ragforge.workflow.rehearsal import Rehearsal
 from ragforge.workflow.syntax import (
     Constant,
@@ -64,10 +66,19 @@ STATEMENTS: st.SearchStrategy[Statement] = st.one_of(
 def without_places(statements: tuple[Statement, ...]) -> Any:
     def plain(value: Any) -> Any:
         if isinstance(value, dict):
-            return {key: plain(each) for key, each in value.items() if key != "at"}
-        return [plain(each) for each in value] if isinstance(value, list | tuple) else value
+            fields = cast("dict[str, Any]", value)
+            return {key: plain(each) for key, each in fields.items() if key != "at"}
+        return (
+            [plain(each) for each in cast("list[Any]", value)] if isinstance(value, list | tuple) else value
+        )
 
     return plain([(type(each).__name__, msgspec.to_builtins(each)) for each in statements])
+
+
+def alike(one: tuple[Statement, ...], other: tuple[Statement, ...]) -> bool:
+    """Whether they are the same statements at the same places; the places of operands do not count."""
+    is_same = without_places(one) == without_places(other)
+    return is_same and [each.at for each in one] == [each.at for each in other]
 
 
 @given(st.lists(STATEMENTS, max_size=6).map(tuple))
@@ -75,12 +86,30 @@ def test_printing_and_parsing_is_the_identity(statements: tuple[Statement, ...])
     parsed, faults = parse(printed(statements))
     assert faults == []
     assert without_places(parsed) == without_places(statements)
+    if quick := quick_statements(printed(statements)):
+        assert alike(quick, parsed)
+    else:  # four operands and brackets in two others are for `parse`
+        assert any("[" in str(each) or "{" in str(each) for each in statements) or not statements
 
 
-@given(st.binary(max_size=200) | TEXTS.map(str.encode) | st.text("A $'{}[],:.;\nab1").map(str.encode))
+@given(st.binary(max_size=200) | TEXTS.map(str.encode) | st.text("A $'{}[],:.;\n\tab1-\\").map(str.encode))
 def test_any_bytes_assemble_or_say_why(content: bytes) -> None:
     found = assemble(content)
     assert (found.program is None) == bool(found.faults)
+    text, faults = read_text(content)
+    if not faults and (quick := quick_statements(text)) is not None:
+        statements, faults = parse(text)
+        assert faults == []
+        assert alike(quick, statements)
+
+
+def test_the_quick_reading_is_that_of_the_whole_parser() -> None:
+    files = sorted(SHIPPED.parent.rglob("*.spu"))
+    assert files
+    for text in (path.read_text() for path in files):
+        quick = quick_statements(text)
+        assert quick is not None
+        assert alike(quick, parse(text)[0])
 
 
 PROGRAM = """

@@ -1,0 +1,119 @@
+"""The statements of a text that is right, by one pattern a line; where it does not match, `parse` reads."""
+
+import re
+
+from ragforge.workflow.syntax import (
+    Constant,
+    Directive,
+    FunctionCall,
+    Instruction,
+    LabelLine,
+    LabelName,
+    ListOperand,
+    ObjectOperand,
+    Operand,
+    RegisterPath,
+    Spot,
+    Statement,
+)
+
+_TEXT = r"'(?:[^'\\\n]|\\[n'\\])*+'"
+_SIMPLE = rf"""
+    \$[A-Z_][A-Z0-9_]*+(?:\.[A-Za-z_][A-Za-z0-9_]*+)*+
+    |{_TEXT}
+    |-?\d++(?:\.\d++)?+(?:[eE][+-]?\d++)?+
+    |[a-z_][a-z0-9_]*+
+    |[A-Z][A-Z0-9_]*+\(\)"""
+_INNER = rf"[^'{{}}\[\];]|{_TEXT}"
+_NESTED = rf"[{{\[](?:{_INNER}|[{{\[](?:{_INNER})*+[}}\]])*+[}}\]]"
+"""Brackets in brackets, once."""
+_OPERAND = rf"({_SIMPLE}|{_NESTED})"
+_FURTHER = rf"(?:[ \t]*,[ \t]*{_OPERAND}"
+_STATEMENT = re.compile(
+    rf"""([ \t]*+)(?:
+        ([A-Z][A-Z0-9_]*+)(?:[ \t]++{_OPERAND}{_FURTHER}{_FURTHER}{_FURTHER})?)?)?)?
+        |([a-z_][a-z0-9_]*+):
+        |\.([A-Za-z_]++)[ \t]*([^;\n]*)
+    )?[ \t]*+(?:;[^\n]*+)?\n
+    |(?P<other>.)""",
+    re.VERBOSE | re.ASCII,
+)
+_ENTRY = re.compile(
+    rf"\s*+(?:([A-Za-z_][A-Za-z0-9_]*+)[ \t]*:\s*+)?({_SIMPLE}|{_NESTED})\s*+(?:,\s*+|$)|(.)",
+    re.VERBOSE | re.ASCII | re.DOTALL,
+)
+_ESCAPE = re.compile(r"\\(.)")
+_WORDS = {"null": Constant(None), "true": Constant(True), "false": Constant(False)}
+
+
+class _NotQuick(Exception):
+    """There is something that `parse` must look at."""
+
+
+def quick_statements(text: str) -> tuple[Statement, ...] | None:
+    """The statements as `parse` finds them, their operands without places; None where that is not sure."""
+    rows: list[tuple[str, ...]] = _STATEMENT.findall(f"{text}\n")
+    is_simple = len(rows) == text.count("\n") + 1
+    known: dict[str, Operand] = dict(_WORDS)
+    found: list[Statement] = []
+    line = 0
+    try:
+        add = found.append
+        for indent, name, one, two, three, four, label, directive, value, other in rows:
+            line += 1
+            if name:
+                operands = tuple(
+                    [known.get(each) or _operand(each, known) for each in (one, two, three, four) if each]
+                )
+                add(Instruction(name, operands, Spot(line, len(indent) + 1)))
+                if not is_simple:  # brackets go over several lines
+                    line += sum(each.count("\n") for each in (one, two, three, four))
+            elif label:
+                add(LabelLine(label, Spot(line, len(indent) + 1)))
+            elif directive:
+                add(Directive(directive, value.strip(), Spot(line, len(indent) + 1)))
+            elif other:
+                return None
+    except _NotQuick:
+        return None
+    return tuple(found)
+
+
+def _operand(text: str, known: dict[str, Operand]) -> Operand:
+    """The operand, which is known then. Raises _NotQuick."""
+    match text[0]:
+        case "$" if "." not in text:
+            made: Operand = RegisterPath(text[1:])
+        case "$":
+            name, *fields = text[1:].split(".")
+            made = RegisterPath(name, tuple(fields))
+        case "'":
+            made = Constant(_ESCAPE.sub(_character, text[1:-1]) if "\\" in text else text[1:-1])
+        case "{" | "[":
+            made = _bracket(text, known)
+        case first if first in "-0123456789":
+            made = Constant(int(text) if text.lstrip("-").isdigit() else float(text))
+        case _:
+            made = FunctionCall(text[:-2]) if text[-1] == ")" else LabelName(text)
+    known[text] = made
+    return made
+
+
+def _bracket(text: str, known: dict[str, Operand]) -> Operand:
+    is_object = text[0] == "{"
+    if text[-1] != ("}" if is_object else "]"):
+        raise _NotQuick
+    entries: list[tuple[str, Operand]] = []
+    for key, value, other in _ENTRY.findall(text, 1, len(text) - 1):
+        if other or is_object is not (key != ""):
+            raise _NotQuick
+        entries.append((key, known.get(value) or _operand(value, known)))
+    if not is_object:
+        return ListOperand(tuple([operand for _, operand in entries]))
+    if len(dict(entries)) < len(entries):
+        raise _NotQuick
+    return ObjectOperand(tuple(entries))
+
+
+def _character(match: re.Match[str]) -> str:
+    return "\n" if match[1] == "n" else match[1]
