@@ -21,6 +21,8 @@ _NAMES: Mapping[str, str] = {
     "orm": "sqlalchemy prisma typeorm sequelize peewee drizzle hibernate doctrine",
     "bundler": "webpack vite rollup parcel esbuild",
     "date library": "moment dayjs luxon date-fns",
+    "utility library": "lodash ramda jquery",
+    "state management": "redux mobx zustand vuex pinia",
     "http client": "axios requests httpx aiohttp fetch",
     "programming language": "python javascript typescript java kotlin scala clojure haskell ocaml "
     "erlang elixir ruby php perl golang fortran cobol pascal c++ c#",

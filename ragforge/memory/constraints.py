@@ -11,7 +11,14 @@ from ragforge.domain.language.base import AnyOf
 from ragforge.domain.memories import STRENGTHS, Memory, MemorySource, MemoryType, Strength
 from ragforge.domain.turns import Turn
 from ragforge.memory.material import CONSTRAINT_CHARS_MAX, CONSTRAINTS_MAX
-from ragforge.memory.prohibitions import forbids_something, names_in, prohibitions_in, used_in
+from ragforge.memory.prohibitions import (
+    forbids_something,
+    is_name,
+    names_in,
+    place_in,
+    prohibitions_in,
+    used_in,
+)
 from ragforge.memory.sentences import cut_words
 from ragforge.memory.statements import is_report, is_wondering, plain, said_by
 
@@ -110,13 +117,17 @@ def constraint_of(memory: Memory, newest: Turn | None = None, known: Constraint 
 def applies_to_in(sentence: str, *, said: str = "", named: Sequence[str] = ()) -> tuple[str, ...]:
     """The paths, commands and words that it is about, as they stand in the user's words.
 
-    said: those words, where the sentence is a model's. named: what the model says that it is about.
+    said: those words, where the sentence is a model's. named: what else it is said to be about.
     """
-    forbidden = (
+    forbidden = [
         each for one in prohibitions_in(sentence) for each in (*one.objects, *one.within, *one.outside)
-    )
+    ]
+    first = (each.split(maxsplit=1)[0] for each in forbidden if is_name(each))
     user = " ".join((said or sentence).split())
-    found = (*named, *names_in(sentence), *forbidden, *used_in(sentence))
+    found = (
+        *(*named, *names_in(sentence), *forbidden, *first, *used_in(sentence)),
+        *place_in(sentence),
+    )
     return tuple(dict.fromkeys(each for each in found if each.strip() and each in user))[:APPLIES_MAX]
 
 

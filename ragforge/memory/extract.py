@@ -24,13 +24,13 @@ from ragforge.domain.memories import (
 )
 from ragforge.memory.classifier import Guess, guesses
 from ragforge.memory.clauses import Clause, clauses_of
-from ragforge.memory.constraints import is_demand, is_experience, is_standing, strength_of
+from ragforge.memory.constraints import bound, is_demand, is_experience, is_standing, strength_of
 from ragforge.memory.corrections import CorrectionKind, wishes_in
 from ragforge.memory.extractive import topics_of
 from ragforge.memory.likeness import content_words, share_of
 from ragforge.memory.material import Material
-from ragforge.memory.memories import new_memory
-from ragforge.memory.prohibitions import names_object
+from ragforge.memory.memories import TICK, new_memory
+from ragforge.memory.prohibitions import contradict, names_in, names_object
 from ragforge.memory.replacement import (
     changed_value,
     ended_by,
@@ -113,6 +113,8 @@ class UserStatement(Struct, frozen=True):
     """How likely it is to be kept, and as this type."""
     ending: str = ""
     """The comma behind it, where the sentence goes on."""
+    whole: str = ""
+    """The sentence that it is a part of."""
 
 
 class _Judged(Struct, frozen=True):
@@ -147,16 +149,27 @@ def statements_in(user: str, before: str = "") -> list[UserStatement]:
             continue
         # What is told of one thing stays together with its reason: two that part are both sure.
         if len({one.type for one in sentence if one.kept >= SECOND_MIN}) < 2:
-            _add(found, sentence)
+            for part in _without_contradiction(sentence):
+                _add(found, part)
             continue
         for type, run in groupby(sentence, key=lambda one: one.type if one.kept >= SECOND_MIN else None):
             if type is not None:
-                _add(found, list(run))
+                _add(found, list(run), whole=" ".join(one.clause.text for one in sentence))
     found = [each for each in found if each.sure >= SURE_MIN and not _is_for_once(each)]
     if before and len(found) == 1 and needs_question(found[0].text, before):
         text = with_question(found[0].text, before)
         return [replace(found[0], text=text, words=plain(text))]
     return found
+
+
+def _without_contradiction(sentence: Sequence[_Judged]) -> list[list[_Judged]]:
+    """The sentence, in parts where it wants what it forbids: "always use it, never use it"."""
+    parts: list[list[_Judged]] = [[]]
+    for one in sentence:
+        if contradict(" ".join(each.clause.text for each in parts[-1]), one.clause.text):
+            parts.append([])
+        parts[-1].append(one)
+    return parts
 
 
 def _forbids_by_name(sentence: Sequence[_Judged]) -> bool:
@@ -208,7 +221,7 @@ def _likeliest(run: Sequence[_Judged]) -> tuple[MemoryType, float]:
     return type, max(one.kept * one.types[type] for one in run)
 
 
-def _add(found: list[UserStatement], run: Sequence[_Judged]) -> None:
+def _add(found: list[UserStatement], run: Sequence[_Judged], whole: str = "") -> None:
     """The statement of these clauses behind the others; a fragment goes on with the one just before it."""
     type, sure = _likeliest(run)
     written = " ".join(one.clause.text for one in run).lstrip(" ,;")
@@ -217,10 +230,16 @@ def _add(found: list[UserStatement], run: Sequence[_Judged]) -> None:
     if any(one.clause.asked for one in run):
         sure = max(sure, CONFIDENCE_OF_RULES)
     last = found[-1] if found else None
-    if last and len(text.split()) <= FRAGMENT_WORDS_MAX and run[0].clause.sentence - last.sentence <= 1:
+    is_fragment = len(text.split()) <= FRAGMENT_WORDS_MAX
+    if (
+        last
+        and is_fragment
+        and run[0].clause.sentence - last.sentence <= 1
+        and not contradict(last.text, text)
+    ):
         text, type, sure = f"{last.text}{last.ending} {text}", last.type, last.sure
         found.pop()
-    found.append(UserStatement(text, plain(text), type, run[-1].clause.sentence, sure, ending))
+    found.append(UserStatement(text, plain(text), type, run[-1].clause.sentence, sure, ending, whole))
 
 
 def _judged(clause: Clause, guess: Guess) -> _Judged:
@@ -323,7 +342,13 @@ class _Found(Struct):
             is_must = strength_of(statement.text, statement.type) is Strength.MUST
             sure = CONFIDENCE_OF_WISHES if is_must else min(sure, CONFIDENCE_OF_WISHES)
         memory = _memory(self.material, statement.text, statement.type, sure=sure)
+        if statement.whole:
+            said = f"{memory.content} {statement.whole}"
+            memory = bound(memory, named=names_in(statement.whole), said=said)
         if memory.id not in self.memories:
+            # Of two that contradict each other, the one that is said last is the newer.
+            later = sum(contradict(each.content, memory.content) for each in self.memories.values())
+            memory = replace(memory, created_at=memory.created_at + later * TICK)
             known = (*self.material.near, *self.memories.values())
             self._keep(memory, replaced_by(memory, statement.words, known, changed_mind=changed_mind))
 

@@ -6,7 +6,7 @@ from functools import cache, lru_cache
 
 from ragforge.domain.approvals import Deed, Prohibition
 from ragforge.domain.file_kinds import CODE_WORDS, ENDINGS, KINDS, PROGRAMS
-from ragforge.domain.language.base import AnyOf, acts, languages, words_in
+from ragforge.domain.language.base import AnyOf, acts, common_words, languages, stop_words, words_in
 from ragforge.domain.products import KNOWN_NAMES
 
 OBJECT_WORDS_MAX = 5
@@ -77,6 +77,20 @@ def used_in(sentence: str) -> tuple[str, ...]:
     text = _straight(sentence)
     found = (each for each in _verb().finditer(text) if each.lastgroup == Deed.USE)
     return tuple(name for each in found for name in names_behind(text[each.end() :]))
+
+
+def contradict(sentence: str, other: str) -> bool:
+    """Whether one of them wants to use what the other forbids."""
+
+    def wants_forbidden(one: str, another: str) -> bool:
+        wanted = {name.casefold() for name in used_in(one)} - _forbidden(one)
+        return bool(wanted & _forbidden(another))
+
+    return wants_forbidden(sentence, other) or wants_forbidden(other, sentence)
+
+
+def _forbidden(sentence: str) -> set[str]:
+    return {name.casefold() for each in prohibitions_in(sentence) for name in each.objects}
 
 
 def names_behind(words: str) -> tuple[str, ...]:
@@ -197,6 +211,16 @@ def _places(words: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     outside = _place_after("outside", words)
     within = () if outside else _place_after("within", words)
     return within, outside
+
+
+def place_in(sentence: str) -> tuple[str, ...]:
+    """What the sentence says where it holds, in one word: "changelog" of "in the changelog"."""
+    common = stop_words() | common_words() | words_in("places") | words_in("determiners")
+    return tuple(
+        each
+        for each in _place_after("within", _straight(sentence))
+        if " " not in each and each.isalpha() and each.casefold() not in common
+    )
 
 
 def _place_after(field: str, words: str) -> tuple[str, ...]:

@@ -35,6 +35,10 @@ class Report:
     of: dict[tuple[str, str], Counts] = field(default_factory=lambda: {})
     """By ("language", "en"), ("group", "fact"), ("kind", "decision") and ("all", "all")."""
     mistakes: list[str] = field(default_factory=lambda: [])
+    strength: Counts = field(default_factory=Counts)
+    """Of the statements that are met: those whose strength is right, of those that have one."""
+    applies_to: Counts = field(default_factory=Counts)
+    """Of those that name something: those of which any is found."""
 
     def counts(self, what: str, name: str) -> Counts:
         return self.of.setdefault((what, name), Counts())
@@ -46,6 +50,9 @@ class Report:
             rows.append(
                 f"{label:24} {one.precision:9.2f} {one.recall:7.2f} {one.right:7} {one.found:6} {one.there:6}"
             )
+        for label, one in (("strength", self.strength), ("applies_to, any", self.applies_to)):
+            share = f"{one.recall:.2f}" if one.there else "-"
+            rows.append(f"{label:24} {share:>9} of those found {one.right:7} of {one.there}")
         return "\n".join(rows)
 
 
@@ -84,6 +91,8 @@ def _count(report: Report, item: Mapping[str, Any], kept: Sequence[Memory]) -> N
         counts.right += len(met)
         counts.found += len(kept)
         counts.there += len(expected)
+    for at, place in met.items():
+        _count_binding(report, item, kept[at], expected[place])
     for at, memory in enumerate(kept):
         counts = report.counts("kind", memory.type)
         counts.found += 1
@@ -98,6 +107,23 @@ def _count(report: Report, item: Mapping[str, Any], kept: Sequence[Memory]) -> N
         if at not in found:
             kinds = "/".join(gold["kinds"])
             report.mistakes.append(f"- {item.get('id')} ({item['group']}) missed {kinds}: {gold['span']}")
+
+
+def _count_binding(report: Report, item: Mapping[str, Any], memory: Memory, gold: Mapping[str, Any]) -> None:
+    """Whether the memory binds as much as the statement, and is about one of the same things."""
+    if wanted := gold.get("strength"):
+        report.strength.there += 1
+        report.strength.right += memory.strength == wanted
+        if memory.strength != wanted:
+            told = f"{memory.strength or 'nothing'}, not {wanted}"
+            report.mistakes.append(f"- {item.get('id')} ({item['group']}) binds {told}: {memory.content}")
+    if names := gold.get("applies_to"):
+        right = bool({each.casefold() for each in memory.applies_to} & {each.casefold() for each in names})
+        report.applies_to.there += 1
+        report.applies_to.right += right
+        if not right:
+            told = f"{', '.join(memory.applies_to) or 'nothing'}, not {', '.join(names)}"
+            report.mistakes.append(f"- {item.get('id')} ({item['group']}) is about {told}: {memory.content}")
 
 
 def _pairs(kept: Sequence[Memory], expected: Sequence[Mapping[str, Any]]) -> dict[int, int]:

@@ -48,6 +48,9 @@ def hit(constraints: list[Constraint], call: str) -> list[str]:
         ("no tabs in the python files", "a.py: \tx = 1", "Makefile: \trun"),
         ("never use bower", "sudo -n env A=1 bower i", "echo rainbower"),
         ("no eval in the library", "core/a.py: eval(x)", "tests/test_a.py: eval(x)"),
+        ("ne jamais utiliser bower", "bower install", "echo rainbower"),
+        ("ne pas toucher à vendor/", "vendor/a.py: x = 1", "src/a.py: x = 1"),
+        ("surtout ne jamais faire de git push --force", "git push --force", "git push"),
         ("never use os.system in the app", "lib.py: os.system('x')", "scripts/a.py: os.system('x')"),
     ],
 )
@@ -85,6 +88,27 @@ def test_of_two_rules_that_contradict_each_other_the_newer_holds_and_both_are_to
         assert new.text in found.words
     (found,) = hits_of([old, replace(new, said_at=old.said_at - timedelta(days=1))], effects)
     assert found.binds
+
+
+@pytest.mark.parametrize(
+    ("said", "binds"),
+    [
+        ("Always use bower. Never use bower.", True),
+        ("Never use bower. Always use bower.", False),
+        ("never use bower, always use bower", False),
+        ("Toujours utiliser bower. Ne jamais utiliser bower.", True),
+    ],
+)
+def test_of_one_message_that_contradicts_itself_both_are_kept_and_the_last_holds(
+    said: str, binds: bool
+) -> None:
+    constraints = constraints_from(said)
+    effect, preview = preview_of("bower install")
+    (found,) = hits_of(constraints, effects_of(effect, preview, root=ROOT, cwd=ROOT))
+    assert found.binds is binds
+    first, last = sorted(constraints, key=lambda each: each.said_at)
+    assert [text in found.words for text in (first.text, last.text)] == [not binds, True]
+    assert (bool(first.prohibitions), bool(last.prohibitions)) == (not binds, binds)
 
 
 def test_a_pattern_of_all_files_fits_every_change() -> None:

@@ -53,6 +53,13 @@ def test_what_names_nothing_forbids_nothing(sentence: str) -> None:
         ("Il faut toujours lancer `make lint`.", MemoryType.PREFERENCE, Strength.MUST, ("make lint",)),
         ("We never deploy from a laptop.", MemoryType.DECISION, Strength.MUST, ()),
         ("We use PostgreSQL.", MemoryType.DECISION, Strength.NONE, ("PostgreSQL",)),
+        (
+            "in the changelog i like one line per change",
+            MemoryType.PREFERENCE,
+            Strength.SHOULD,
+            ("changelog",),
+        ),
+        ("Pas de printf bavard, jamais.", MemoryType.PREFERENCE, Strength.MUST, ("printf",)),
         ("It must be slow.", MemoryType.FACT, Strength.NONE, ()),
         ("We have never touched vendor/.", MemoryType.PREFERENCE, Strength.NONE, ()),
         ("On n'a jamais poussé sur main.", MemoryType.DECISION, Strength.NONE, ()),

@@ -10,6 +10,7 @@ import pytest
 from ragforge.domain.memories import MemoryType
 from tests.extraction.__main__ import main
 from tests.extraction.measure import ALL, CONSTRAINTS, SETS, load, measure_offline
+from tests.extraction.statements import measure_statements
 
 
 @pytest.mark.parametrize(
@@ -70,3 +71,21 @@ def test_a_file_of_annotated_messages_is_measured(
     file.write_text('{"user": 1}')
     assert main() == 2
     assert "line 1: not an annotated message" in capsys.readouterr().err
+
+
+def test_the_measure_of_annotated_messages_counts_what_binds_and_what_it_is_about() -> None:
+    def report(strength: str, about: list[str]) -> list[tuple[int, int]]:
+        gold = {
+            "kinds": ["preference"],
+            "text": "",
+            "span": "bower",
+            "strength": strength,
+            "applies_to": about,
+        }
+        item = {"user": "never use bower", "language": "en", "group": "constraint", "before": None}
+        measured = measure_statements([item | {"expect": [gold | {"strength": strength}]}])
+        return [(each.right, each.there) for each in (measured.strength, measured.applies_to)]
+
+    assert report("must", ["Bower", "npm"]) == [(1, 1), (1, 1)]
+    assert report("should", ["npm"]) == [(0, 1), (0, 1)]
+    assert report("must", []) == [(1, 1), (0, 0)]

@@ -584,6 +584,7 @@ LANGUAGE = Language(
         r"(?<!\by )(?<!\ble )(?<!\bla )(?<!\bles )(?<!\bl')\b(?!est\b|sont\b|suis\b)(\w{3,}) "
         r"(?:jamais|pas|plus)\b(?: (?:plus|jamais))?(?: (?:aucune?|de|du|des|au|aux|à|sur)\b| d')?"
         r"(?: (?:la|le|les)\b| l')?",
+        r"\b(?:ne|surtout) (?:jamais|pas|plus) (?:faire (?:de |d'|du |des )?)?(?=\w)",
         r"\b(?:interdit|interdiction|défense|évite[rz]?|arrête[rz]?) (?:de |d')",
         r"\bsans (?=(?:utiliser|ajouter|toucher|modifier|changer)\b)",
     ),
@@ -612,7 +613,7 @@ LANGUAGE = Language(
     object_ends="""
         dans sur sous en hors pour depuis avec sans par avant après car parce puisque sinon c'est on tu
         vous il elle ça mais qui que quand si stp svp ici partout même directement jusque chez est sont
-        y
+        y jamais
     """,
     determiners="""
         le la les l un une des de du d au aux à ce cet cette ces ton ta tes votre vos notre nos mon ma
