@@ -81,6 +81,11 @@ def told(chat: Chat) -> str:
     return chat.top.query_one(".dialog-hint", PlainText).text
 
 
+def drawn(chat: Chat, within: Any) -> str:
+    widget = chat.top.query_one(within)
+    return "\n".join(widget.render_line(y).text for y in range(widget.size.height))
+
+
 async def click(chat: Chat, words: str, within: Any) -> None:
     """Click these words in the widget, wherever they are drawn."""
     widget = chat.top.query_one(within)
@@ -187,6 +192,9 @@ async def test_every_tab_fits_however_small_the_screen_is(filled: Lab) -> None:
                 bottom = hint.region.bottom
                 assert bottom <= size[1], (size, tab, bottom)
                 assert chat.top.query_one("#dashboard-list").size.height >= 1
+                if tab is Tab.NUMBERS:
+                    await chat.until(lambda: chat.top.query_one(NumberList).rows, "numbers")
+                    assert "…" not in drawn(chat, NumberList), size
                 await chat.pilot.press("tab")
 
 

@@ -19,10 +19,10 @@ if TYPE_CHECKING:  # loaded after the first frame
 
     Number: TypeAlias = Figure | Cost
 
-MEDIUM, WIDE = 70, 110
-"""From so many columns on there is room for some columns of figures, and for all."""
+SMALL, MEDIUM, WIDE = 50, 70, 110
+"""From so many columns on there is room for a column beside the words, for some of figures, and for all."""
 COLUMNS: Mapping[WishOrder, tuple[int, int]] = {
-    WishOrder.KIND: (10, 0),
+    WishOrder.KIND: (10, SMALL),
     WishOrder.STRENGTH: (9, WIDE),
     WishOrder.TOPIC: (14, WIDE),
     WishOrder.CONFIDENCE: (11, WIDE),
@@ -31,11 +31,14 @@ COLUMNS: Mapping[WishOrder, tuple[int, int]] = {
     WishOrder.BROKEN: (7, MEDIUM),
     WishOrder.USED: (11, WIDE),
 }
-"""How wide each is, and from which width of the list on it is shown; the text has the rest."""
+"""How wide each is, and from which width of the list on it is shown; the text has the rest. One of figures or
+names that sorts is shown at any width."""
 NUMBERS = {WishOrder.CONFIDENCE, WishOrder.SAID, WishOrder.HELD, WishOrder.BROKEN}
 BAR = "█"
 BAR_CHARS = 20
 DATE_CHARS = 12
+NUMBER_INDENT = 4
+"""Before the name of a number: the pointer, and whether it is open."""
 
 
 class WishTable(RowList[Memory]):
@@ -51,7 +54,8 @@ class WishTable(RowList[Memory]):
         return "Nothing yet: what you prefer, plan or demand is listed here once you said it."
 
     def _columns(self, width: int) -> list[WishOrder]:
-        return [order for order, (_, least) in COLUMNS.items() if width >= least]
+        sorts = None if self.order is WishOrder.KIND else self.order
+        return [order for order, (_, least) in COLUMNS.items() if width >= least or order is sorts]
 
     def _head(self, width: int) -> list[Content]:
         line = Content("  ")
@@ -187,6 +191,8 @@ class NumberList(RowList["Number | str"]):
         super().__init__(id=id)
         self._numbers: Sequence[Number] = ()
         self._open = set[str]()
+        self._is_narrow = False
+        """Whether each value has a line below its name: one of them would be cut beside it."""
 
     def show(self, numbers: Sequence[Number]) -> None:
         """List these."""
@@ -205,10 +211,14 @@ class NumberList(RowList["Number | str"]):
 
     def _lay_out(self) -> None:
         rows: list[Number | str] = []
+        width = self.content_size.width
+        self._is_narrow = not all(_fits(number, width) for number in self._numbers)
         for number in self._numbers:
             rows.append(number)
+            if self._is_narrow:
+                rows.append(number_words(number))
             if number.name in self._open:
-                rows += wrap(number.counted, max(16, self.content_size.width - 4))
+                rows += wrap(number.counted, max(16, width - 4))
         self.set_rows(rows)
 
     def _key_of(self, row: Number | str) -> str:
@@ -226,15 +236,26 @@ class NumberList(RowList["Number | str"]):
 
     def _line(self, number: Number, width: int, *, is_chosen: bool) -> Content:
         mark = "▾ " if number.name in self._open else "▸ "
-        name = cut(one_line(number.name), min(32, max(12, width // 2)))
-        words = number_words(number)
+        room = width - NUMBER_INDENT if self._is_narrow else _name_chars(width)
+        name = cut(one_line(number.name), room)
         return Content.assemble(
             (POINTER if is_chosen else NO_POINTER, "bold"),
             (mark, MUTED),
             (name, "bold" if is_chosen else ""),
-            " ",
-            cut(words, max(8, width - 5 - cell_len(name))).rstrip(),
+            "" if self._is_narrow else f" {number_words(number)}",
         )
+
+
+def _name_chars(width: int) -> int:
+    return min(32, max(12, width // 2))
+
+
+def _fits(number: Number, width: int) -> bool:
+    """Whether its name and value are whole beside each other."""
+    chars = _name_chars(width)
+    return (
+        cell_len(number.name) <= chars and cell_len(number_words(number)) <= width - chars - 1 - NUMBER_INDENT
+    )
 
 
 def number_words(number: Number) -> str:
