@@ -217,7 +217,7 @@ def test_the_screen_of_the_dashboard(
         chat = await opened(pilot)
         assert isinstance(pilot.app, RagforgeApp)
         await Chat(pilot.app, pilot).sees("in this project")  # behind it, where there is room
-        screen = DashboardScreen(chat.ready())
+        screen: Any = DashboardScreen(chat.ready())
         await pilot.app.push_screen(screen)
         await screen._show(tab)
         await until(pilot, lambda: tab in screen._read, what="it is read")
