@@ -3,6 +3,13 @@
 from msgspec import Struct
 
 from ragforge.domain.derivations import DerivedKind
+from ragforge.domain.messages import Parts, text_of
+
+BEFORE_TASK = (
+    "You are a sub-agent: you do one task for another assistant, which sees your last answer and nothing "
+    "else. Answer with what was asked for, with paths and figures, and say what you could not do.\n\n"
+    "The task:\n"
+)
 
 
 class SubAgent(Struct, frozen=True):
@@ -11,6 +18,11 @@ class SubAgent(Struct, frozen=True):
     session: str
     parent: str
     title: str
+
+
+def is_task(message: Parts) -> bool:
+    """Whether a model wrote the message, for a sub-agent: nothing in it is a wish of the user."""
+    return text_of(message).startswith(BEFORE_TASK)
 
 
 KIND = DerivedKind("SubAgent", SubAgent)

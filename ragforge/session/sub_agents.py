@@ -28,7 +28,7 @@ from ragforge.domain.events import (
 )
 from ragforge.domain.ids import new_id, now, short_id
 from ragforge.domain.messages import Parts, TextPart
-from ragforge.domain.sub_agents import KIND, SubAgent
+from ragforge.domain.sub_agents import BEFORE_TASK, KIND, SubAgent
 from ragforge.domain.turns import ConversationSession, Turn, TurnStatus
 from ragforge.domain.usage import sum_costs
 from ragforge.domain.words import cost_words, counted
@@ -57,12 +57,6 @@ READING = (
 )
 LEFT_OUT = ("agent", "memory_save", "todo")
 """A sub-agent hands nothing on; what it learns goes into its answer."""
-
-_TASK = (
-    "You are a sub-agent: you do one task for another assistant, which sees your last answer and nothing "
-    "else. Answer with what was asked for, with paths and figures, and say what you could not do.\n\n"
-    "The task:\n{task}"
-)
 
 
 class Submit(Protocol):
@@ -106,7 +100,7 @@ class Delegation(Struct, frozen=True):
 
     async def _work(self, child: Session, task: AgentTask, emit: Callable[[str], None]) -> ToolResult:
         heard = _Heard(emit)
-        parts = (TextPart(_TASK.format(task=task.task)),)
+        parts = (TextPart(BEFORE_TASK + task.task),)
         limits = TurnLimits(
             steps_max=task.steps_max + 1,
             model_calls_max=task.steps_max,

@@ -11,6 +11,7 @@ from ragforge.domain.approvals import ApprovalAnswer, ConsentAnswer, Mode, ToolA
 from ragforge.domain.derivations import DerivedFilter
 from ragforge.domain.events import ToolEnded, ToolOutput
 from ragforge.domain.ids import short_id
+from ragforge.domain.memories import MemoryFilter
 from ragforge.domain.search import Query
 from ragforge.domain.sub_agents import KIND
 from ragforge.domain.turns import CallStatus, TurnStatus
@@ -19,13 +20,14 @@ from ragforge.session.moves import redo, undo
 from ragforge.session.state import Session
 from ragforge.session.sub_agents import sub_agents_of
 from ragforge.session.turn import interrupt
+from tests.flow.beside import done
 from tests.flow.moving import read, shell, write
 from tests.flow.running import User, ended, of_type, say, says_no
 from tests.standins.gemini import Call, Calls, Finish, GeminiStandIn, Hang, Text, Tokens
 
 
-def agent(task: str, **more: Any) -> Call:
-    return Call("agent", {"title": f"About {task}", "task": f"task {task}", **more})
+def agent(task: str, words: str = "", **more: Any) -> Call:
+    return Call("agent", {"title": f"About {task}", "task": f"task {task}{words}", **more})
 
 
 def script(gemini: GeminiStandIn, *calls: Call, **tasks: list[Any]) -> None:
@@ -52,7 +54,7 @@ async def test_tasks_are_done_at_the_same_time_and_kept_found_and_counted_apart(
     script(
         gemini,
         agent("one"),
-        agent("two"),
+        agent("two", ". Never use npm in this project."),
         one=[Calls(read("a.txt")), Text("There are apples in the orchard.")],
         two=[Text("Nothing of note.")],
     )
@@ -74,6 +76,8 @@ async def test_tasks_are_done_at_the_same_time_and_kept_found_and_counted_apart(
     assert any(hit.session_id in {each.session for each in found} for hit in hits)
     rows = await store.sessions.recent(project_id=project, archived=False)
     assert [row.session.id for row in rows] == [session.id]
+    await done(session)
+    assert await store.memories.find(MemoryFilter()) == [], "what a model asks of them is no wish of the user"
     listed = await run_command(session, "agents", "")
     assert isinstance(listed, Report)
     assert len(listed.lines) == 2

@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from ragforge.domain import timeouts
 from ragforge.domain.memories import Memory, MemoryType
+from ragforge.domain.sub_agents import is_task
 from ragforge.domain.turns import ConversationSession, Turn
 from ragforge.domain.usage import Usage
 from ragforge.memory.derive.base import Desk, Home
@@ -61,7 +62,11 @@ async def read_session_again(desk: Desk, home: Home, session: ConversationSessio
             await material_of(home, turn, speaker=turn.person or session.begun_by(home.person), known=known)
             for turn in batch
         ]
-        materials = [each for each in materials if not came_to_nothing(each.turn, each.calls)]
+        materials = [
+            each
+            for each in materials
+            if not (came_to_nothing(each.turn, each.calls) or is_task(each.turn.user))
+        ]
         for understanding in await _read(desk, home, materials):
             new = await _without_known(home, redacted(_of_types(understanding), home.redactor))
             if new.memories or new.associations:

@@ -29,6 +29,7 @@ from ragforge.domain.metrics import (
 )
 from ragforge.domain.schedule import KeptMemory, KeptOfTurn
 from ragforge.domain.search import Hit, HitKind, Query
+from ragforge.domain.sub_agents import is_task
 from ragforge.domain.summaries import Summary, SummaryMethod
 from ragforge.domain.turns import ToolCall, Turn, TurnStatus
 from ragforge.domain.usage import Usage
@@ -326,7 +327,10 @@ class TurnSummaries(Derivation):
         understood = await understand_turns(self.desk, home, materials, patient=patient)
         TALLY.observe(EXTRACTION_SECONDS, time.perf_counter() - began)
         for turn in turns:
-            owners, new = await keep(home, understood[turn.id])
+            came_to = understood[turn.id]
+            if is_task(turn.user):  # a model gave it its words: what it learns goes into its answer
+                came_to = replace(came_to, memories=(), associations=())
+            owners, new = await keep(home, came_to)
             if new and turn.id in self._in_hand:
                 number = self.kept[-1].number + 1 if self.kept else 1
                 self.kept = (*self.kept, KeptOfTurn(number, turn.session_id, new))[-KEPT_TOLD_MAX:]
