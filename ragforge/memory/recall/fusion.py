@@ -12,7 +12,7 @@ Scores = Mapping[Key, float]
 """What one source says, higher is better; what it does not know is not in it."""
 Shares = dict[Key, list[Why]]
 
-MEANING_SHARE = 0.3
+MEANING_SHARE = 0.35
 """What meaning counts for in the convex fusion; words count for the rest."""
 RRF_K = 60
 """The constant of reciprocal rank fusion as it was published."""

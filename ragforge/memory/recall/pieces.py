@@ -1,0 +1,82 @@
+"""How near the pieces of a message are: the one vector of a turn stands for all that is said in it."""
+
+import asyncio
+import threading
+from collections.abc import Sequence
+
+from ragforge.domain.blas import load_numpy
+from ragforge.domain.language.words import words_of
+from ragforge.domain.messages import text_of
+from ragforge.domain.search import Candidate, HitKind, Query
+from ragforge.domain.vectors import Vector
+from ragforge.embedders.static import StaticEmbedder
+from ragforge.memory.recall.results import Key, Recall, key_of
+from ragforge.memory.sentences import sentences
+
+COMPARED_MAX = 60
+"""So many turns are compared by their pieces, the best first."""
+PIECE_CHARS_MAX = 400
+"""Sentences that are no longer together are one piece."""
+PIECES_MAX = 20
+"""Of one message, from its beginning."""
+TEXTS_MAX = 1_024
+"""How many messages are kept as vectors of their pieces, a kilobyte each."""
+
+
+async def nearest_pieces(recall: Recall, query: Query, leading: Sequence[Candidate]) -> dict[Key, float]:
+    """Of each turn how near the nearest piece of the user's words is, 0 to 1: (1 + cosine) / 2.
+
+    Pieces are compared without stop words, as questions are. Nothing is compared but by the embedder that
+    ships: any other would take longer than the search. Raises StoreError.
+    """
+    if recall.embedder is None or recall.embedder.name != StaticEmbedder.name:
+        return {}
+    turns = {each.id: key_of(each) for each in leading if each.kind is HitKind.TURN and each.meaning}
+    vector, _ = await recall.questions.vector(recall.embedder, query.text)
+    if vector is None or not turns:
+        return {}
+    read = await recall.store.turns.read(list(turns))
+    near = await asyncio.to_thread(_nearness, vector, [text_of(turn.user) for turn in read])
+    return {turns[turn.id]: each for turn, each in zip(read, near, strict=True)}
+
+
+def _nearness(question: Vector, texts: Sequence[str]) -> list[float]:
+    load_numpy()
+    import numpy as np
+
+    asked = np.frombuffer(question, dtype=np.float32)
+    found: list[float] = []
+    for rows in _vectors(texts):
+        cosines = np.frombuffer(rows, dtype=np.float32).reshape(-1, len(asked)) @ asked
+        found.append((1 + float(cosines.max())) / 2)
+    return found
+
+
+_known: dict[str, bytes] = {}
+_reading = threading.Lock()
+
+
+def _vectors(texts: Sequence[str]) -> list[bytes]:
+    """The vectors of each text's pieces, one behind the other. The newest `TEXTS_MAX` are kept."""
+    with _reading:
+        known = {text: _known.pop(text) for text in dict.fromkeys(texts) if text in _known}
+    new = {text: _pieces(text) for text in dict.fromkeys(texts) if text not in known}
+    vectors = iter(StaticEmbedder().vectors([piece for each in new.values() for piece in each]))
+    for text, each in new.items():
+        known[text] = b"".join(bytes(next(vectors)) for _ in each)
+    with _reading:
+        _known.update(known)
+        for text in list(_known)[: max(0, len(_known) - TEXTS_MAX)]:
+            del _known[text]
+    return [known[text] for text in texts]
+
+
+def _pieces(text: str) -> list[str]:
+    """The text as sentences, short ones together, each without stop words; at least one."""
+    joined: list[str] = []
+    for sentence in sentences(text) or [text]:
+        if joined and len(joined[-1]) + len(sentence) < PIECE_CHARS_MAX:
+            joined[-1] += f" {sentence}"
+        elif len(joined) < PIECES_MAX:
+            joined.append(sentence)
+    return [" ".join(words_of(piece)) or piece for piece in joined]
