@@ -3,9 +3,9 @@
     python benchmarks/tried.py [FILE.jsonl] [--minilm FOLDER] [--curve]
 
 Lines are tasks, in order of time, `{"task", "request", "done", "outcome": "kept" or how it failed,
-"reason"}`, then queries, `{"query", "text", "similar": [task ...], "warn": [task ...]}`; without a file
-those of `tasks.jsonl` beside this one, on which the thresholds are set. Printed are precision and recall of
-what is similar, how many of the warnings are given, and how many of the queries without one are warned.
+"reason", "files"}`, then queries, `{"query", "text", "similar": [task ...], "warn": [task ...]}`; without a
+file those of `tasks.jsonl` beside this one, on which the thresholds are set. Printed are precision and recall
+of what is similar, how many of the warnings are given, and how many of the queries without one are warned.
 
 --minilm: compare by the model in this folder, as `scripts/make_minilm.py --out` makes it. --curve: the same
 for other thresholds.
@@ -20,7 +20,7 @@ from typing import Any
 
 from ragforge.embedders.minilm import MiniLMEmbedder
 from ragforge.embedders.static import StaticEmbedder
-from ragforge.memory.recall.similarity import THRESHOLDS, WARNINGS_MAX, scores
+from ragforge.memory.recall.similarity import THRESHOLDS, WARNINGS_MAX, problem_of, scores
 
 OWN = Path(__file__).with_name("tasks.jsonl")
 GOALS = "goals: precision .8 at recall .5, warnings .7, warned without a warning at most .1"
@@ -45,15 +45,19 @@ def read(path: Path) -> tuple[list[Line], list[Line]]:
 
 def table_of(tasks: Sequence[Line], queries: Sequence[Line], minilm: Path | None) -> list[list[float]]:
     """A row a query, a score a task."""
-    texts, asked = [f"{each['request']} {each['done']}" for each in tasks], [each["text"] for each in queries]
+    problems = [
+        problem_of(f"{each['request']} {each['done']}", files=each["files"], reason=each["reason"] or "")
+        for each in tasks
+    ]
+    asked = [each["text"] for each in queries]
     if minilm is None:
-        return [[each or 0.0 for each in scores(query, texts)] for query in asked]
-    vectors = asyncio.run(MiniLMEmbedder(minilm).embed([*texts, *asked]))
-    there, wanted = vectors[: len(texts)], vectors[len(texts) :]
+        return [[each or 0.0 for each in scores(query, problems)] for query in asked]
+    vectors = asyncio.run(MiniLMEmbedder(minilm).embed([*(each.text for each in problems), *asked]))
+    there, wanted = vectors[: len(problems)], vectors[len(problems) :]
     rows: list[list[float]] = []
     for query, vector in zip(asked, wanted, strict=True):
         near = [(1 + sum(a * b for a, b in zip(vector, each, strict=True))) / 2 for each in there]
-        rows.append([each or 0.0 for each in scores(query, texts, near)])
+        rows.append([each or 0.0 for each in scores(query, problems, near)])
     return rows
 
 

@@ -17,7 +17,7 @@ from ragforge.domain.vectors import Owner, OwnerKind, Vector
 from ragforge.embedders.static import StaticEmbedder
 from ragforge.memory.forgotten import read_forgotten
 from ragforge.memory.recall.search import Recall, search
-from ragforge.memory.recall.similarity import THRESHOLDS, measured_by, scores
+from ragforge.memory.recall.similarity import THRESHOLDS, Problem, measured_by, problem_of, scores
 from ragforge.memory.tasks import read_tasks
 from ragforge.store.base import Store
 
@@ -96,10 +96,10 @@ async def measure(recall: Recall, text: str, tasks: Sequence[PastTask]) -> list[
     """Return the score of each task; None for one that cannot be compared yet. Raises StoreError."""
     if not tasks:
         return []
-    texts = [text_of_task(each) for each in tasks]
+    problems = list(map(problem_of_task, tasks))
     embedder = recall.embedder
     if embedder is None or measured_by(embedder.name) == StaticEmbedder.name:
-        return await asyncio.to_thread(scores, text, texts)
+        return await asyncio.to_thread(scores, text, problems)
     asked, _ = await recall.questions.vector(embedder, text)
     if asked is None:
         return [None] * len(tasks)
@@ -108,12 +108,13 @@ async def measure(recall: Recall, text: str, tasks: Sequence[PastTask]) -> list[
     for stored in await recall.store.vectors.get(list(owners)):
         if stored.model == embedder.name:
             meanings[owners[stored.owner]] = (1 + _dot(asked, stored.vector)) / 2
-    return await asyncio.to_thread(scores, text, texts, meanings)
+    return await asyncio.to_thread(scores, text, problems, meanings)
 
 
-def text_of_task(task: PastTask) -> str:
-    """What is compared of a task: what was asked for, and what was done."""
-    return f"{' '.join(text_of(turn.user) for turn in task.turns)} {task.done}"
+def problem_of_task(task: PastTask) -> Problem:
+    """What is compared of a task: what was asked for, what was done in which files, and why it failed."""
+    told = f"{' '.join(text_of(turn.user) for turn in task.turns)} {task.done}"
+    return problem_of(told, files=task.files, reason=task.reason)
 
 
 async def _sessions(
@@ -130,7 +131,8 @@ async def _sessions(
                 found.append((session, done or session.title))
     if not found:
         return []
-    measured = await asyncio.to_thread(scores, text, [f"{each.title} {done}" for each, done in found])
+    problems = [Problem(f"{each.title} {done}") for each, done in found]
+    measured = await asyncio.to_thread(scores, text, problems)
     return [
         SimilarSession(session, score, done, outcomes)
         for (session, done), score in zip(found, measured, strict=True)

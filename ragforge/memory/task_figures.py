@@ -15,7 +15,7 @@ from ragforge.domain.tasks import PastTask, TaskFigures, implied_satisfaction, t
 from ragforge.domain.turns import CallStatus, ToolCall, Turn
 from ragforge.domain.versions import Version
 from ragforge.memory.recall.similarity import alike_places
-from ragforge.memory.similar import text_of_task
+from ragforge.memory.similar import problem_of_task
 from ragforge.memory.tasks import read_tasks
 from ragforge.store.base import Store
 
@@ -68,7 +68,7 @@ async def measured_tasks(store: Store, project_id: str, *, since: datetime | Non
     )
     stars = {each.owner: rating.satisfaction for each in rated if (rating := RATING.read(each))}
     called, made = _by_turn(calls), _by_turn(versions)
-    alike = await asyncio.to_thread(alike_places, [text_of_task(task) for task in tasks])
+    alike = await asyncio.to_thread(alike_places, list(map(problem_of_task, tasks)))
     took = [_took(task) for task in tasks]
     found: list[MeasuredTask] = []
     for at, task in enumerate(tasks):

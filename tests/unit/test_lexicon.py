@@ -7,11 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ragforge.domain.language.concepts import concepts_of
 from ragforge.domain.language.en import LANGUAGE as ENGLISH
 from ragforge.domain.language.lexicon import STEMMED, also_said, in_english, load_lexicon, translated
 from ragforge.domain.language.words import stem
 from ragforge.domain.search import with_also
 from ragforge.memory.recall.fit import Fit
+from ragforge.memory.recall.similarity import Problem, scores
 from ragforge.memory.terms import terms
 
 WORDS = st.lists(st.sampled_from(sorted({*load_lexicon().english, *load_lexicon().foreign, "kiln", "8443"})))
@@ -50,6 +52,16 @@ def test_a_word_with_another_meaning_in_english_is_translated_in_a_french_text_a
 )
 def test_what_means_the_same_is_one_term(one: str, other: str) -> None:
     assert terms(one) == terms(other)
+
+
+def test_words_that_speak_of_one_thing_share_a_concept_in_either_language() -> None:
+    stutters = concepts_of(["stutters"])
+    assert stutters == concepts_of(["saccadé"]) == concepts_of(["janky"]) != concepts_of(["invoices"])
+    others = [Problem("The grid is janky"), Problem("The grid is blue")]
+    [near, far] = scores("Le défilement est saccadé", others)
+    assert near is not None
+    assert far is not None
+    assert near > far
 
 
 def test_a_question_is_looked_for_in_the_other_language_too() -> None:

@@ -12,7 +12,7 @@ from ragforge.domain.printable import one_line
 from ragforge.domain.tasks import PastTask
 from ragforge.embedders.static import StaticEmbedder
 from ragforge.memory.forgotten import MARK, NOTHING, Forgotten
-from ragforge.memory.recall.similarity import THRESHOLDS, scores
+from ragforge.memory.recall.similarity import THRESHOLDS, Problem, scores
 from ragforge.memory.sentences import cut_words, sentences
 from ragforge.store.base import Store
 
@@ -74,7 +74,7 @@ async def alike_to(text: str, lessons: Sequence[Lesson]) -> list[tuple[float, Le
     """Return those about the same problem with their scores, the most similar first."""
     if not lessons:
         return []
-    measured = await asyncio.to_thread(scores, text, [each.text for each in lessons])
+    measured = await asyncio.to_thread(scores, text, [Problem(each.text, each.reason) for each in lessons])
     found = [
         (score, each)
         for score, each in zip(measured, lessons, strict=True)
