@@ -65,6 +65,8 @@ def _tell_faults(source: str, kind: str, faults: "Sequence[Fault]") -> None:
 
 
 def _summary(program: "SpuProgram", source: str) -> list[str]:
+    from ragforge.workflow.estimate import role_of
+
     own = program.code[: program.own_length]
     operations = {each.operation for each in own}
     labels = [name for name in program.labels if name not in program.standard]
@@ -74,8 +76,11 @@ def _summary(program: "SpuProgram", source: str) -> list[str]:
     ]
     if program.standard:
         lines.append(f"from std.spu: {', '.join(sorted(program.standard))}")
-    calls = [each for each in own if each.operation == "LLM_EXEC"]
-    lines += [f"line {each.at.line}: asks {each.operands[1]}" for each in calls]
+    for each in own:
+        if each.operation == "LLM_EXEC":
+            lines.append(f"line {each.at.line}: asks {each.operands[1]}")
+        elif each.operation == "AGENT_EXEC":
+            lines.append(f"line {each.at.line}: hands a task to {role_of(each) or 'the assistant'}")
     return lines
 
 

@@ -177,7 +177,7 @@ def _child_of(session: Session, task: AgentTask) -> Session:
     workspace, live = session.workspace, session.live
     record = child_record(session, f"Sub-agent: {task.title}")
     view = ModelView(Window(window_limits(workspace.settings)))
-    tools = _fewer(workspace.tools, may_write=task.may_write)
+    tools = fewer_tools(workspace.tools, may_write=task.may_write)
     return Session(
         replace(workspace, tools=tools), Live(record, stored=False, consent=live.consent, view=view)
     )
@@ -200,7 +200,8 @@ def child_record(session: Session, title: str) -> ConversationSession:
     )
 
 
-def _fewer(tools: Mapping[str, AnyTool], *, may_write: bool) -> dict[str, AnyTool]:
+def fewer_tools(tools: Mapping[str, AnyTool], *, may_write: bool) -> dict[str, AnyTool]:
+    """The tools that a sub-agent has: those that only read, or all but those of a conversation."""
     return {
         name: tool for name, tool in tools.items() if name not in LEFT_OUT and (may_write or name in READING)
     }

@@ -3,7 +3,7 @@
 import asyncio
 import time
 from collections.abc import AsyncGenerator, Callable
-from contextlib import aclosing
+from contextlib import aclosing, nullcontext
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -24,7 +24,7 @@ from ragforge.domain.events import (
     UsageUpdated,
 )
 from ragforge.domain.ids import new_id, short_id
-from ragforge.domain.messages import CallRequest, ModelMessage, TextPart
+from ragforge.domain.messages import CallRequest, CommandPart, ModelMessage, Parts, TextPart
 from ragforge.domain.turns import CallStatus, TurnStatus
 from ragforge.domain.usage import Usage, sum_costs
 from ragforge.memory.window import Window
@@ -34,7 +34,7 @@ from ragforge.providers.registry import ModelName
 from ragforge.session.history import window_limits
 from ragforge.session.model import NO_MODEL
 from ragforge.session.state import Live, ModelView, Session
-from ragforge.session.sub_agents import child_record, close_child
+from ragforge.session.sub_agents import child_record, close_child, fewer_tools
 from ragforge.session.turn import submit
 from ragforge.versions.attempts.check_consent import check_command
 from ragforge.versions.attempts.check_run import check
@@ -74,7 +74,8 @@ class Assistant:
         child = self._child(ModelName(NO_MODEL, MODEL), _OneCall(name, args))
         ended: ToolEnded | None = None
         async with self._lock:
-            async for event in self._events(child, f"{self._title}: {name}", TurnLimits(steps_max=3)):
+            parts = (TextPart(f"{self._title}: {name}"),)
+            async for event in self._events(child, parts, TurnLimits(steps_max=3)):
                 if isinstance(event, ToolEnded):
                     ended = event
         if ended is None:
@@ -85,14 +86,25 @@ class Assistant:
         return {"text": call.result, "failed": call.status is not CallStatus.OK}
 
     async def run_agent(
-        self, prompt: str, model: ModelName, *, steps_max: int, price_usd_max: float
+        self,
+        task: tuple[str, str],
+        model: ModelName,
+        *,
+        steps_max: int,
+        price_usd_max: float,
+        only_reads: bool,
     ) -> AgentWork:
-        """What the assistant does with the task, in a conversation of its own."""
-        child = self._child(model)
+        """What the assistant does with the task, in a conversation of its own.
+
+        task: the prompt, and the material, which goes with it as the output of a command does: it was not
+        said by the user, so nothing is remembered as theirs.
+        only_reads: it has the tools that change nothing, and works beside others.
+        """
+        child = self._child(model, only_reads=only_reads)
         work, began, seen = AgentWork(), time.monotonic(), 0
         limits = TurnLimits(steps_max=steps_max + 1, model_calls_max=steps_max, price_usd_max=price_usd_max)
-        async with self._lock:
-            async for event in self._events(child, prompt, limits):
+        async with nullcontext() if only_reads else self._lock:
+            async for event in self._events(child, self._parts(*task), limits):
                 match event:
                     case StepEnded(text):
                         work.text = text or work.text
@@ -127,26 +139,34 @@ class Assistant:
         return {"passed": found.passed, "exit_code": code, "tail": workspace.redactor.text(found.output)}
 
     async def _events(
-        self, child: Session, prompt: str, limits: TurnLimits
+        self, child: Session, parts: Parts, limits: TurnLimits
     ) -> AsyncGenerator[AgentEvent, None]:
         """The events of a turn in the session, which is listed and closed then."""
         try:
-            parts = (TextPart(prompt),)
             async with aclosing(submit(child, parts, self._approve, limits=limits)) as events:
                 async for event in events:
                     yield event
         finally:
             await undisturbed(self._close(child), cancel_after=True)
 
-    def _child(self, model: ModelName, provider: Provider | None = None) -> Session:
+    def _child(
+        self, model: ModelName, provider: Provider | None = None, *, only_reads: bool = False
+    ) -> Session:
         """A new session in the same folder, with the same consent."""
         session = self._session
         workspace, live = session.workspace, session.live
         record = replace(child_record(session, f"Program {self._title}"), model=str(model))
         view = ModelView(Window(window_limits(workspace.settings)))
+        if only_reads:
+            workspace = replace(workspace, tools=fewer_tools(workspace.tools, may_write=False))
         return Session(
             workspace, Live(record, stored=False, consent=live.consent, view=view, provider=provider)
         )
+
+    def _parts(self, prompt: str, material: str) -> Parts:
+        redactor = self._session.workspace.redactor
+        given = CommandPart(new_id(), f"ragforge run {self._title}", redactor.text(material))
+        return (given, TextPart(prompt)) if material else (TextPart(prompt),)
 
     async def _close(self, child: Session) -> None:
         await close_child(child, listed=True)

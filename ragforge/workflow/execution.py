@@ -230,13 +230,17 @@ class Execution:
         self._front.tell(f"{name}: {'failed' if found['failed'] else 'done'}")
         return found
 
-    async def run_agent(self, prompt: str, role: str, steps_max: int) -> Fields:
+    async def run_agent(
+        self, prompt: str, role: str, steps_max: int, *, material: str, only_reads: bool
+    ) -> Fields:
         model = model_for(self._session, role)
         await self._check_limits()
         left = self._price_usd_max - self._spent
         self._running += 1
         try:
-            work = await self._assistant.run_agent(prompt, model, steps_max=steps_max, price_usd_max=left)
+            work = await self._assistant.run_agent(
+                (prompt, material), model, steps_max=steps_max, price_usd_max=left, only_reads=only_reads
+            )
         finally:
             self._running -= 1
         self._count(ProgramCall(role or AGENT, str(model), work.seconds, work.cost_usd, work.tokens))

@@ -164,8 +164,14 @@ class ProgramHost(Protocol):
         """What one call of a tool came to: {text, failed}. Raises RagforgeError."""
         ...
 
-    async def run_agent(self, prompt: str, role: str, steps_max: int) -> Fields:
-        """What the assistant came to: {text, failed}. Raises RagforgeError."""
+    async def run_agent(
+        self, prompt: str, role: str, steps_max: int, *, material: str, only_reads: bool
+    ) -> Fields:
+        """The assistant's result: {text, failed}. Raises RagforgeError.
+
+        material: what the program gives it beside the prompt; nothing in it counts as said by the user.
+        only_reads: it has the tools that change nothing.
+        """
         ...
 
     async def run_check(self) -> Fields:

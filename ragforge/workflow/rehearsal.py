@@ -158,7 +158,9 @@ class Rehearsal(Struct):
     async def run_tool(self, name: str, args: Mapping[str, Any]) -> Fields:
         raise ProgramFault(f"No tool runs while a program is tried out, so {name} did not.")
 
-    async def run_agent(self, prompt: str, role: str, steps_max: int) -> Fields:
+    async def run_agent(
+        self, prompt: str, role: str, steps_max: int, *, material: str, only_reads: bool
+    ) -> Fields:
         raise ProgramFault("No assistant runs while a program is tried out.")
 
     async def run_check(self) -> Fields:

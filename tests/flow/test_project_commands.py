@@ -1,5 +1,6 @@
 """`/init`, `/review` and `/status`: what is sent and told."""
 
+import asyncio
 import subprocess
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from ragforge.tui.terminal import notification
 from ragforge.workflow.operation import ProgramFault
 from tests.flow.moving import turn, write
 from tests.flow.running import environ, opened
-from tests.standins.gemini import GeminiStandIn, Text
+from tests.standins.gemini import Call, Calls, GeminiStandIn, Text, Until
 
 
 def git(folder: Path, *args: str) -> None:
@@ -38,6 +39,36 @@ async def reviewed(session: Session, gemini: GeminiStandIn, words: str = "") -> 
     return given[0].last_text if given else shown
 
 
+async def test_reviewers_look_around_the_diff_side_by_side_and_change_nothing(
+    session: Session, gemini: GeminiStandIn
+) -> None:
+    await turn(session, gemini, "write", write("a.txt", "one\n"))
+    (session.cwd / "b.txt").write_text("what a.txt is used by\n")
+    before = len(gemini.asked("streamGenerateContent"))
+    both = asyncio.Event()
+    first = Calls(Call("read", {"path": "b.txt"}))
+    gemini.script((Until(both), first), (Until(both), first), Text("One."), Text("Two."), Text("Both."))
+
+    async def both_asked() -> None:
+        while len(gemini.asked("streamGenerateContent")) < before + 2:  # neither waits for the other
+            await asyncio.sleep(0.01)
+        both.set()
+
+    async with asyncio.timeout(60), asyncio.TaskGroup() as group:
+        group.create_task(both_asked())
+        shown = await followed(session, "review")
+    assert "Both." in shown
+    given = gemini.asked("streamGenerateContent")[before:]
+    assert len(given) == 5
+    assert all("what a.txt is used by" in str(each.body) for each in given[2:4])
+    # The diff and the instructions were not said by the user, so nothing of them is remembered as theirs.
+    assert given[0].last_text.endswith("\nDo the task that the program gives.")
+    assert "I ran this command:\n$ ragforge run review" in given[0].last_text
+    offered = {tool["name"] for tool in given[0].body["tools"][0]["functionDeclarations"]}
+    assert "read" in offered
+    assert not offered & {"write", "edit", "shell", "agent"}
+
+
 async def followed(session: Session, name: str, words: str = "") -> str:
     outcome = await run_command(session, name, words)
     assert isinstance(outcome, Follow)
@@ -55,7 +86,8 @@ async def test_a_review_holds_what_is_not_committed_and_new_files_too(
     async with opened(tmp_path, environ(tmp_path, gemini)) as session:
         git(project, "add", "a.txt")
         assert "+one" in await reviewed(session, gemini), "before the first commit all files are new"
-        git(project, "add", "."), git(project, "commit", "-qm", "first")
+        git(project, "add", ".")
+        git(project, "commit", "-qm", "first")
         assert "There is nothing to review" in await reviewed(session, gemini)
         (project / "a.txt").write_text("two\n")
         (project / "new ünd.txt").write_text("fresh\n")
@@ -63,7 +95,7 @@ async def test_a_review_holds_what_is_not_committed_and_new_files_too(
         text = await reviewed(session, gemini, "the tests")
         assert "-one\n+two" in text
         assert "+fresh" in text
-        assert "never" not in text
+        assert "+never" not in text
         assert "## focus_on\nthe tests" in text
         # A repository that would make git run a program is not asked.
         git(project, "config", "filter.evil.clean", "touch stolen")
