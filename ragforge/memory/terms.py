@@ -38,6 +38,11 @@ def numbers_in(text: str) -> frozenset[str]:
     return frozenset(_NUMBER.findall(text))
 
 
+def last_number(text: str) -> list[str]:
+    """The last of its numbers, where it has any."""
+    return _NUMBER.findall(text)[-1:]
+
+
 def says(text: str, statement: str) -> bool:
     """Whether the text says the statement: its numbers, and enough of its words."""
     wanted, there = terms(statement), terms(text)

@@ -141,6 +141,8 @@ class Language(Struct, frozen=True, kw_only=True):
     """The first group is what holds again."""
     becomes: Patterns = ()
     """The first group is a value that becomes another one."""
+    asks_to_change: Patterns = ()
+    """A question whether the value that was just told should be another one."""
     sets: Patterns = ()
     """The first group is what is set to the number that comes next."""
     leaves: Patterns = ()

@@ -700,6 +700,16 @@ LANGUAGE = Language(
         r"\bfrom (\d[\d.,:]*)(?: ?[^\W\d]{1,12})? to \d",
         r"(?<![\d.,])(\d[\d.,:]*)(?: ?[^\W\d]{1,12})? (?:becomes?|became|are now|is now|→|->) \d",
     ),
+    asks_to_change=(
+        (
+            r"\b(?:raise|increase|lower|reduce|decrease|change|bump|double|halve|extend|shorten|widen|"
+            r"loosen|tighten) (?:it|that|this|them|the (?:limit|value|number))\b"
+        ),
+        (
+            r"\b(?:is|would) (?:it|that|this) (?:be )?(?:enough|too (?:low|high|short|long|few|many|small|"
+            r"big|much))\b"
+        ),
+    ),
     sets=(
         (
             r"\b(?:bump|raise|lower|increase|reduce|decrease|set|change|cut|extend|shorten|limit|move|shift|"

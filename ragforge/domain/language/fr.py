@@ -678,6 +678,14 @@ LANGUAGE = Language(
         r"\bde (\d[\d.,:]*)(?: ?[^\W\d]{1,12})? à \d",
         r"(?<![\d.,])(\d[\d.,:]*)(?: ?[^\W\d]{1,12})? (?:devien(?:t|nent)|passe(?:nt)? à) \d",
     ),
+    asks_to_change=(
+        (
+            r"\b(?:l'augmente\w*|l'allonge\w*|l[ae]s? (?:monte|relève|baisse|réduis|diminue|change|double|"
+            r"raccourcis)\w*|(?:l'|l[ae]s? )(?:augmenter|monter|relever|baisser|réduire|diminuer|changer|"
+            r"doubler|allonger|raccourcir))\b"
+        ),
+        r"\b(?:ça suffit|c'est (?:trop|assez|suffisant))\b",
+    ),
     sets=(
         (
             r"\b(?:passe|mets|mettez|monte|baisse|descends|porte|fixe|règle|change|augmente|réduis|décale|"

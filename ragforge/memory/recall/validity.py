@@ -38,7 +38,7 @@ from ragforge.memory.replacement import (
 from ragforge.memory.sentences import cut_sentence, one_line, sentences
 from ragforge.memory.set_values import set_values, sets_otherwise
 from ragforge.memory.statements import plain
-from ragforge.memory.terms import SAME_SHARE, about, numbers_in, terms
+from ragforge.memory.terms import SAME_SHARE, about, last_number, numbers_in, terms
 from ragforge.memory.todo_list import todo_list
 
 TEXT_CHARS_MAX = 2_000
@@ -59,6 +59,7 @@ _GONE = AnyOf(lambda language: language.gone)
 _BECOMES = AnyOf(lambda language: language.becomes)
 _STANDING = AnyOf(lambda language: language.standing)
 _DONE = AnyOf(lambda language: language.done)
+_ASKS_TO_CHANGE = AnyOf(lambda language: language.asks_to_change)
 
 _NAMED = re.compile(
     r"(?<![\w.])([A-Za-z][\w-]*_\w+|[A-Z][A-Z0-9]{2,}|[a-z]+[A-Z]\w+|[A-Z][a-z]+[A-Z]\w*)(?::\s?\w+)?`?"
@@ -414,11 +415,17 @@ def _with_decimals(found: re.Match[str]) -> str:
 
 
 def _corrections(before: Spoken, new: Spoken) -> Iterator[ValueChange]:
-    """A short answer with another number than the question had: `no, rather 30`."""
+    """A short answer with another number than the question had, `no, rather 30`, or than what was told just
+    before a question whether to change it: `at most 10. Shall I raise it?`, `yes, 20`."""
     if len(new.user.split()) > SHORT_WORDS_MAX or not numbers_in(new.user):
         return
-    asked = [each for each in before.sentences if each.endswith("?")][-1:]
-    for value in numbers_in(" ".join(asked)) - numbers_in(new.user):
+    at = max((at for at, each in enumerate(before.sentences) if each.endswith("?")), default=None)
+    if at is None:
+        return
+    old = numbers_in(before.sentences[at])
+    if not old and at and _ASKS_TO_CHANGE.search(plain(before.sentences[at])):
+        old = frozenset(last_number(before.sentences[at - 1]))
+    for value in old - numbers_in(new.user):
         yield ValueChange(value, new.user, new, new.user, of=before.turn.id)
 
 
