@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from textual.pilot import Pilot
-from textual.widgets import Markdown
+from textual.widgets import Markdown, Static
 
 from ragforge.cli.options import Options
 from ragforge.cli.start import open_for_interface
@@ -86,6 +86,18 @@ class Chat:
 
     async def sees(self, text: str) -> None:
         await until(self.pilot, lambda: text in self.words(), what=f"{text!r} is seen")
+
+    async def fits_40x12(self, listed: type[Static], rows: int = 3) -> None:
+        """The dialog in front, made as small as it may be, shows rows of its list and the keys below it."""
+        before = self.app.size
+        await self.pilot.resize_terminal(40, 12)
+        keys, shown = self.top.query_one(".dialog-hint"), self.top.query_one(listed)
+        await self.until(
+            lambda: 12 >= keys.region.bottom > keys.region.y and shown.region.height >= rows,
+            "a list and its keys at 40x12",
+        )
+        await self.pilot.resize_terminal(*before)
+        await self.until(lambda: self.app.size == before, "as it was")
 
     async def say(self, text: str) -> None:
         """Send a line, which takes less time than typing it."""

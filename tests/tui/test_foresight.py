@@ -134,6 +134,7 @@ async def open_screen(chat: Chat, line: str = "/foresight") -> RankedTurns:
 async def test_turns_are_ranked_and_opened_and_depths_are_set(filled: Lab) -> None:
     async with filled.chat((120, 40), continue_newest=True) as chat:
         ranked = await open_screen(chat, "/foresight 10")
+        await chat.fits_40x12(RankedTurns)
         order = [row.turn.index for row in ranked.rows]
         assert order[:3] == [7, 12, 4]
         assert set(order) == set(range(4, 14))

@@ -48,6 +48,7 @@ async def test_hint_emission(lab: Lab, gemini: GeminiStandIn) -> None:
         gate.set()
         await chat.until(lambda: "1 hint" in chat.status, "the mark")
         await open_list(chat)
+        await chat.fits_40x12(HintRows, rows=1)
         assert [hint.message for hint in chat.top.query_one(HintRows).rows] == [LIMIT]
         await chat.enter()
         await closed(chat)

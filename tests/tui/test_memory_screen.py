@@ -96,6 +96,7 @@ async def test_memories_are_narrowed_by_words_and_type_and_sorted(filled: Lab) -
         await open_screen(chat)
         assert rows(chat)[0] == "Use PostgreSQL for the shop"
         assert len(rows(chat)) == 5
+        await chat.fits_40x12(MemoryList)
 
         await chat.type("shop use")
         await chat.until(lambda: len(rows(chat)) == 2, "narrowed")

@@ -43,6 +43,8 @@ if TYPE_CHECKING:  # loaded after the first frame
     from ragforge.tui.screens.dialog import Dialog
 
 NARROW, SHORT = 70, 20
+TIGHT = 16
+"""Below it the list has the room of the curves."""
 CHROME_LINES = 8
 """Title, detail, hint and border."""
 HINT = "Enter opens the diff · E expected, happened · ← → your depth, with Shift the project's · Tab who"
@@ -97,7 +99,10 @@ class ForesightScreen(ListDialog[None]):
         is_short = self.size.height < SHORT
         self.set_class(is_short or self.size.width < NARROW, "-short")
         chart_lines = 5 if is_short else 8 if self.size.height < 2 * SHORT else 12
-        self.query_one(ForesightChart).styles.height = chart_lines
+        chart = self.query_one(ForesightChart)
+        chart.display = self.size.height >= TIGHT
+        chart_lines = chart_lines if chart.display else 0
+        chart.styles.height = chart_lines
         room = self.size.height - CHROME_LINES
         self.query_one(RankedTurns).set_rows_max(room - chart_lines - 1)
         self.query_one(ForeseerList).set_rows_max(room // ForeseerList.LINES_A_ROW)
