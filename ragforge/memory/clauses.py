@@ -13,6 +13,9 @@ WORDS_MIN = 2
 """A clause of fewer words stays with the one before."""
 
 _BREAKS = AnyOf(lambda language: language.breaks)
+_OF_ONESELF = AnyOf(lambda language: language.of_oneself)
+_ASKS_BEHIND = AnyOf(lambda language: language.asks_behind)
+_ASKS_BEHIND_MARKED = AnyOf(lambda language: language.asks_behind_marked)
 _DASH = re.compile(r"\s+[-–—]{1,2}\s+|;\s+|\s*\.{2,}\s+|\s*…\s+|:\s+(?=\S+ \S+ \S+)")
 
 
@@ -30,19 +33,42 @@ class Clause(Struct, frozen=True):
     """The user asks to remember it."""
 
 
-def clauses_of(text: str) -> list[Clause]:
-    """The clauses of a message in their order, but for what is shown rather than said."""
+def clauses_of(text: str, *, parted: bool = False) -> list[Clause]:
+    """The clauses of a message in their order, but for what is shown rather than said.
+
+    parted: what is told before a question in the same sentence counts as a sentence of its own.
+    """
     found: list[Clause] = []
     said = [s for s in sentences(own_words(text)) if len(s) <= STATEMENT_CHARS_MAX][:STATEMENTS_MAX]
-    for at, sentence in enumerate(said):
-        ends = "?" if sentence.rstrip(" \"'»”)").endswith("?") else ""
+    for at, (sentence, ends) in enumerate(
+        part for each in said for part in _sentence_parts(each, parted=parted)
+    ):
         found += [Clause(part, plain(part), at, ends) for part in cut(sentence)]
     return found
 
 
+def _sentence_parts(sentence: str, *, parted: bool) -> list[tuple[str, str]]:
+    """The sentence with what ends it; parted, of one that asks only behind what the user tells of themselves,
+    both parts: "I prefer small places, where could we eat?"."""
+    words = _unquoted(sentence)
+    ends = "?" if words.rstrip(" \"'»”)").endswith("?") else ""
+    if not parted or not _OF_ONESELF.match(words):
+        return [(sentence, ends)]
+    places = [_ASKS_BEHIND.search(words), _ASKS_BEHIND_MARKED.search(words) if ends else None]
+    found = min(filter(None, places), key=lambda each: each.start(), default=None)
+    if found is None:
+        return [(sentence, ends)]
+    return [(sentence[: found.start()], ""), (sentence[found.end() :], "?")]
+
+
+def _unquoted(sentence: str) -> str:
+    """The sentence with straight apostrophes, every quotation as so many x."""
+    return QUOTED.sub(lambda found: "x" * len(found[0]), sentence.replace("’", "'"))
+
+
 def cut(sentence: str) -> list[str]:
     """The sentence cut where another statement may begin; joined by spaces it is whole again."""
-    hidden = QUOTED.sub(lambda found: "x" * len(found[0]), sentence.replace("’", "'"))
+    hidden = _unquoted(sentence)
     places = {found.end() for found in _DASH.finditer(hidden)}
     places |= {
         found.start() + len(found[0]) - len(found[0].lstrip(" ,")) for found in _BREAKS.finditer(hidden)

@@ -41,8 +41,8 @@ from ragforge.memory.replacement import (
 )
 from ragforge.memory.sentences import cut_words, with_dates
 from ragforge.memory.short_answers import asks, needs_question, with_question
-from ragforge.memory.statements import is_report, is_wondering, plain, said_by
-from ragforge.memory.terms import says
+from ragforge.memory.statements import is_ironic, is_report, is_wondering, plain, said_by
+from ragforge.memory.terms import about, says
 
 CONFIDENCE_MIN = 0.5
 """Of what is kept at all."""
@@ -138,11 +138,13 @@ def statements_in(user: str, before: str = "") -> list[UserStatement]:
     """
     if not (asks(before) or any(map(str.isdigit, user))):
         before = ""  # what answers nothing and gives no other value has nothing to do with it
-    clauses = _without_request(clauses_of(user))
+    clauses = _without_request(clauses_of(user, parted=True))
     judged = [_judged(clause, guess) for clause, guess in zip(clauses, guesses(clauses, before), strict=True)]
     found: list[UserStatement] = []
     for _, each in groupby(judged, key=lambda one: one.clause.sentence):
-        sentence = _without_wish(_by_the_whole(list(each)))
+        sentence = _without_wish(_by_the_whole(_without_doubt(list(each))))
+        if _is_no_statement(sentence):
+            continue
         if _forbids_by_name(sentence):
             sentence = [_Judged(one.clause, KEPT_MIN, _PREFERENCE, ruled=True) for one in sentence]
         elif max(one.kept for one in sentence) < KEPT_MIN:
@@ -159,7 +161,21 @@ def statements_in(user: str, before: str = "") -> list[UserStatement]:
     if before and len(found) == 1 and needs_question(found[0].text, before):
         text = with_question(found[0].text, before)
         return [replace(found[0], text=text, words=plain(text))]
-    return found
+    return list(filter(_says_something, found))
+
+
+def _is_no_statement(sentence: Sequence[_Judged]) -> bool:
+    """Whether somebody else's words stand behind a colon, or the whole of it is irony."""
+    first = sentence[0].clause.words
+    return (is_report(first) and first.endswith(":")) or is_ironic(
+        " ".join(one.clause.words for one in sentence)
+    )
+
+
+def _says_something(statement: UserStatement) -> bool:
+    """Whether it names anything: "never!" alone wishes nothing."""
+    names = bool(about(statement.words)) or any(map(str.isdigit, statement.words))
+    return names or statement.type is not MemoryType.PREFERENCE
 
 
 def _without_contradiction(sentence: Sequence[_Judged]) -> list[list[_Judged]]:
@@ -254,6 +270,16 @@ def _judged(clause: Clause, guess: Guess) -> _Judged:
         is_habit = type in (None, MemoryType.FACT) and _HABITS.match(clause.words)
         type = MemoryType.DECISION if is_habit else type
     return _ruled(judged, type)
+
+
+def _without_doubt(sentence: list[_Judged]) -> list[_Judged]:
+    """The clauses without those at the end that only wonder: "I prefer the small one, but I'm not sure"."""
+    count = next((at for at in range(len(sentence), 1, -1) if not _wonders(sentence[at - 1])), 1)
+    return sentence[:count]
+
+
+def _wonders(judged: _Judged) -> bool:
+    return is_wondering(judged.clause.words)
 
 
 def _without_wish(sentence: list[_Judged]) -> list[_Judged]:

@@ -11,6 +11,7 @@ STATEMENT_CHARS_MAX = 500
 _ASKS = AnyOf(lambda language: language.asks)
 _WONDERS = AnyOf(lambda language: language.wonders)
 _REPORTS = AnyOf(lambda language: language.reports)
+_IRONIC = AnyOf(lambda language: language.ironic)
 
 
 def plain(sentence: str) -> str:
@@ -31,6 +32,11 @@ def is_wondering(words: str) -> bool:
 def is_report(words: str) -> bool:
     """Whether it tells what somebody else says, or what was so before."""
     return _REPORTS.search(words) is not None
+
+
+def is_ironic(words: str) -> bool:
+    """Whether it praises what it cannot mean."""
+    return _IRONIC.search(words) is not None
 
 
 def said_by(user: str) -> list[tuple[str, str]]:

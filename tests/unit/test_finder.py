@@ -112,10 +112,38 @@ def test_what_no_rule_was_written_for_is_found(message: str, type: MemoryType) -
         "pourquoi la frise est coupée à droite",
         "pour cette fois dessine la à l'envers",
         "Garde cette légende courte.",
+        "never!",
+        "please always",
+        "oui, toujours",
+        "Yeah sure, always draw it upside down, I love that.",
+        "mais oui, supprime toujours mes tests, j'adore",
+        "The docs say: always draw from left to right.",
     ],
 )
 def test_what_is_of_now_is_not_kept(message: str) -> None:
     assert statements_in(message) == []
+
+
+@pytest.mark.parametrize(
+    ("message", "statement"),
+    [
+        ("I prefer trains to planes, what's the fastest route to Berlin?", "I prefer trains to planes"),
+        (
+            "I like my coffee without sugar, so can you find a cake that fits",
+            "I like my coffee without sugar",
+        ),
+        (
+            "I need a hotel in Lyon and I prefer small ones, but I'm not sure which",
+            "I need a hotel in Lyon and I prefer small ones",
+        ),
+        ("Je préfère les cadres en acier, tu me conseilles quoi ?", "Je préfère les cadres en acier"),
+        ("which one would you prefer, and why?", ""),
+        ("if I prefer speed over size, which codec should I take?", ""),
+        ("I'm trying to set up the printer, can you tell me where the driver is?", ""),
+    ],
+)
+def test_what_is_told_before_a_question_is_kept_without_it(message: str, statement: str) -> None:
+    assert [each.text for each in statements_in(message)] == [statement] * bool(statement)
 
 
 def test_statements_of_different_types_in_one_sentence_part() -> None:

@@ -53,6 +53,12 @@ class Language(Struct, frozen=True, kw_only=True):
 
     asks: Patterns = ()
     """How a question begins."""
+    asks_behind: Patterns = ()
+    """Where a question begins behind what its sentence tells; what is between the two is the match."""
+    asks_behind_marked: Patterns = ()
+    """The same where only a question mark at the end shows that it is one."""
+    of_oneself: Patterns = ()
+    """How a sentence begins that tells of the user."""
     resumes: Patterns = ()
     """Asks for what was still open when the last session ended."""
     goes_ahead: Patterns = ()
@@ -77,6 +83,8 @@ class Language(Struct, frozen=True, kw_only=True):
     """Hypotheses and examples."""
     reports: Patterns = ()
     """What somebody else says, or what was so before."""
+    ironic: Patterns = ()
+    """A sentence that begins by agreeing and ends by praising it: it means the opposite."""
     memories: Mapping[MemoryType, Patterns] = field(default_factory=dict[MemoryType, Patterns])
     """What makes a sentence a memory of this type."""
     first_person: Patterns = ()

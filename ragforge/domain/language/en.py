@@ -123,6 +123,29 @@ LANGUAGE = Language(
             r"the|our|my|your|any\w*|some\w*))\b"
         ),
     ),
+    asks_behind=(
+        (
+            r"(?:,| [-–—]|(?= (?:so|and|but) )) (?=(?:(?:so|and|but|then|or) )?"
+            r"(?:(?:what|which|how|where|when|why)(?: [\w'-]+){0,3} )?"
+            r"(?:(?:can|could|would|will|should|shall|may) (?:you|I|we|they|he|she|it|this|that)|"
+            r"(?:do|does|did|are|have|is) (?:you|I|we|they|he|she|there|any\w*))\b)"
+        ),
+    ),
+    asks_behind_marked=(
+        (
+            r"(?:,| [-–—]) (?=(?:(?:so|and|but|then|or) )?(?:(?:is|are|do|does|has|have) (?:it|this|that|"
+            r"these|those|the|my|our)\b|(?:what|what's|which|how|how's|where|where's|who|why)\b"
+            r"(?! (?:is why|means|to)\b)|when (?:is|are|was|will)\b|any (?:ideas?|tips?|advice|"
+            r"suggestions?|recommendations?|chance|thoughts?|(?:\w+ ){1,3}(?:you|I|we|that))\b))"
+        ),
+        r" (?=(?:so|but) (?:what|how|where)\b(?! to\b))",
+    ),
+    of_oneself=(
+        (
+            r"(?:(?:hey|hi|hello|ok|okay|so|also|and|well|hmm+|oh|btw|personally|since|because|as|"
+            r"given that),? )*(?:I|I'[a-z]+|my|we|we'[a-z]+|our)\b"
+        ),
+    ),
     keeps=(
         r"(?:<asking> )*(?:remember|memori[sz]e|keep in mind|don't forget|do not forget)"
         r"(?:(?: (?:this|that|the following))?\s*[:,]\s*| that (?!(?:time|day|one|bug|when)\b))(?=\S|$)",
@@ -285,6 +308,15 @@ LANGUAGE = Language(
             r"(?:code|version|team))\b"
         ),
         r"\b(?:you|we|I) (?:said|told|suggested|recommended|claimed|proposed|mentioned)\b",
+    ),
+    ironic=(
+        (
+            r"^(?:(?:oh|ah|yeah|yes|well|ok|okay|haha|wow|sure|right|great|brilliant|fantastic|lovely|"
+            r"amazing|perfect|of course|absolutely)[,!. ]+)+.*\b(?:(?:I|we|they|everybody|everyone)"
+            r"(?:'ll| will| would|'d)? (?:just |all |always |really |so )?(?:loves?|adores?|enjoys?) "
+            r"(?:that|it|this)|(?:just|exactly) what (?:I|we) (?:need|want|wish)\w*|"
+            r"what could (?:possibly )?go wrong|who needs \w+|who doesn't|lol|lmao|haha+)\b"
+        ),
     ),
     memories={
         MemoryType.IDENTITY: (

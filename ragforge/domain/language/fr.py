@@ -115,6 +115,31 @@ LANGUAGE = Language(
             r"doit-on|devrait-on|peut-on|as-tu|avez-vous|sais-tu|y a-t-il|existe-t-il)\b"
         ),
     ),
+    asks_behind=(
+        (
+            r"(?:,| [-–—]|(?= (?:et|mais|donc|du coup|alors) )) (?=(?:(?:et|mais|donc|du coup|alors|ou) )*"
+            r"(?:est-ce qu|qu'est-ce qu|(?:tu peux|tu pourrais|vous pouvez|vous pourriez|tu saurais) |"
+            r"(?:comment|où|quand|pourquoi|que|quoi|quels?|quelles?) (?:est-ce|je|tu|on|vous|nous)\b|"
+            r"(?:peux|pourrais|pouvez|pourriez|connais|sais|as|aurais|penses|crois)-(?:tu|vous)\b))"
+        ),
+    ),
+    asks_behind_marked=(
+        (
+            r"(?:,| [-–—]) (?=(?:(?:et|mais|donc|du coup|alors|ou) )*(?:(?:que|qu'|quoi|quel\w*|comment|où|"
+            r"quand|pourquoi|par (?:où|quoi)|combien|lequel|laquelle|lesquels|lesquelles)\b|\w+-(?:tu|vous|"
+            r"on|nous|il|elle|ce|je|t-il|t-elle|t-on)\b|(?:tu|vous) (?:me |m'|nous )?(?:as|avez|aurais|"
+            r"auriez|connais|connaissez|sais|savez|penses|pensez|crois|croyez|vois|voyez|conseill\w+|"
+            r"recommand\w+|propos\w+|ferais|feriez|prendrais|prendriez|mettrais)\b|"
+            r"t'en penses\b|(?:une|des) (?:idées?|pistes?|suggestions?)\b|(?:il )?y a\b|c'est quoi\b|"
+            r"on (?:fait|peut|pourrait|va|prend)\b))"
+        ),
+    ),
+    of_oneself=(
+        (
+            r"(?:(?:salut|bonjour|ok|bon|alors|donc|et|aussi|euh|perso|personnellement|comme|vu que|"
+            r"puisque|au fait),? )*(?:je|j'\w+|moi,?|mon|ma|mes|nous|on|notre|nos)\b"
+        ),
+    ),
     keeps=(
         r"(?:<asking> )*(?:souviens-toi|souvenez-vous|rappelle-toi|rappelez-vous|retiens|retenez|garde en "
         r"tête|gardez en tête|n'oublie pas|n'oubliez pas)"
@@ -273,6 +298,14 @@ LANGUAGE = Language(
         (
             r"\b(?:selon|d'après|apparemment|soi-disant|avant,? on|autrefois|à l'époque|l'ancien(?:ne)? "
             r"(?:code|version))\b"
+        ),
+    ),
+    ironic=(
+        (
+            r"^(?:(?:oh|ah|oui|ouais|bon|ok|haha|mais|bien sûr|super|génial|bravo|parfait|formidable|"
+            r"magnifique|évidemment|carrément)[,! ]+)+.*\b(?:j'adore|on adore|j'en rêvais|"
+            r"(?:tout le monde|le public|le client) (?:va |vont )?ador\w+|(?:exactement|juste) ce qu'il "
+            r"(?:me|nous) (?:faut|fallait)|qui en a besoin|tant qu'on y est|mdr|ptdr|lol|haha+)\b"
         ),
     ),
     memories={
