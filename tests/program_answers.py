@@ -57,5 +57,6 @@ def answer(gemini: GeminiStandIn, answers: Sequence[ScriptedAnswer] = CREATING) 
                 return Text(each.answer) if isinstance(each.answer, str) else JsonText(each.answer)
         return Text("I do not know.")
 
+    gemini.unscript()
     gemini.always_structured(reply)
     gemini.script(*[reply] * 100)

@@ -88,11 +88,11 @@ class ProgramMergeArguments(Struct, frozen=True, kw_only=True):
     max_price: Annotated[float | None, Meta(ge=0), _PRICE] = None
 
 
-class ProgramShareArguments(Struct, frozen=True, kw_only=True):
+class ProgramWriteArguments(Struct, frozen=True, kw_only=True):
     """Which one."""
 
     name: Annotated[str, _NAME] = ""
-    yes: Annotated[bool, option("--yes", help="Write the files without asking.")] = False
+    yes: Annotated[bool, option("--yes", help="Write it without asking.")] = False
 
 
 LOG_MAX = 50
@@ -233,7 +233,7 @@ async def _merged(
             yield each
 
 
-async def _share(session: "Session", args: ProgramShareArguments) -> Outcome:
+async def _share(session: "Session", args: ProgramWriteArguments) -> Outcome:
     name = args.name or await _newest(session)
     return Follow(_shared(session, name, yes=args.yes))
 
@@ -261,6 +261,33 @@ async def _shared(session: "Session", name: str, *, yes: bool) -> AsyncGenerator
         f"Wrote {paths}. Commit it with git: whoever works on the project runs it with /{name}, once they "
         "trust it."
     )
+
+
+async def _example(session: "Session", args: ProgramWriteArguments) -> Outcome:
+    name = args.name or await _newest(session)
+    return Follow(_example_kept(session, await _existing(session, name), yes=args.yes))
+
+
+async def _example_kept(
+    session: "Session", tree: "ProgramTree", *, yes: bool
+) -> AsyncGenerator[str | Outcome, None]:
+    from ragforge.workflow.examples import ExampleFile
+    from ragforge.workflow.runs import RunBook
+
+    code = (await tree.content(await tree.named("HEAD"))).decode("utf-8", "replace")
+    file = ExampleFile(tree.file)
+    added = await file.with_example(code, await RunBook(session.workspace).example(tree.name))
+    if not added:
+        yield Tell(f"{file.path.name} has this run already.")
+        return
+    if not yes:
+        asked = question(QuestionKind.CONFIRM, f"Keep the last run as an example of {tree.name}?", diff=added)
+        yield asked
+        if await asked.answer is not True:
+            yield Tell("Nothing was written.")
+            return
+    await file.write()
+    yield Tell(f"Every later version of {tree.name} must show the same in this example: {file.path}.")
 
 
 async def _existing(session: "Session", name: str) -> "ProgramTree":
@@ -309,7 +336,13 @@ VERB = Verb(
         _verb("show", "Show the text of a version.", ProgramShowArguments, _show),
         _verb("merge", "Merge a version into the current one, by two models.", ProgramMergeArguments, _merge),
         _verb(
-            "share", "Put your program into the project, for everyone there.", ProgramShareArguments, _share
+            "example",
+            "Keep the last run of a program as an example that later versions must pass.",
+            ProgramWriteArguments,
+            _example,
+        ),
+        _verb(
+            "share", "Put your program into the project, for everyone there.", ProgramWriteArguments, _share
         ),
         _verb("language", "Show the reference of the language.", NoArguments, _language),
     ),

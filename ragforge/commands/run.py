@@ -90,6 +90,8 @@ async def _run(session: "Session", args: RunArguments) -> Outcome:
 
 async def _lines(session: "Session", args: RunArguments) -> AsyncGenerator[str | Outcome, None]:
     """A line for each call as it ends, and what the program shows and asks."""
+    from ragforge.workflow.creator import example_words
+
     run = RunFront(yes=args.yes, steps=args.step)
     execution = await execution_for(session, args, run.front)
     has_shown = False
@@ -99,6 +101,8 @@ async def _lines(session: "Session", args: RunArguments) -> AsyncGenerator[str |
             yield each
     if not has_shown:
         yield Tell(f"{args.name} ended and showed nothing.")
+    elif notice := await example_words(session.workspace, execution.run):
+        yield notice
 
 
 VERB = Verb(

@@ -5,12 +5,13 @@ from pathlib import Path
 
 from ragforge.domain.derivations import DerivedFilter
 from ragforge.domain.errors import UsageError
-from ragforge.session.program_files import SHIPPED, find_programs
+from ragforge.session.program_files import EXAMPLES_SUFFIX, SHIPPED, find_programs
 from ragforge.session.state import Session, Workspace
 from ragforge.workflow.catalogue import CREATOR, find_program, read_file, read_program
 from ragforge.workflow.execution import Execution, Front, assembled, new_run
 from ragforge.workflow.language import nearest
 from ragforge.workflow.records import PROGRAM
+from ragforge.workflow.runs import ProgramRun
 from ragforge.workflow.tree import ProgramTree
 
 MERGE = Path(__file__).with_name("merge.spu")
@@ -62,6 +63,15 @@ async def whose_words(workspace: Workspace, name: str) -> str:
     return (
         f"{name} is the project's: yours will come before it. /program share {name} puts it into the project."
     )
+
+
+async def example_words(workspace: Workspace, run: ProgramRun) -> str:
+    """The proposal to keep the run as an example, of a program of the user's that has none yet."""
+    own = ProgramTree(workspace, run.program).file
+    examples = own.with_name(f"{run.program}{EXAMPLES_SUFFIX}")
+    if not run.example or run.source != own.name or not own.exists() or examples.exists():
+        return ""
+    return f"Was that right? /program example {run.program} keeps it, and later versions must pass it."
 
 
 async def existing_tree(workspace: Workspace, name: str) -> ProgramTree:

@@ -1,12 +1,18 @@
 """The examples of a program, `NAME.spu.test`: conversations with their answers, and what must be shown."""
 
+import asyncio
+from pathlib import Path
+
 import msgspec
 from msgspec import Struct
 
-from ragforge.domain.errors import RagforgeError
+from ragforge.domain.errors import RagforgeError, UsageError
+from ragforge.files.diffs import unified
+from ragforge.session.program_files import EXAMPLES_SUFFIX
 from ragforge.workflow.check import assemble
 from ragforge.workflow.machine import Machine
 from ragforge.workflow.rehearsal import Rehearsal, ScriptedAnswer
+from ragforge.workflow.tree import content_of, write_file
 
 EXAMPLES_MAX = 100
 STEPS_MAX = 20_000
@@ -18,6 +24,36 @@ class Example(Struct, frozen=True):
     inputs: list[str] = []
     answers: list[ScriptedAnswer] = []
     display: list[str] = []
+
+
+class ExampleFile:
+    """`NAME.spu.test` beside the program's file, with an example more."""
+
+    def __init__(self, program: Path) -> None:
+        self.path = program.with_name(f"{program.stem}{EXAMPLES_SUFFIX}")
+        self._text = ""
+
+    async def with_example(self, code: str, line: str) -> str:
+        """Take the example; how it changes the file, empty where that has it. Raises UsageError.
+
+        code: the program, which must show in the example what it showed in the run.
+        """
+        found = await asyncio.to_thread(content_of, self.path)
+        before = None if found is None else found.decode("utf-8", "replace")
+        if line in (before or "").splitlines():
+            return ""
+        if faults := await failed_examples(code, line):
+            raise UsageError(
+                "The last run cannot be an example: without files, tools and the store the program shows "
+                f"something else. {faults[0].removeprefix('Example 1: ')}"
+            )
+        gap = "\n" if before and not before.endswith("\n") else ""
+        self._text = f"{before or ''}{gap}{line}\n"
+        return unified(before, self._text, self.path.name)
+
+    async def write(self) -> None:
+        """Write the file as it was shown. Raises UsageError."""
+        await asyncio.to_thread(write_file, self.path, self._text.encode())
 
 
 async def failed_examples(code: str, text: str) -> list[str]:
@@ -41,7 +77,7 @@ async def run_example(code: str, example: Example) -> tuple[list[str], str]:
     program = assemble(code.encode()).program
     if program is None:
         return [], " The program does not assemble."
-    host = Rehearsal(program.name, example.inputs, example.answers)
+    host = Rehearsal(program.name, example.inputs[len(program.inputs) :], example.answers)
     registers = dict(zip(program.inputs, example.inputs, strict=False))
     machine = Machine(program, host, steps_max=STEPS_MAX)
     machine.state.registers.update(registers)

@@ -36,6 +36,7 @@ from ragforge.workflow.operation import Fields, ProgramFault, RunOver, Value
 from ragforge.workflow.runs import ProgramCall, ProgramRun, RunBook
 from ragforge.workflow.sure_answers import intent_of, understanding
 from ragforge.workflow.syntax import Instruction
+from ragforge.workflow.trace import AnsweredCall, RunTrace
 
 T = TypeVar("T")
 
@@ -99,6 +100,11 @@ class Execution:
         self._assistant = Assistant(session, program.name, self._approve, front.tell)
         self._session, self._program, self._front = session, program, front
         self._book = RunBook(session.workspace)
+        self._trace = RunTrace()
+        self._given = [
+            value for name in program.inputs if isinstance(value := run.state.registers.get(name), str)
+        ]
+        self._is_whole = run.state.steps == 0
         self._waited_s = 0.0
         self._began = time.monotonic()
         self._calls_began = 0
@@ -138,6 +144,7 @@ class Execution:
                 self._set_clock()
                 await machine.run()
             run.is_done = True
+            run.example = self._trace.example(self._given) if self._is_whole else ""
         except TimeoutError as error:
             raise self._ended(f"The run took longer than {self._seconds_max:g} s and was stopped.") from error
         except ProgramFault as error:
@@ -159,11 +166,14 @@ class Execution:
         await self._book.keep(self.run)
 
     async def display(self, text: str) -> None:
+        self._trace.displayed.append(text)
         await self._front.display(text)
 
     async def read_input(self) -> str:
         self._calls_began = len(self.run.calls)
-        return await self._waiting(self._front.read_input())
+        said = await self._waiting(self._front.read_input())
+        self._trace.inputs.append(said)
+        return said
 
     async def confirm(self, question: str, detail: str) -> bool:
         return await self._waiting(self._front.confirm(question, detail))
@@ -299,6 +309,7 @@ class Execution:
                 f"{name} gave {len(answer.text):,} characters; {ANSWER_CHARS_MAX:,} can be used."
             )
         text = answer.text.strip()
+        self._trace.calls.append(AnsweredCall(task, message, text))
         if not schema:
             self.remember(text, model=str(name), tokens=tokens, seconds=seconds)
         return text

@@ -1,5 +1,6 @@
 """What is kept of a run: the program as it was, its state, its calls. It goes on from there after a kill."""
 
+from collections.abc import Callable
 from datetime import datetime
 from typing import Any
 
@@ -18,8 +19,8 @@ RUNS_LISTED_MAX = 200
 INLINE_BYTES_MAX = 4_000
 """A larger value is kept by its hash."""
 DIGESTS_MAX = 20
-TEXT = "text"
-"""No register's name: those are in capitals."""
+TEXT, EXAMPLE = "text", "example"
+"""No registers' names: those are in capitals."""
 encode_json = msgspec.json.encode
 
 
@@ -48,6 +49,8 @@ class ProgramRun(Struct):
     fault: str = ""
     answers: dict[str, dict[str, Any]] = field(default_factory=dict[str, dict[str, Any]])
     """What is remembered of answers, by their hashes: focus, model, tokens, seconds, score."""
+    example: str = ""
+    """The run as a line of `NAME.spu.test`, once it ended well; empty where it cannot be one."""
     blobs: dict[str, str] = field(default_factory=dict[str, str])
     """The hashes of registers, and of the program's text, that are too large for a record."""
 
@@ -93,7 +96,12 @@ class RunBook:
         text = run.text
         if len(text) > INLINE_BYTES_MAX:
             blobs[TEXT], text = await self._put(encode_json(text)), ""
-        return replace(run, text=text, blobs=blobs, state=replace(run.state, registers=registers))
+        example = run.example
+        if len(example) > INLINE_BYTES_MAX:
+            blobs[EXAMPLE], example = await self._put(encode_json(example)), ""
+        return replace(
+            run, text=text, example=example, blobs=blobs, state=replace(run.state, registers=registers)
+        )
 
     async def _put(self, text: bytes) -> str:
         digest = self._digests.get(text)
@@ -110,6 +118,8 @@ class RunBook:
             value = msgspec.json.decode(await self._workspace.blobs.get(digest))
             if name == TEXT:
                 run.text = value
+            elif name == EXAMPLE:
+                run.example = value
             else:
                 run.state.registers[name] = value
         return run
@@ -122,9 +132,25 @@ class RunBook:
 
     async def unfinished(self, program: str) -> ProgramRun:
         """The newest run of the program that did not end. Raises RagforgeError where there is none."""
+        if run := await self._newest(program, lambda run: not run.is_done):
+            return run
+        raise RagforgeError(f"No run of {program} is unfinished. Start one without --resume.")
+
+    async def example(self, program: str) -> str:
+        """The newest run of the program that ended well, as an example. Raises RagforgeError for none."""
+        run = await self._newest(program, lambda run: run.is_done and not run.fault)
+        if run is None:
+            raise RagforgeError(f"No run of {program} has ended well here. Run it first.")
+        if not run.example:
+            raise RagforgeError(
+                f"The last run of {program} is no example: it was resumed, showed nothing or is too long."
+            )
+        return run.example
+
+    async def _newest(self, program: str, fits: Callable[[ProgramRun], bool]) -> ProgramRun | None:
         wanted = DerivedFilter(KIND.label, self._workspace.project.id, limit=RUNS_LISTED_MAX)
         for record in await self._workspace.store.derivations.find(wanted):
             run = KIND.read(record)
-            if run is not None and not run.is_done and run.program == program:
+            if run is not None and run.program == program and fits(run):
                 return await self._whole(run)
-        raise RagforgeError(f"No run of {program} is unfinished. Start one without --resume.")
+        return None

@@ -1,5 +1,6 @@
 """`ragforge program`: programs written and changed as whole runs against the stand-in."""
 
+import json
 import shutil
 from pathlib import Path
 
@@ -7,7 +8,7 @@ from ragforge.session.program_files import SHIPPED
 from ragforge.workflow.rehearsal import ScriptedAnswer
 from tests.cli.running import Program
 from tests.program_answers import CREATING, GREETING, WHOLE, answer
-from tests.standins.gemini import GeminiStandIn
+from tests.standins.gemini import GeminiStandIn, Text
 
 
 async def test_a_program_is_written_changed_undone_and_run(program: Program, gemini: GeminiStandIn) -> None:
@@ -55,6 +56,24 @@ async def test_a_program_is_written_changed_undone_and_run(program: Program, gem
     by_hand = await program.run("program", "show", "mails", hand["version"][-8:])
     assert by_hand.out == f"{second}; by hand\n"
     assert "HEAD -> old" in (await program.run("program", "log")).out
+
+    # The last run becomes an example, which a later version must pass.
+    gemini.when("the mail", (Text("Mail from Ann."),))
+    assert (await program.run("run", "mails")).out == "Mail from Ann.\nwhole\n"
+    assert (await program.run("program", "example", "mails", "--yes")).code == 0
+    [example] = (folder / "mails.spu.test").read_text().splitlines()
+    assert json.loads(example) == {
+        "inputs": [],
+        "answers": [{"task": "", "answer": "Mail from Ann.", "has": ""}],
+        "display": ["Mail from Ann.", "whole"],
+    }
+    gemini.rules.clear()
+    answer(gemini, [*CREATING, ScriptedAnswer("merge_code", f"{WHOLE}    DISPLAY 'merged'\n")])
+    merged = await program.run("program", "merge", "mails", hand["version"][-8:], "--yes")
+    assert merged.code == 0, merged.err
+    newest = (await program.run("program", "log", "mails", "--json")).json["versions"][0]
+    assert newest["parents"] == [one["version"], hand["version"]]
+    assert (folder / "mails.spu").read_text().endswith("    DISPLAY 'merged'")
 
 
 async def test_a_program_is_shared_with_whoever_clones_the_project(

@@ -152,6 +152,10 @@ class GeminiStandIn:
         """One reply a model call, in this order; a callable is given the Recorded request."""
         self._replies.extend(replies)
 
+    def unscript(self) -> None:
+        """Forget the replies that were not asked for yet."""
+        self._replies.clear()
+
     def when(self, contains: str, reply: Reply) -> None:
         """For ever the same reply to what contains the text; comes before the scripted ones."""
         self.rules.append((contains, reply))

@@ -1,9 +1,12 @@
 """The creator changes itself: three generations, each made by the one before, and each still works."""
 
+from typing import Any
+
 from ragforge.workflow.check import assemble
 from ragforge.workflow.examples import failed_examples
 from ragforge.workflow.machine import Machine
 from ragforge.workflow.rehearsal import Rehearsal, ScriptedAnswer
+from ragforge.workflow.trace import AnsweredCall, RunTrace
 from tests.program_answers import CREATING, GREETING, understood
 from tests.unit.test_creator import CREATOR, talk
 
@@ -48,7 +51,13 @@ def answers(words: str) -> tuple[ScriptedAnswer, ...]:
 async def changed(code: str, words: str) -> tuple[str, Rehearsal]:
     """What the creator with this code makes of the creator with this code."""
     world = Rehearsal("creator", [words], answers(words), target="creator")
-    first = {"id": "first", "program": "creator", "parent": None, "code": code, "alternatives": []}
+    first: dict[str, Any] = {
+        "id": "first",
+        "program": "creator",
+        "parent": None,
+        "code": code,
+        "alternatives": [],
+    }
     await world.library.add_version(first, program="creator", description="")
     program = assemble(code.encode()).program
     assert program is not None
@@ -120,3 +129,17 @@ async def test_examples_of_a_program_are_run() -> None:
     first, second = await failed_examples(CREATOR, lines)
     assert first == "Example 2: 'Never said' was not shown."
     assert second.startswith("Example 3 cannot be read")
+
+
+async def test_a_run_is_an_example_that_a_wrong_version_does_not_pass() -> None:
+    code = ".program ask\n.input $WHO somebody\nWAIT_INPUT $X\nLLM_EXEC $A, 'm', {who: $WHO, x: $X}\n"
+    code += "LLM_EXEC $B, 'm', {x: $A}\nDISPLAY $B"
+    calls = [AnsweredCall("", "## who\nAnn\n\n## x\nyes", "one"), AnsweredCall("", "## x\none", "two")]
+    trace = RunTrace(["yes"], calls, ["two"])
+    line = trace.example(["Ann"])
+    assert '"inputs":["Ann","yes"]' in line
+    assert await failed_examples(code, line) == []
+    assert await failed_examples(code.replace("DISPLAY $B", "DISPLAY $A"), line) == [
+        "Example 1: 'two' was not shown."
+    ]
+    assert RunTrace(["yes"], calls, []).example([]) == ""
