@@ -151,7 +151,10 @@ class Execution:
             raise self._ended(str(error)) from error
         finally:
             run.seconds += time.monotonic() - self._began - self._waited_s
-            await self._book.keep(run)
+            try:
+                await self._book.keep(run)
+            finally:
+                self._book.end()
 
     def _ended(self, why: str) -> ProgramFault:
         self.run.is_done, self.run.fault = True, why

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from datetime import datetime
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -11,6 +12,7 @@ from msgspec.structs import replace
 from ragforge.domain.derivations import DerivedFilter, DerivedKind, DerivedOwner, Underived, as_kept
 from ragforge.domain.errors import RagforgeError, UsageError
 from ragforge.domain.ids import now
+from ragforge.files.locks import Presence, is_present
 from ragforge.session.state import Workspace
 from ragforge.workflow.machine import RunState
 from ragforge.workflow.operation import ProgramFault
@@ -49,6 +51,8 @@ class ProgramRun(Struct):
     fault: str = ""
     answers: dict[str, dict[str, Any]] = field(default_factory=dict[str, dict[str, Any]])
     """What is remembered of answers, by their hashes: focus, model, tokens, seconds, score."""
+    presence: str = ""
+    """The sign that the process lives which runs it, or ran it last, on its machine."""
     example: str = ""
     """The run as a line of `NAME.spu.test`, once it ended well; empty where it cannot be one."""
     blobs: dict[str, str] = field(default_factory=dict[str, str])
@@ -65,12 +69,16 @@ class RunBook:
     def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace
         self._kept_at: datetime | None = None
+        self._presence: Presence | None = None
         self._digests: dict[bytes, str] = {}
         """Of what was put into the blob store last."""
 
     async def keep(self, run: ProgramRun) -> None:
         """Keep the run as it is now, without secrets. Raises StoreError; ProgramFault if it is too large."""
         workspace = self._workspace
+        if self._presence is None:
+            self._presence = Presence(self._locks)
+            run.presence = self._presence.name
         at = now()
         if self._kept_at is None:
             await self._keep_project()
@@ -84,6 +92,15 @@ class RunBook:
         except UsageError as error:
             raise ProgramFault(f"The run cannot be kept, so it does not go on. {error}") from error
         await workspace.store.derivations.save(replace(kept, data=workspace.redactor.fields(kept.data)))
+
+    def end(self) -> None:
+        """Say that this process runs it no more."""
+        if self._presence:
+            self._presence.end()
+
+    @property
+    def _locks(self) -> Path:
+        return self._workspace.data_dir / "locks"
 
     async def _without_large(self, run: ProgramRun) -> ProgramRun:
         """The run with what is large in the blob store, without secrets, and its hash in its place."""
@@ -132,8 +149,22 @@ class RunBook:
 
     async def unfinished(self, program: str) -> ProgramRun:
         """The newest run of the program that did not end. Raises RagforgeError where there is none."""
-        if run := await self._newest(program, lambda run: not run.is_done):
+        is_running = False
+
+        def can_go_on(run: ProgramRun) -> bool:
+            nonlocal is_running
+            if run.is_done:
+                return False
+            lives = bool(run.presence) and is_present(self._locks, run.presence)
+            is_running = is_running or lives
+            return not lives
+
+        if run := await self._newest(program, can_go_on):
             return run
+        if is_running:
+            raise RagforgeError(
+                f"A run of {program} is still going on in another window, so it is not resumed."
+            )
         raise RagforgeError(f"No run of {program} is unfinished. Start one without --resume.")
 
     async def example(self, program: str) -> str:

@@ -76,6 +76,9 @@ async def test_a_killed_run_goes_on_and_asks_nothing_twice(program: Program, gem
         assert await process.stdout.readline() == b"Hello.\n"
         while b"WAIT" not in await waiting(program):
             await asyncio.sleep(0.05)
+    twice = await program.run("run", "talk.spu", "--resume", stdin=b"bye\n")
+    assert (twice.code, twice.out) == (1, "")
+    assert "is still going on in another window" in twice.err
     process.kill()
     await process.wait()
 
