@@ -12,6 +12,8 @@ from ragforge.domain.ids import now
 from ragforge.domain.memories import Memory, MemoryFilter, MemorySource, MemoryType, Strength
 from ragforge.domain.metrics import TALLY
 from ragforge.domain.turns import CallStatus
+from ragforge.memory.derive.turn_summary import keep_memories
+from ragforge.memory.material import Understanding
 from ragforge.memory.memories import new_memory
 from ragforge.session.constraints import ALONE, UNREAD, Constraints, decide_with
 from ragforge.session.metrics import all_samples, metrics_text
@@ -20,6 +22,7 @@ from ragforge.session.state import Session
 from ragforge.store.sqlite.memories import SqliteMemories
 from ragforge.tools.base import Preview
 from ragforge.tools.registry import find_tools
+from tests.contract.builders import a_summary
 from tests.flow.beside import a_memory, beside, by_the_model, done
 from tests.flow.recorded import shell
 from tests.flow.running import User, environ, of_type, opened, say, says_no
@@ -71,6 +74,11 @@ async def test_a_rule_said_three_sessions_ago_stands_in_the_approval(
     assert [each.call.status for each in of_type(events, ToolEnded)] == [CallStatus.OK, CallStatus.DENIED]
     assert [(event.asked, event.stopped) for event in of_type(events, ConstraintsMet)] == [(True, True)]
     assert await rules(session) == [(RULE, Strength.MUST, 1, 0)]
+    # Its turn is understood anew, as when a model is back: nothing was said again.
+    found = await workspace.store.memories.find(MemoryFilter(binding=True))
+    (turn,) = await workspace.store.turns.read(found[0].turns)
+    again = Understanding(a_summary(session.live.record, "Noted.", turn), tuple(found))
+    await keep_memories(workspace.store, again)
     counted = samples(metrics_text(await all_samples(workspace)))
     assert counted["memory_constraint_hits_total", "declined"] == 1
     assert counted["memory_preferences_extracted_total", "constraint"] == 1

@@ -638,16 +638,19 @@ async def keep_memories(store: Store, found: Understanding) -> tuple[list[Owner]
     found: without secrets. Raises StoreError.
     """
     kept: list[Owner] = []
-    known = {memory.id for memory in await store.memories.get([each.id for each in found.memories])}
+    known = {memory.id: memory for memory in await store.memories.get([each.id for each in found.memories])}
     new: list[Memory] = []
     for memory in found.memories:
         try:
             stored = await remember(store, memory)
             kept.append(Owner(OwnerKind.MEMORY, stored.id))
-            if kind := wish_kind(stored):
+            before = known.get(stored.id)
+            # A turn that is understood anew, by a model that was away, says nothing again.
+            is_said = before is None or not set(memory.turns) <= set(before.turns)
+            if is_said and (kind := wish_kind(stored)):
                 TALLY.count(PREFERENCES_EXTRACTED, kind)
                 TALLY.observe(PREFERENCE_CONFIDENCE, stored.confidence)
-            new += [stored] if stored.id not in known else []
+            new += [stored] if before is None else []
         except (UsageError, Conflict) as error:
             log.warning("A memory of turn %s is not kept: %s", found.summary.covers[0], error)
             if wish_kind(memory):
