@@ -67,12 +67,20 @@ def test_a_rule_finds_what_goes_against_it_and_no_more(rule: str, against: str, 
         'The readme says "never use bower".',
         "If we never used bower, would that work?",
         "```\nnever use bower\n```",
+        "The linter prints: never use bower",
+        "Le script affiche : ne jamais utiliser bower",
+        "she doesn't want to use bower",
+        "elle ne veut pas utiliser bower",
         "never",
-        "Never ever!",
+        "Jamais !",
     ],
 )
-def test_what_only_looks_like_a_rule_stops_nothing(said: str) -> None:
-    assert not hit(constraints_from(said), "bower install")
+def test_what_only_looks_like_a_rule_is_none(said: str) -> None:
+    assert constraints_from(said) == []
+
+
+def test_a_rule_that_names_nothing_stops_nothing() -> None:
+    assert not hit(constraints_from("Never ever!"), "bower install")
 
 
 def test_of_two_rules_that_contradict_each_other_the_newer_holds_and_both_are_told() -> None:

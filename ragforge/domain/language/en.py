@@ -307,6 +307,8 @@ LANGUAGE = Language(
             r"\b(?:according to|apparently|supposedly|we used to|I used to|previously,? we|the old "
             r"(?:code|version|team))\b"
         ),
+        r"\b(?<!\bI )(?<!\bwe )(?:prints?|printed|says?|said|reports?|warns?|outputs?|shows?|logs):",
+        r"\b(?:he|she|they) (?:doesn't|don't|does not|do not) (?:want|like)\b",
         r"\b(?:you|we|I) (?:said|told|suggested|recommended|claimed|proposed|mentioned)\b",
     ),
     ironic=(

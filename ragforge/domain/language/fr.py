@@ -295,6 +295,8 @@ LANGUAGE = Language(
             r"indique\w*|recommand\w+|conseill\w+|affirm\w+|suggér\w+|suggèr\w+|propos\w+|préconis\w+|"
             r"mentionn\w+|prétend\w*|as dit|avez dit|a dit|demandent?|exigent?)\b"
         ),
+        r"\b(?<!\bje )(?<!\bon )(?:affiche(?:nt)?|dit|disent|indique(?:nt)?|répond|avertit|renvoie) ?:",
+        r"\b(?:il|elle|ils|elles) (?:ne |n')?(?:veut|veulent|aime|aiment) (?:pas|plus|jamais)\b",
         (
             r"\b(?:selon|d'après|apparemment|soi-disant|avant,? on|autrefois|à l'époque|l'ancien(?:ne)? "
             r"(?:code|version))\b"
