@@ -19,7 +19,7 @@ from msgspec.structs import replace
 
 from ragforge.domain import timeouts
 from ragforge.domain.derivations import Derived, DerivedFilter, DerivedKind, DerivedOwner
-from ragforge.domain.errors import SessionBusy, UsageError
+from ragforge.domain.errors import SessionBusy, StoreUnavailable, UsageError
 from ragforge.domain.ids import now, short_id
 from ragforge.domain.memories import Association, Memory, MemoryFilter, memory_id
 from ragforge.domain.turns import Project
@@ -134,7 +134,13 @@ async def merge(store: Store, source: Project, target: Project, contents: Projec
     # Said before anything moves: what comes there from now on is known to be late.
     await store.projects.add(replace(source, merged_into=target.id, changed_at=now()))
     await _check_stays(store, source, target)
-    await _move_all(store, source.id, target.id, contents)
+    try:
+        await _move_all(store, source.id, target.id, contents)
+    except StoreUnavailable as error:
+        raise StoreUnavailable(
+            f"{error} Of {source.name} a part may be in {target.name} already. Run the same command again to "
+            "move the rest; the next start there does so too."
+        ) from error
 
 
 async def _check_stays(store: Store, source: Project, target: Project) -> None:

@@ -6,7 +6,7 @@ from functools import partial
 import pytest
 from msgspec.structs import replace
 
-from ragforge.domain.errors import UsageError
+from ragforge.domain.errors import StoreUnavailable, UsageError
 from ragforge.domain.records import RecordKind
 from ragforge.domain.search import Query
 from ragforge.domain.turns import Project, Turn
@@ -149,6 +149,8 @@ async def test_what_is_open_is_not_merged(store: Store, opener: Opener) -> None:
         await merge(store, okapi, gnu, contents)
     assert await store.projects.get(okapi.id) == okapi, "two merges at once make no circle"
     await store.projects.add(gnu)
+    with pytest.raises(StoreUnavailable, match=r"Away\. .* Run the same command again"):
+        await merge(cut_off(store, 3, StoreUnavailable("Away.")), okapi, gnu, contents)
     await merge(store, okapi, gnu, contents)
     assert (await read_contents(store, okapi.id)).is_empty
 
@@ -251,6 +253,7 @@ async def copied(source: Store, store: Store) -> None:
     await store.archive.load([record async for record in source.archive.dump()])
 
 
+@pytest.mark.long_on_servers
 async def test_merges_and_splits_come_with_a_later_copy(source: Store, store: Store) -> None:
     gnu, okapi = await filled(source, "gnu"), await filled(source, "okapi")
     await copied(source, store)
