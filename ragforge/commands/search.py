@@ -14,11 +14,10 @@ from ragforge.domain.printable import one_line
 from ragforge.domain.words import moment_words
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     from ragforge.domain.search import Hit, HitKind, Query
-    from ragforge.domain.turns import ConversationSession
-    from ragforge.memory.recall.search import RankedHit, Recall, SearchResults
+    from ragforge.memory.recall.search import RankedHit, SearchResults
     from ragforge.session.machine import Library
     from ragforge.session.state import Session
 
@@ -88,8 +87,8 @@ async def _run(session: "Session", args: SearchArguments) -> Outcome:
 
 async def _list(library: "Library", args: SearchArguments) -> Outcome:
     from ragforge.memory.recall.explain import marked
-    from ragforge.memory.recall.search import search
     from ragforge.session.library import find_session
+    from ragforge.session.marks import search_with_shared, shared_among
     from ragforge.session.persons import writer_named, writers_shown
     from ragforge.session.recall_embedder import close_recall, forgotten_now, open_recall
 
@@ -100,43 +99,23 @@ async def _list(library: "Library", args: SearchArguments) -> Outcome:
     query = args.query(project_id=library.project.id, session_id=session, person=library.person.id, by=by)
     searching = open_recall(library.store, library.loaded.settings, library.environ)
     try:
-        answer = await search(searching, query)
-        if query.project_id:
-            answer = await _with_shared(searching, query, answer)
+        answer = await search_with_shared(searching, query)
         answer = marked(answer, await forgotten_now(library.store, library.project.id))
     finally:
         await close_recall(searching)
     notes = (answer.limited,) if answer.limited else ()
     writers, shown = await writers_shown(library.store, [hit.turn_id for hit in answer.hits], library.person)
+    shared = await shared_among(library.store, [hit.session_id for hit in answer.hits])
     if args.json:
-        return Report(notes=notes, data=_as_json(args.words, answer, writers))
+        return Report(notes=notes, data=_as_json(args.words, answer, writers, shared))
     if not answer.found:
         where = "any project" if args.all_projects else "this project (--all searches every project)"
         where += f", said by {by}" if by else ""
         notes = (*notes, f"Nothing found for {args.words!r} in {where}.")
-    named = writers if shown else {}
+    named = {**(writers if shown else {}), **shared}
     return Report(
         [line for each in answer.found for line in _lines(each, named, explain=args.explain)], notes
     )
-
-
-async def _with_shared(searching: "Recall", query: "Query", answer: "SearchResults") -> "SearchResults":
-    """The answer with what is found in sessions that came from somebody else, which are kept apart."""
-    from ragforge.memory.recall.search import search
-    from ragforge.session.marks import shared_here
-
-    marks = await shared_here(searching.store, query.project_id or "")
-    sessions = [each for each in await _read(searching, list(marks)) if each]
-    found = list(answer.found)
-    for project in dict.fromkeys(each.project_id for each in sessions):
-        more = await search(searching, replace(query, project_id=project))
-        found += [each for each in more.found if each.hit.session_id in marks]
-    found.sort(key=lambda each: -each.hit.score)
-    return replace(answer, found=tuple(found[: query.limit]))
-
-
-async def _read(searching: "Recall", ids: "Sequence[str]") -> "list[ConversationSession | None]":
-    return [await searching.store.sessions.get(each) for each in ids]
 
 
 def split_by(line: str) -> tuple[str, str]:
@@ -175,6 +154,11 @@ def parse_when(text: str, moment: datetime, *, flag: str, end_of_day: bool = Fal
         ) from None
 
 
+def who_of(hit: "Hit", writers: "Mapping[str, str]") -> str:
+    """Say whose it is: who shared its session, else who wrote its turn. Of either, by their ids."""
+    return one_line(writers.get(hit.session_id) or ("" if hit.level > 1 else writers.get(hit.turn_id, "")))
+
+
 def resume_command(hit: "Hit") -> str:
     """The command that opens what was found: the hit's session at its turn, else the memory or the version.
 
@@ -189,13 +173,16 @@ def resume_command(hit: "Hit") -> str:
     return f"ragforge -r {hit.session_id}{at}"
 
 
-def _as_json(words: str, answer: "SearchResults", writers: "Mapping[str, str]") -> dict[str, Any]:
+def _as_json(
+    words: str, answer: "SearchResults", writers: "Mapping[str, str]", shared: "Mapping[str, str]"
+) -> dict[str, Any]:
     found: list[dict[str, Any]] = [
         {
             "kind": hit.kind,
             "id": hit.id,
             "session": hit.session_id,
             "turn": hit.turn_index + 1 or None,
+            "shared": shared.get(hit.session_id, ""),
             "person": "" if hit.level > 1 else writers.get(hit.turn_id, ""),
             "at": hit.at.isoformat(),
             "score": hit.score,
@@ -225,7 +212,7 @@ def _lines(found: "RankedHit", writers: "Mapping[str, str]", *, explain: bool) -
 
     hit = found.hit
     title = one_line(hit.session_title) or hit.session_id
-    who = "" if hit.level > 1 else one_line(writers.get(hit.turn_id, ""))
+    who = who_of(hit, writers)
     head = "  ".join(part for part in (moment_words(hit.at), title, who) if part)
     details = explained(found) if explain else ()
     return [

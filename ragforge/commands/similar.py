@@ -13,6 +13,8 @@ from ragforge.domain.printable import one_line
 from ragforge.domain.words import counted, day_words, first_words
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from ragforge.memory.recall.results import Recall
     from ragforge.memory.similar import SimilarProblems, SimilarSession, SimilarTask
     from ragforge.session.machine import Library
@@ -60,27 +62,32 @@ async def _look(
     without: frozenset[str] = frozenset(),
     here: str = "",
 ) -> Outcome:
-    from ragforge.memory.similar import find_similar
+    from ragforge.session.similar import similar_with_shared
 
     project = None if args.all_projects else library.project.id
-    answer = await find_similar(
+    answer, shared = await similar_with_shared(
         recall, text, project_id=project, person=library.person.id, without=without, here=here
     )
     notes = (answer.limited,) if answer.limited else ()
     if args.json:
-        return Report(notes=notes, data=_as_json(text, answer))
+        return Report(notes=notes, data=_as_json(text, answer, shared))
     scale = f"score at least {answer.least:.2f} of 1 by {answer.embedder}"
     if not answer.found:
         return Report(notes=(*notes, f"Nothing similar was done here before ({scale})."))
     head = f"Similar to {first_words(text)!r} ({scale})"
-    lines = [head, "", *(line for each in answer.found for line in _lines(each))]
-    shown = [f"Similar to {_code(first_words(text))} ({scale})", "", *map(_markdown, answer.found), *notes]
+    lines = [head, "", *(line for each in answer.found for line in _lines(each, shared))]
+    shown = [
+        f"Similar to {_code(first_words(text))} ({scale})",
+        "",
+        *(_markdown(each, shared) for each in answer.found),
+        *notes,
+    ]
     return Report(lines, notes, markdown="\n".join(shown))
 
 
-def _markdown(each: "SimilarTask | SimilarSession") -> str:
+def _markdown(each: "SimilarTask | SimilarSession", shared: "Mapping[str, str]") -> str:
     """An item of a list, whose lines wrap; words of users cannot become markup."""
-    row = _as_row(each)
+    row = _as_row(each, shared)
     parts = [f"- **{row['score']:.2f}** {row['shown']}", _code(first_words(row["request"], WORDS_MAX))]
     parts += [f"Done: {_code(first_words(row['done'], WORDS_MAX))}"] if row["done"] else []
     parts += [f"Why: {_code(first_words(row['reason'], WORDS_MAX))}"] if row["reason"] else []
@@ -91,8 +98,8 @@ def _code(words: str) -> str:
     return f"`{words.replace('`', chr(39))}`"
 
 
-def _lines(each: "SimilarTask | SimilarSession") -> "list[str | list[Span]]":
-    row = _as_row(each)
+def _lines(each: "SimilarTask | SimilarSession", shared: "Mapping[str, str]") -> "list[str | list[Span]]":
+    row = _as_row(each, shared)
     lines: list[str | list[Span]] = [
         [Span(f"{row['score']:.2f}  {row['shown']}", Emphasis.STRONG)],
         f"  {first_words(row['request'], WORDS_MAX)}",
@@ -104,21 +111,19 @@ def _lines(each: "SimilarTask | SimilarSession") -> "list[str | list[Span]]":
     return [*lines, [Span(f"  {row['resume']}", Emphasis.FAINT)], []]
 
 
-def _as_json(text: str, answer: "SimilarProblems") -> dict[str, Any]:
-    rows = [
-        {name: value for name, value in _as_row(each).items() if name != "shown"} for each in answer.found
-    ]
+def _as_json(text: str, answer: "SimilarProblems", shared: "Mapping[str, str]") -> dict[str, Any]:
+    rows = [_as_row(each, shared) for each in answer.found]
     return {
         "query": text,
         "least": answer.least,
         "embedder": answer.embedder,
         "took_ms": round(answer.took_ms, 1),
         "limited": answer.limited,
-        "similar": rows,
+        "similar": [{name: row[name] for name in row if name != "shown"} for row in rows],
     }
 
 
-def _as_row(each: "SimilarTask | SimilarSession") -> dict[str, Any]:
+def _as_row(each: "SimilarTask | SimilarSession", shared: "Mapping[str, str]") -> dict[str, Any]:
     from ragforge.memory.similar import SimilarTask
 
     if isinstance(each, SimilarTask):
@@ -139,7 +144,8 @@ def _as_row(each: "SimilarTask | SimilarSession") -> dict[str, Any]:
             "reason": one_line(each.task.reason),
             "files": list(each.task.files),
             "resume": f"ragforge -r {turn.session_id}{at}",
-            "shown": f"{day_words(turn.started_at)}, turn {turn.index + 1}, {outcome}",
+            "shared": (by := shared.get(turn.session_id, "")),
+            "shown": f"{day_words(turn.started_at)}, turn {turn.index + 1}, {outcome}{by and f', {by}'}",
         }
     session = each.session
     states = ", ".join(f"{each.tasks.count(one)} {one}" for one in dict.fromkeys(each.tasks))
@@ -157,8 +163,9 @@ def _as_row(each: "SimilarTask | SimilarSession") -> dict[str, Any]:
         "reason": "",
         "files": [],
         "resume": f"ragforge -r {session.id}",
+        "shared": (by := shared.get(session.id, "")),
         "shown": f"{day_words(session.last_activity_at)}, session {short_id(session.id)}, "
-        f"{counted(len(each.tasks), 'similar task')}: {states}",
+        f"{counted(len(each.tasks), 'similar task')}: {states}{by and f', {by}'}",
     }
 
 

@@ -33,6 +33,11 @@ class SimilarTask(Struct, frozen=True):
     task: PastTask
     score: float
 
+    @property
+    def session_id(self) -> str:
+        """The session that it was done in."""
+        return self.task.turns[0].session_id
+
 
 class SimilarSession(Struct, frozen=True):
     """A session that is as a whole about the same. tasks: outcomes of its similar tasks."""
@@ -41,6 +46,11 @@ class SimilarSession(Struct, frozen=True):
     score: float
     done: str
     tasks: tuple[TaskOutcome, ...]
+
+    @property
+    def session_id(self) -> str:
+        """The session itself."""
+        return self.session.id
 
 
 class SimilarProblems(Struct, frozen=True):
@@ -121,7 +131,7 @@ async def _sessions(
     store: Store, text: str, similar: Sequence[SimilarTask], least: float, *, here: str
 ) -> list[SimilarSession]:
     """Those with several similar tasks that are similar as a whole."""
-    counts = Counter(each.task.turns[0].session_id for each in similar)
+    counts = Counter(each.session_id for each in similar)
     found: list[tuple[ConversationSession, str]] = []
     with suppress(StoreUnavailable):  # the tasks are listed without them
         for session_id in [each for each, count in counts.items() if count > 1 and each != here]:
@@ -137,9 +147,7 @@ async def _sessions(
         SimilarSession(session, score, done, outcomes)
         for (session, done), score in zip(found, measured, strict=True)
         if score is not None and score >= least
-        for outcomes in [
-            tuple(each.task.outcome for each in similar if each.task.turns[0].session_id == session.id)
-        ]
+        for outcomes in [tuple(each.task.outcome for each in similar if each.session_id == session.id)]
     ]
 
 

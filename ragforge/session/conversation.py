@@ -20,7 +20,7 @@ from ragforge.domain.turns import Project, Todos, ToolCall, Turn, TurnStatus
 from ragforge.domain.words import counted
 from ragforge.memory.forgotten import Forgotten, read_forgotten
 from ragforge.memory.recall.explain import marked
-from ragforge.memory.recall.search import SearchResults, search
+from ragforge.memory.recall.search import SearchResults
 from ragforge.session import history, queue, setup, shell_commands, turn
 from ragforge.session.context import prepare_recall
 from ragforge.session.export import turns_as_markdown
@@ -29,6 +29,7 @@ from ragforge.session.hints import SessionHints
 from ragforge.session.history import StoredTurns
 from ragforge.session.library import delete_session, find_session, turn_at
 from ragforge.session.link import limited_words, notice_loss
+from ragforge.session.marks import search_with_shared, shared_among
 from ragforge.session.memory_book import MemoryBook
 from ragforge.session.model import choose_model, memory_cost, prepare_model, question_of
 from ragforge.session.open import (
@@ -200,7 +201,7 @@ class Conversation:
         return sorted(rows, key=lambda row: row.session.cwd != here)
 
     async def search(self, text: str, *, by: str = "", limit: int = 50) -> SearchResults:
-        """What was said, done, summarised and remembered in this project.
+        """What was said, done, summarised and remembered in this project, and in what was imported for it.
 
         by: only what the user of this name said. Raises UsageError for nobody's, and where it is several's.
         """
@@ -209,14 +210,15 @@ class Conversation:
         query = Query(
             text, project_id=workspace.project.id, person=workspace.person.id, by=writer, limit=limit
         )
-        found = await search(self.workspace.recall, query)
+        found = await search_with_shared(self.workspace.recall, query)
         return marked(found, await self._forgotten())
 
     async def writers_shown(self, found: SearchResults) -> dict[str, str]:
-        """Who wrote the turns of the hits; nothing where all is the user's own."""
+        """Who wrote the turns of the hits, where not all is the user's own; of sessions, who shared them."""
         ids = [hit.turn_id for hit in found.hits if hit.level <= 1]
         writers, shown = await writers_shown(self.workspace.store, ids, self.workspace.person)
-        return writers if shown else {}
+        shared = await shared_among(self.workspace.store, [hit.session_id for hit in found.hits])
+        return {**(writers if shown else {}), **shared}
 
     async def forgotten_in(self, turns: Sequence[Turn]) -> set[str]:
         """Ids of those of the turns in which something was said that is forgotten."""

@@ -1,7 +1,15 @@
-"""The marks on sessions that came from somebody else."""
+"""Sessions that came from somebody else, which are kept apart: their marks, and search among them."""
+
+from collections.abc import Collection, Mapping
+
+from msgspec.structs import replace
 
 from ragforge.domain.derivations import DerivedFilter, DerivedOwner
+from ragforge.domain.printable import one_line
+from ragforge.domain.search import Query
 from ragforge.domain.shares import SHARED, SharedSession
+from ragforge.memory.recall.results import Recall, SearchResults
+from ragforge.memory.recall.search import search
 from ragforge.store.base import Store
 
 MARKS_MAX = 10_000
@@ -15,6 +23,44 @@ async def read_mark(store: Store, session_id: str) -> SharedSession | None:
 
 async def shared_here(store: Store, project_id: str) -> dict[str, SharedSession]:
     """The sessions that were imported for the project, by their ids. Raises StoreError."""
+    marks = await shared_anywhere(store)
+    return {session: mark for session, mark in marks.items() if mark.into == project_id}
+
+
+async def shared_anywhere(store: Store) -> dict[str, SharedSession]:
+    """The sessions that were imported for any project, by their ids. Raises StoreError."""
     found = await store.derivations.find(DerivedFilter(SHARED.label, limit=MARKS_MAX))
     marks = {each.owner: SHARED.read(each) for each in found if each.owner_kind is DerivedOwner.SESSION}
-    return {session: mark for session, mark in marks.items() if mark and mark.into == project_id}
+    return {session: mark for session, mark in marks.items() if mark}
+
+
+async def search_with_shared(recall: Recall, query: Query) -> SearchResults:
+    """What is found in the project and in what was imported for it. Raises StoreError."""
+    answer = await search(recall, query)
+    if not query.project_id:
+        return answer
+    marks = await shared_here(recall.store, query.project_id)
+    found = list(answer.found)
+    for project in await shared_projects(recall.store, marks):
+        more = await search(recall, replace(query, project_id=project))
+        found += [each for each in more.found if each.hit.session_id in marks]
+    found.sort(key=lambda each: -each.hit.score)
+    return replace(answer, found=tuple(found[: query.limit]))
+
+
+async def shared_projects(store: Store, marks: Mapping[str, SharedSession]) -> list[str]:
+    """Return the projects in which the sessions of these marks are kept."""
+    sessions = [await store.sessions.get(each) for each in marks]
+    return list(dict.fromkeys(each.project_id for each in sessions if each))
+
+
+async def shared_among(store: Store, session_ids: Collection[str]) -> dict[str, str]:
+    """Say of those of the sessions that came from somebody else who shared them, and when, by their ids."""
+    wanted = set(session_ids)
+    marks = await shared_anywhere(store) if wanted else {}
+    return {session: shared_by(mark) for session, mark in marks.items() if session in wanted}
+
+
+def shared_by(mark: SharedSession) -> str:
+    """Say who shared it, and when."""
+    return f"shared by {one_line(mark.by)} on {mark.exported_at:%Y-%m-%d}"

@@ -18,7 +18,7 @@ from tests.house import RECORDED
 from tests.standins.gemini import Calls, GeminiStandIn, Text
 from tests.standins.gemini_replies import Call
 
-HIT_KEYS = ["kind", "id", "session", "turn", "person", "at", "score", "text"]
+HIT_KEYS = ["kind", "id", "session", "turn", "shared", "person", "at", "score", "text"]
 HIT_KEYS += ["tool", "level", "type", "version", "undone", "replaced", "forgotten", "why", "resume"]
 HEAVY = ("textual", "httpx2", "neo4j", "tree_sitter", "keyring", "tomlkit", "rich")
 OTHERS = ("ragforge.cli.memory", "ragforge.cli.db", "ragforge.commands.undo", "ragforge.embedders.gemini")

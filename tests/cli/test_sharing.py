@@ -40,7 +40,10 @@ async def test_a_session_is_exported_imported_searched_forked_and_its_memories_a
     assert row["id"] == id
     assert row["shared_by"]
     assert socket.gethostname() in row["shared_by"]
-    assert "walrus" in (await other.run("search", "walrus")).out
+    assert "shared by" in (await other.run("search", "walrus")).out
+    assert row["shared_by"] in (await other.run("search", "walrus", "--json")).json["hits"][0]["shared"]
+    similar = (await other.run("similar", "The walrus eats at noon, or when?", "--json")).json["similar"]
+    assert [row["shared_by"] in each["shared"] for each in similar] == [True]
     assert "walrus" not in (await other.run("context", "When does the walrus eat?")).out
     assert "npm" not in (await other.run("context", "Which package manager?")).out
 

@@ -49,8 +49,39 @@ def test_ask_approve_quit_resume_from_the_list_and_search(desk: Desk):
 
     third = desk.start("-r", session[-6:])
     third.wait_for("It is polite now.")
+    third.send("/similar Tell me the capital of France")
+    third.wait_for(lambda screen: "turn 1, kept" in screen and "--at 1" in screen)
+    third.send("/stats")
+    third.wait_for("Prompts a day since")
+    third.send("/export walk.ragforge")
+    third.wait_for("2 turns")
     third.press(CTRL_D)
     assert third.ended() == 0
+    is_found_on_another_machine(desk, session)
+
+
+def is_found_on_another_machine(desk: Desk, session: str) -> None:
+    (home := desk.project.parent / "elsewhere").mkdir()
+    other = Desk(home)
+    (other.project / "walk.ragforge").write_bytes((desk.project / "walk.ragforge").read_bytes())
+    try:
+        imported = other.start(argv=[COMMAND, "sessions", "import", "walk.ragforge"])
+        assert imported.ended() == 0
+        shown = other.start("--new")
+        shown.wait_for("without a model")
+        shown.press(ESCAPE)
+        shown.wait_for("No model yet")
+        shown.send("/similar Tell me the capital of France")
+        shown.wait_for(lambda screen: "turn 1, kept, shared by" in screen)
+        shown.send("/search Paris")
+        shown.wait_for(lambda screen: "Search this project" in screen and "shared by" in screen)
+        shown.press(ENTER)
+        shown.wait_for("It is read-only")
+        shown.press(CTRL_D)
+        assert shown.ended() == 0
+        assert f"ragforge -r {session}" in shown.unwrapped
+    finally:
+        other.close()
 
 
 def test_without_a_model_the_setup_comes_first_and_search_answers(bare_desk: Desk):

@@ -12,7 +12,7 @@ from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.widgets import Input, Static
 
-from ragforge.commands.search import split_by
+from ragforge.commands.search import split_by, who_of
 from ragforge.domain.errors import RagforgeError
 from ragforge.domain.ids import now
 from ragforge.domain.printable import one_line
@@ -109,7 +109,7 @@ class SearchScreen(FilterDialog[Chosen | None]):
         hit = found.hit
         width = max(20, self.query_one("#hits").content_size.width)
         mark = "› " if chosen else "  "
-        who = "" if hit.level > 1 else one_line(self._writers.get(hit.turn_id, ""))
+        who = who_of(hit, self._writers)
         facts = "  " + " · ".join(filter(None, (one_line(what(hit)), age_words(hit.at, now()), who)))
         title = one_line(hit.session_title or hit.session_id)
         head = Content.assemble(
