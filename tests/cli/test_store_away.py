@@ -31,6 +31,7 @@ READS = {
     "cost": ("cost",),
     "foresight": ("foresight", "--json"),
     "history show": ("history", "show", "{version}", "src/parser.py"),
+    "lessons": ("lessons", "--json"),
     "log": ("log", "--json"),
     "memory list": ("memory", "list", "--json"),
     "memory show": ("memory", "show", "{memory}", "--json"),

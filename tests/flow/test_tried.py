@@ -28,7 +28,11 @@ def a_failing_check(project: Path) -> None:
 
 async def similar(session: Session, text: str = "") -> str:
     await done(session)
-    found = await run_command(session, "similar", text)
+    return await reported(session, "similar", text)
+
+
+async def reported(session: Session, command: str, text: str = "") -> str:
+    found = await run_command(session, command, text)
     assert isinstance(found, Report)
     return found.shown
 
@@ -99,6 +103,10 @@ async def test_the_second_time_the_failed_way_is_in_the_request(
         [line] = await tried_before(session, again)
         failed = "Put the export into a pool of threads in export.py, undone: That deadlocks in the tests."
         assert line.endswith(f": {failed}")
+        shown = await reported(session, "lessons")
+        assert line in shown
+        assert "failed approach · 1 task · success 0.00" in shown
+        assert f"ragforge -r {session.id}\n" in shown, "the evidence, which is on no path"
         assert await tried_before(session, other) == []
         gemini.script(Text("Done."))
         await say(session, again)
@@ -106,6 +114,7 @@ async def test_the_second_time_the_failed_way_is_in_the_request(
         await run_command(session, "undo", "2")
         assert await tried_before(session, again) == [line], "the undo of the first turn is what counts"
         await run_command(session, "redo", lesson.turns[0])
+        assert "No lessons yet." in await reported(session, "lessons")
         assert await tried_before(session, again) == []
         await undo(session)
         assert await tried_before(session, again) == [line]
@@ -128,6 +137,8 @@ async def test_the_second_time_the_failed_way_is_in_the_request(
         [told] = await session.workspace.store.memories.find(MemoryFilter())
         await run_command(session, "forget", told.id)
         assert await tried_before(session, again) == [held.line]
+        assert line not in (shown := await reported(session, "lessons"))
+        assert held.line in shown
 
 
 def teaching(*told: dict[str, object]) -> Callable[[Recorded], JsonText]:
