@@ -47,6 +47,10 @@ def test_ask_approve_quit_resume_from_the_list_and_search(desk: Desk):
     assert second.ended() == 0
     assert f"ragforge -r {session}" in second.unwrapped
 
+    is_found_on_another_machine(desk, session)
+
+
+def is_found_on_another_machine(desk: Desk, session: str) -> None:
     third = desk.start("-r", session[-6:])
     third.wait_for("It is polite now.")
     third.send("/similar Tell me the capital of France")
@@ -57,10 +61,6 @@ def test_ask_approve_quit_resume_from_the_list_and_search(desk: Desk):
     third.wait_for("2 turns")
     third.press(CTRL_D)
     assert third.ended() == 0
-    is_found_on_another_machine(desk, session)
-
-
-def is_found_on_another_machine(desk: Desk, session: str) -> None:
     (home := desk.project.parent / "elsewhere").mkdir()
     other = Desk(home)
     (other.project / "walk.ragforge").write_bytes((desk.project / "walk.ragforge").read_bytes())
