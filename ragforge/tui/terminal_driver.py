@@ -184,8 +184,10 @@ class InputReader:
 
     def _reports_brackets(self, text: str) -> bool:
         seen = self._end + text
-        self._end = seen[-_REPORT_CHARS_MAX + 1 :]
-        return any(report[1] in _CAN for report in _REPORT.finditer(seen))
+        reports = list(_REPORT.finditer(seen))
+        # A report is told once: what was read again at each look would wake the interface ten times a second.
+        self._end = seen[reports[-1].end() if reports else 0 :][-_REPORT_CHARS_MAX + 1 :]
+        return any(report[1] in _CAN for report in reports)
 
 
 def _is_pasting(read: bytes) -> bool:
