@@ -31,7 +31,7 @@ _CHANGING = frozenset({"edit", "write", "shell"})
 async def read_tasks(store: Store, turn_ids: Sequence[str], forgotten: Forgotten = NOTHING) -> list[PastTask]:
     """Return the tasks that the turns belong to, each once, in the order of the turns. Raises StoreError.
 
-    forgotten: what is cut out of them.
+    Where nothing was done or answered there is none. forgotten: what is cut out of them.
     """
     roots = await _roots(store, await store.turns.read(turn_ids))
     chains = await _with_corrections(store, roots)
@@ -46,6 +46,8 @@ async def read_tasks(store: Store, turn_ids: Sequence[str], forgotten: Forgotten
     found: list[PastTask] = []
     for chain in chains:
         mine = [call for turn in chain for call in by_turn.get(turn.id, ())]
+        if not mine and not any(map(answer_of, chain)):  # it failed before anything was done
+            continue
         own = [each for each in versions if each.turn_id in {turn.id for turn in chain}]
         clean = tuple(map(forgotten.turn, chain))
         told = [_done(turn, covering.get(turn.id, ()), forgotten) for turn in clean]

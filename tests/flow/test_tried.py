@@ -17,7 +17,7 @@ from tests.flow.beside import an_answer, beside, done, until
 from tests.flow.recalling import block_of, chats
 from tests.flow.recorded import shell, write
 from tests.flow.running import environ, opened, say, says_no
-from tests.standins.gemini import GeminiStandIn, JsonText, Recorded, Text
+from tests.standins.gemini import Failure, GeminiStandIn, JsonText, Recorded, Text
 
 
 def a_failing_check(project: Path) -> None:
@@ -52,6 +52,8 @@ async def test_similar_tasks_are_listed_with_what_they_came_to(tmp_path: Path, g
         await say(session, "Install a package for a faster export of reports.", says_no("No packages here."))
         gemini.script(write("export.py", "x = 1\n"), shell("./pytest -q"), Text("It fails."))
         await say(session, "Export the reports in parallel, faster.")
+        gemini.script(Failure(400, "INVALID_ARGUMENT", "No."))
+        await say(session, "Export the reports in a better way.")
         gemini.script(Text("It is blue."))
         await say(session, "Which colour has the sea?")
         shown = await similar(session, "The export of reports must be faster.")
