@@ -16,8 +16,8 @@ FILE_BYTES_MAX = 40_000
 
 
 SKILLS_HEADING = (
-    "Skills: instructions for certain work. Where the description of one fits what is asked, read it first, "
-    "with the `skill` tool and its name."
+    "Skills: instructions for certain kinds of work. If a skill's description fits the request, read it "
+    "first, with the `skill` tool and its name."
 )
 
 

@@ -99,7 +99,8 @@ class _Streak:
             if self._length >= STREAK_MAX:
                 return Outcome(
                     TurnStatus.STOPPED,
-                    f"Stopped: the model made the same call ({call.name}) {STREAK_MAX} times in a row.",
+                    f"Stopped, because the model made the same call ({call.name}) {STREAK_MAX} times in a "
+                    "row.",
                 )
         return None
 

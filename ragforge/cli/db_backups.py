@@ -102,7 +102,7 @@ def _roles(names: Sequence[str]) -> "frozenset[Role]":
 
     known = [role for role in Role if ROLES[role].backup is Backup.COPIED]
     if wrong := [name for name in names if name not in known]:
-        raise UsageError(f"--only takes {', '.join(known)}; it was given {wrong[0]!r}.")
+        raise UsageError(f"--only must be one of {', '.join(known)}, not {wrong[0]!r}.")
     return frozenset(map(Role, names))
 
 

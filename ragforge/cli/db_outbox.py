@@ -26,7 +26,7 @@ TITLES_MAX = 5
 def waiting(options: Options, args: "WaitingArguments") -> int:
     """Run `ragforge db waiting`."""
     if args.carry and args.discard:
-        raise UsageError("--carry and --discard do opposite things: give only one of them.")
+        raise UsageError("Use only one of --carry and --discard.")
     machine = this_machine(options, args.store)
     if args.discard and not args.yes:
         found = run_async(lambda: _found(machine))

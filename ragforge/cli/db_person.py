@@ -34,7 +34,7 @@ def person_export(options: Options, args: "PersonExportArguments") -> int:
             lines, missing = await export_person(store, blobs, data, Path(args.file), force=args.force)
         typer.echo(printable(f"{args.file}: {counted(lines, 'line')} of {data.person}, with {data.words}."))
         if missing:
-            tell(f"{counted(missing, 'content')} lie on other machines and are missing.")
+            tell(f"{counted(missing, 'content')} missing, because they are on other machines.")
         tell(UNREACHED)
         return 0
 
@@ -49,9 +49,12 @@ def person_remove(options: Options, args: "PersonRemoveArguments") -> int:
         return FAILED
     busy = run_async(lambda: _remove(machine, plan))
     if busy:
-        tell(f"{counted(len(busy), 'session')} open elsewhere stayed: {', '.join(busy)}. Run it again then.")
+        tell(
+            f"{counted(len(busy), 'session')} not removed, because they are open elsewhere: "
+            f"{', '.join(busy)}. Run the command again once they are closed."
+        )
         return FAILED
-    typer.echo(printable(f"Removed what was of {plan.data.person}."))
+    typer.echo(printable(f"Removed the data of {plan.data.person}."))
     return 0
 
 
@@ -62,7 +65,8 @@ async def _read(machine: "Machine", store: "Store", named: str) -> "PersonData":
     link = await store.drain(timeout_s=timeouts.NEO4J_DRAIN_S_MAX)
     if link.away or link.waiting:
         raise UsageError(
-            "Not all of it has arrived at the server. Try again when `ragforge db status` says so."
+            "Not everything has reached the server yet. Try again when `ragforge db status` reports "
+            "nothing waiting."
         )
     user = await known_person(machine.data_dir, machine.url)
     return await read_person(store, await person_of(store, named, user), user)
@@ -92,7 +96,7 @@ async def _remove(machine: "Machine", plan: "Removal") -> list[str]:
 def _agrees(plan: "Removal") -> bool:
     typer.echo(printable(plan.words))
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
-        raise UsageError("To remove it without a question, add --yes.")
+        raise UsageError("Add --yes to remove it without being asked.")
     try:
         return typer.confirm("Remove it for good?")
     except typer.Abort:

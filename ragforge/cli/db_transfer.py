@@ -58,7 +58,7 @@ def print_backup(made: "BackupMade") -> None:
     typer.echo(printable(f"{made.file}: {size(made.size_bytes)} in {made.took_s:.1f} s"))
     _print_counts(made.closing.counts)
     if made.closing.waiting:
-        tell(f"Without {number(made.closing.waiting, 'row')} that did not reach the server yet.")
+        tell(f"It lacks {number(made.closing.waiting, 'row')} that had not reached the server yet.")
     _tell_missing(made.closing.missing)
 
 
@@ -105,7 +105,7 @@ def _tell_missing(digests: tuple[str, ...]) -> None:
         tell(
             f"Missing here: {number(len(digests), 'content')} (images, long results, files): {named}{more}. "
             "The conversations are complete without them. To copy them too, run the same command on the "
-            "machine that made them; what a clean-up removed is gone."
+            "machine that made them. Files that a clean-up removed cannot be recovered."
         )
 
 

@@ -89,14 +89,15 @@ def _versions() -> Iterator[Diagnosis]:
     )
     yield Diagnosis("versions", Grade.OK, words)
     if not shutil.which("git"):
-        todo = "Install git: without it, a project is its folder, and /review looks at turns alone."
+        todo = "Install git. Without it, ragforge identifies a project by its folder, and /review covers "
+        "turns only."
         yield Diagnosis("versions", Grade.NOTE, "git is not installed.", todo)
 
 
 def _settings(options: Options) -> Iterator[Diagnosis]:
     loaded = this_machine(options).loaded
     files = {str(source) for source in loaded.sources.values()}
-    yield Diagnosis("settings", Grade.OK, f"from {', '.join(sorted(files)) or 'the defaults alone'}")
+    yield Diagnosis("settings", Grade.OK, f"from {', '.join(sorted(files)) or 'the defaults'}")
     for notice in loaded.notices:
         yield Diagnosis("settings", Grade.NOTE, notice)
 
@@ -113,11 +114,11 @@ async def _store(options: Options) -> list[Diagnosis]:
     words = f"{status.kind} at {status.place}: {counts_words(status.counts)}; {answers}"
     found = [Diagnosis("store", Grade.OK, words)]
     if status.latency_ms > LATENCY_MS_MAX or opened_s > OPENING_S_MAX:
-        slow = f"It took {opened_s:.1f} s to open."
+        slow = f"Opening it took {opened_s:.1f} s."
         found.append(Diagnosis("store", Grade.NOTE, slow, "A slow disk or network delays each message."))
     if link.away:
-        todo = "What you say is kept here and arrives later; `ragforge db status` says more."
-        found.append(Diagnosis("store", Grade.NOTE, f"The server is away: {link.away}", todo))
+        todo = "Everything is saved on this machine and sent later. See `ragforge db status`."
+        found.append(Diagnosis("store", Grade.NOTE, f"The server cannot be reached: {link.away}", todo))
     return found
 
 
@@ -137,9 +138,9 @@ async def _model(options: Options) -> list[Diagnosis]:
     variables = key_variables(name.provider, endpoints)
     key = await asyncio.to_thread(find_key, name.provider, os.environ, endpoints=endpoints)
     if key:
-        return [Diagnosis("model", Grade.OK, f"{chosen}, its key from {key.source}")]
+        return [Diagnosis("model", Grade.OK, f"{chosen}, with the key from {key.source}")]
     if not variables:
-        return [Diagnosis("model", Grade.OK, f"{chosen}, which needs no key")]
+        return [Diagnosis("model", Grade.OK, f"{chosen}, no key needed")]
     todo = f"Set {variables[0]}, or paste the key in the interface after /model."
     return [Diagnosis("model", Grade.WRONG, f"{chosen} needs a key, and none is set.", todo)]
 
@@ -149,19 +150,20 @@ async def _foresight(options: Options) -> list[Diagnosis]:
 
     machine = this_machine(options)
     if not machine.settings.foresight.enabled:
-        return [Diagnosis("foresight", Grade.OK, "switched off")]
+        return [Diagnosis("foresight", Grade.OK, "off (foresight.enabled)")]
     local = await open_local_state(machine.data_dir)
     try:
         unusable = await local.unusable_answers()
     finally:
         await local.close()
-    todo = "Set memory.model to a model that keeps to a schema, or foresight.enabled = false."
-    words = "of the last {} structured answers of {} {} could not be used: it is not asked what it foresees."
+    todo = "Set memory.model to a model that follows a JSON schema, or set foresight.enabled = false."
+    words = "{2} of the last {0} structured answers of {1} were unusable, so foresight is paused for this "
+    "model."
     bad = {model: count for model, count in sorted(unusable.items()) if count > UNUSABLE_MAX}
     if not bad:
-        return [Diagnosis("foresight", Grade.OK, "asked of the model that summarises turns")]
+        return [Diagnosis("foresight", Grade.OK, "on, by the model that summarises turns")]
     return [
-        Diagnosis("foresight", Grade.NOTE, words.format(ANSWERS_MAX, model, count).capitalize(), todo)
+        Diagnosis("foresight", Grade.NOTE, words.format(ANSWERS_MAX, model, count), todo)
         for model, count in bad.items()
     ]
 
@@ -188,12 +190,12 @@ def _terminal() -> Iterator[Diagnosis]:
         f"{os.environ.get('TERM') or 'TERM is unset'}, {colours}, {size.columns}x{size.lines}",
     )
     if (sys.stdout.encoding or "").lower().replace("-", "") != "utf8":
-        todo = "Set LANG to one that ends in .UTF-8."
-        yield Diagnosis("terminal", Grade.NOTE, f"Its encoding is {sys.stdout.encoding}, not UTF-8.", todo)
+        todo = "Set LANG to a locale that ends in .UTF-8."
+        yield Diagnosis("terminal", Grade.NOTE, f"The encoding is {sys.stdout.encoding}, not UTF-8.", todo)
     if "TMUX" in os.environ and os.environ.get("TERM", "").startswith("xterm"):
         todo = 'In ~/.tmux.conf: set -g default-terminal "tmux-256color".'
         yield Diagnosis(
-            "terminal", Grade.NOTE, "tmux runs with an xterm's name: keys and colours may be wrong.", todo
+            "terminal", Grade.NOTE, "tmux reports itself as xterm, so keys and colours may be wrong.", todo
         )
 
 
@@ -202,10 +204,10 @@ def _disk(options: Options) -> Iterator[Diagnosis]:
     existing = next(path for path in (folder, *folder.parents) if path.exists())
     free_mb = shutil.disk_usage(existing).free // 1_000_000
     grade = Grade.OK if free_mb >= FREE_MB_MIN else Grade.WRONG
-    todo = "" if grade is Grade.OK else "Make room: what you say may not be kept otherwise."
+    todo = "" if grade is Grade.OK else "Free some space, or new messages may not be saved."
     yield Diagnosis("disk", grade, f"{free_mb:,} MB free for {folder}", todo)
     if not os.access(existing, os.W_OK):
-        yield Diagnosis("disk", Grade.WRONG, f"{existing} cannot be written.", "Change its owner or mode.")
+        yield Diagnosis("disk", Grade.WRONG, f"{existing} is not writable.", "Change its owner or mode.")
 
 
 RUNS = {"doctor": _run}

@@ -44,7 +44,7 @@ def to_exit_code(run: Callable[[], int]) -> int:
         if isinstance(error.__cause__, KeyboardInterrupt):
             return INTERRUPTED
         _log(error)
-        tell(f"Stopped unexpectedly ({type(error).__name__}: {error}). The conversation is kept. {_where()}")
+        tell(f"Stopped unexpectedly ({type(error).__name__}: {error}). The conversation is saved. {_where()}")
         return FAILED
 
 

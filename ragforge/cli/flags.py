@@ -17,11 +17,13 @@ def _tell_version(wanted: bool) -> None:
 
 Prompt = Annotated[
     str | None,
-    typer.Option("-p", "--prompt", help="Run one turn without the interface; text piped in is added."),
+    typer.Option(
+        "-p", "--prompt", help="Run one turn without the interface; piped input is added to the prompt."
+    ),
 ]
-Format = Annotated[OutputFormat, typer.Option("--output-format", help="With -p: the format of the output.")]
+Format = Annotated[OutputFormat, typer.Option("--output-format", help="With -p: the output format.")]
 Model = Annotated[
-    str | None, typer.Option("-m", "--model", metavar="PROVIDER:NAME", help="The model to talk to.")
+    str | None, typer.Option("-m", "--model", metavar="PROVIDER:NAME", help="The model to use.")
 ]
 Continue = Annotated[
     bool, typer.Option("-c", "--continue", help="Continue the newest session of this folder.")
@@ -37,7 +39,7 @@ Resume = Annotated[
 ]
 At = Annotated[
     int | None,
-    typer.Option("--at", metavar="N", parser=whole(1), help="With -r: show the session at this turn."),
+    typer.Option("--at", metavar="N", parser=whole(1), help="With -r: open the session at this turn."),
 ]
 Fork = Annotated[
     bool, typer.Option("--fork", help="With -r or -c: continue in a new session (from --at if given).")
@@ -50,13 +52,13 @@ MaxTurns = Annotated[
 MaxPrice = Annotated[
     float | None,
     typer.Option(
-        "--max-price", metavar="USD", parser=amount(0), help="Stop a turn when it has cost this much."
+        "--max-price", metavar="USD", parser=amount(0), help="Stop a turn once it has cost this much."
     ),
 ]
 Allow = Annotated[
     list[str] | None,
     typer.Option(
-        "--allow", metavar="RULE", help="Allow without asking in this run, such as 'shell(git status)'."
+        "--allow", metavar="RULE", help="Allow this without asking in this run, such as 'shell(git status)'."
     ),
 ]
 Yolo = Annotated[
@@ -75,7 +77,8 @@ Incognito = Annotated[bool, typer.Option("--incognito", help="Keep nothing from 
 Plain = Annotated[
     bool,
     typer.Option(
-        "--plain", help="Converse in lines of text, without a drawn screen; for screen readers, say."
+        "--plain",
+        help="Use plain lines of text instead of the full screen, for example with a screen reader.",
     ),
 ]
 StoreUrl = Annotated[str | None, typer.Option("--store", metavar="URL", help="Where conversations are kept.")]

@@ -260,7 +260,7 @@ def _check_model(session: Session) -> None:
     if not session.live.record.model:
         raise ModelError(
             "No model is chosen. Add --model PROVIDER:NAME, as in --model gemini:gemini-3.8-flash, or set "
-            "GEMINI_API_KEY. --model local answers from what is stored, without a model."
+            "GEMINI_API_KEY. --model local answers with search results, without a model."
         )
 
 
@@ -324,7 +324,7 @@ async def deny(request: ApprovalRequest) -> ApprovalAnswer:
     rule = f" Add --allow '{request.rules[0]}' to permit it." if request.rules else ""
     tell(f"not allowed: {wanted}.{rule}")
     return ApprovalAnswer(
-        ConsentAnswer.NO, "Nobody can be asked in this run; only what was allowed beforehand can be done."
+        ConsentAnswer.NO, "This run cannot ask for approval; only what was allowed beforehand can run."
     )
 
 
@@ -354,7 +354,7 @@ def _parts(options: Options) -> Parts:
     piped = "" if sys.stdin.isatty() else _read_piped()
     texts = [part for part in (options.prompt or "", piped) if part.strip()]
     if not texts:
-        raise UsageError('There is nothing to send. Give a prompt, as in: ragforge -p "What does this do?"')
+        raise UsageError('Nothing to send. Add a prompt, for example:  ragforge -p "What does this do?"')
     if isinstance(parse_input(options.prompt or ""), Slash):
         return tuple(map(TextPart, texts))
     return (TextPart("\n\n".join(texts)),)
@@ -363,12 +363,15 @@ def _parts(options: Options) -> Parts:
 def _read_piped() -> str:
     data = sys.stdin.buffer.read(PIPED_BYTES_MAX + 1)
     if len(data) > PIPED_BYTES_MAX:
-        raise UsageError(f"More than {PIPED_BYTES_MAX:,} bytes were piped in. Send less, or name the file.")
+        raise UsageError(
+            f"The piped input is larger than {PIPED_BYTES_MAX:,} bytes. Send less, or name "
+            "the file in the prompt."
+        )
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:
         raise UsageError(
-            f"What was piped in is not UTF-8 text (byte {error.start}). Convert it first, as in: "
+            f"The piped input is not UTF-8 text (byte {error.start}). Convert it first, for example:  "
             "iconv -f latin1 -t utf-8 FILE | ragforge -p ..."
         ) from error
 

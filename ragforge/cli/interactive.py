@@ -35,7 +35,7 @@ def run_interface(options: Options) -> int:
     if is_line_mode(options, os.environ):
         return _run_line_mode(options)
     if not (sys.stdout.isatty() and sys.stderr.isatty()):  # Textual draws on standard error
-        raise UsageError("The interface needs a terminal. Without one, give a prompt: ragforge -p ...")
+        raise UsageError('The interface needs a terminal. Without one, use: ragforge -p "PROMPT"')
     first = first_prompt.begin(os.environ)
     start_log(os.environ)
     look = _look(options)

@@ -70,12 +70,12 @@ class _Commands(TyperGroup):
         if word.isalpha() and (near := get_close_matches(word, self.list_commands(ctx), 1, nearness)):
             raise UsageError(
                 f"Unknown command {word!r}. Did you mean `ragforge {near[0]}`? To send it as a message, "
-                f"write: ragforge -- {word}{more}"
+                f"use: ragforge -- {word}{more}"
             )
         if is_alone and re.fullmatch(r"[^\W\d][\w-]*", word) and (name := _slash_command(word)):
             raise UsageError(
-                f"Nothing was sent: /{name} is a slash command. Type it in the interface, or write: "
-                f"ragforge -c -p /{name}. To send {word!r} as a message, write: ragforge -- {word}"
+                f"Nothing was sent: /{name} is a slash command. Type it in the interface, or use: "
+                f"ragforge -c -p /{name}. To send {word!r} as a message, use: ragforge -- {word}"
             )
         return True
 
@@ -163,7 +163,7 @@ def _checked(arguments: Sequence[str]) -> list[str]:
             argument.encode()
         except UnicodeEncodeError:
             raise UsageError(
-                f"Argument {number} is not UTF-8 text: {argument!r}. Convert it, or pipe in a file that is."
+                f"Argument {number} is not UTF-8 text: {argument!r}. Convert it, or pipe in a UTF-8 file."
             ) from None
         following = arguments[number : number + 1]
         is_flag = argument == "--resume" and "run" in checked  # of a program, the newest run
@@ -228,7 +228,7 @@ def main(
 
 def _for_subcommand(options: Options) -> Options:
     if options.incognito:
-        raise UsageError("--incognito works with a conversation, not with a subcommand.")
+        raise UsageError("--incognito applies to conversations, not to subcommands.")
     return options
 
 
@@ -236,7 +236,9 @@ def _prompts(context: typer.Context, prompt: str | None) -> tuple[str | None, st
     """What to run without the interface, and what to send in it. Raises UsageError where both are given."""
     words: str = context.meta.get(_WORDS, "")
     if words and prompt is not None:
-        raise UsageError("Give the prompt once: after -p, or by itself to open the interface with it.")
+        raise UsageError(
+            "Give the prompt only once: after -p, or as an argument to open the interface with it."
+        )
     return (prompt, words) if sys.stdin.isatty() or not words else (words, "")
 
 

@@ -9,28 +9,28 @@ Number = TypeVar("Number", int, float)
 
 
 def whole(least: int, most: int | None = None) -> Callable[[str], int]:
-    """What reads a whole number from `least` on, up to `most` where that is given."""
+    """Return a parser of whole numbers from `least` to `most`."""
     return _reading(int, "whole number", least, most)
 
 
 def amount(least: float) -> Callable[[str], float]:
-    """What reads a number from `least` on."""
+    """Return a parser of numbers from `least` up."""
     return _reading(float, "number", least, None)
 
 
 def _reading(
     kind: Callable[[str], Number], noun: str, least: Number, most: Number | None
 ) -> Callable[[str], Number]:
-    upto = f"to {most:,}" if most is not None else "on"
+    range_ = f"from {least} to {most:,}" if most is not None else f"of at least {least}"
 
     def number(text: str) -> Number:  # its name stands in the help
         try:
             value = kind(text)
         except ValueError:
             value = None
-        # Turned round, because what is not a number compares as nothing.
+        # `not value >= least` rather than `value < least`: comparisons with NaN are always false.
         if value is None or not value >= least or (most is not None and value > most):
-            raise typer.BadParameter(f"it takes a {noun} from {least} {upto}, and not {text!r}.")
+            raise typer.BadParameter(f"must be a {noun} {range_}, not {text!r}.")
         return value
 
     return number

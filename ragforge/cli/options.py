@@ -61,13 +61,13 @@ class Options(Struct, frozen=True):
     def check(self, *, headless: bool) -> None:
         """Raise UsageError for flags that contradict each other."""
         if self.continue_newest and self.resume is not None:
-            raise UsageError("-c continues the newest session and -r a chosen one: give only one of them.")
+            raise UsageError("Use only one of -c (newest session) and -r (chosen session).")
         if self.new and (self.continue_newest or self.resume is not None):
-            raise UsageError("--new starts a session, -c and -r open one that exists: give only one of them.")
+            raise UsageError("--new starts a new session, so it cannot be combined with -c or -r.")
         if self.incognito and (self.continue_newest or self.resume is not None):
-            raise UsageError("--incognito starts with nothing, so there is no session to open with -c or -r.")
+            raise UsageError("--incognito starts a new session, so it cannot be combined with -c or -r.")
         if self.incognito and self.flags.get("store"):
-            raise UsageError("--incognito uses a temporary store: leave --store out.")
+            raise UsageError("--incognito uses a temporary store, so it cannot be combined with --store.")
         if (self.at or self.fork) and not (self.resume or self.continue_newest):
             raise UsageError("--at and --fork need -r ID or -c.")
         if self.message and self.resume == "":

@@ -66,5 +66,5 @@ async def _carry_out(outcome: str | Outcome) -> int:
     return 0
 
 
-FAILURE = "That did not work."
+FAILURE = "Failed."
 RUNS: dict[str, Callable[[Options, Any], int]] = {each.name: partial(_run, each) for each in VERB.verbs}

@@ -27,7 +27,7 @@ async def answer_question(question: UserQuestion) -> None:
         case QuestionKind.APPROVE if question.request:
             question.reply(await deny(question.request))
         case QuestionKind.CONFIRM if not sys.stdin.isatty():
-            tell(f"{question.text} Nobody can be asked here: add --yes to keep it.")
+            tell(f"{question.text} Standard input is not a terminal. Add --yes to keep it.")
             question.reply(False)
         case QuestionKind.CONFIRM:
             question.reply(await _asked(f"{question.text} [y/N] ") in ("y", "yes"))
@@ -55,5 +55,5 @@ async def _read_line(prompt: str = "> ", *, always: bool = False) -> Any:
     if not line:
         return None
     if not line.endswith("\n") and len(line) >= INPUT_CHARS_MAX:
-        raise UsageError(f"A line of input can have {INPUT_CHARS_MAX:,} characters.")
+        raise UsageError(f"A line of input can have at most {INPUT_CHARS_MAX:,} characters.")
     return line.rstrip("\n")

@@ -168,7 +168,7 @@ def _reader(each: Argument) -> Callable[[str], Any]:
         try:
             return each.read(str(text))
         except ValueError:
-            raise typer.BadParameter(f"it takes {each.wanted} and not {text!r}.") from None
+            raise typer.BadParameter(f"must be {each.wanted}, not {text!r}.") from None
 
     return number
 
@@ -180,7 +180,7 @@ def _value(each: Argument, given: dict[str, Any]) -> Any:
     if each.is_list:
         texts: list[str] = given[each.name] or []
         if "" in texts:
-            raise UsageError(f"{each.spelling.options[0]} takes {each.wanted} and not ''.")
+            raise UsageError(f"{each.spelling.options[0]} must be {each.wanted}, not ''.")
         if each.spelling.whole:
             return tuple(texts)
         return tuple(each.item(name) for names in texts for name in names.split(",") if name)
@@ -188,7 +188,7 @@ def _value(each: Argument, given: dict[str, Any]) -> Any:
         return given[each.name]
     chosen = [name for name in each.spelling.meanings if given[name]]
     if len(chosen) > 1:
-        raise UsageError(f"{' and '.join(f'--{name}' for name in chosen)}: give only one.")
+        raise UsageError(f"Use only one of {' and '.join(f'--{name}' for name in chosen)}.")
     return each.type(chosen[0]) if chosen else each.default
 
 
@@ -247,7 +247,9 @@ async def _told(session: "Session | None", outcome: Outcome) -> int | base.Confi
                 typer.echo(printable(detail))
             return outcome
         case _:
-            raise UsageError("This needs the interface: start ragforge, and type it there with a slash.")
+            raise UsageError(
+                "This command needs the interface. Start ragforge and type it there with a slash."
+            )
 
 
 async def told_outcome(session: "Session", outcome: Outcome) -> str:
@@ -274,9 +276,9 @@ async def told_outcome(session: "Session", outcome: Outcome) -> str:
             outcome.reply(None)  # nobody can be asked here
             return ""
         case base.Confirm():
-            raise UsageError(outcome.unasked or f"{outcome.question} Nobody can answer that here.")
+            raise UsageError(outcome.unasked or f"{outcome.question} It cannot be answered here.")
         case _:
-            raise UsageError("This command needs the interface: start ragforge, and type it there.")
+            raise UsageError("This command needs the interface. Start ragforge and type it there.")
 
 
 def _plain(report: base.Report) -> str:

@@ -27,7 +27,7 @@ class AgentArguments(Struct, frozen=True):
 async def _run(session: "Session", args: NoArguments) -> Outcome:
     found = await _found(session)
     if not found:
-        return Report(notes=("No sub-agent has worked for this session.",))
+        return Report(notes=("This session has no sub-agents.",))
     store = session.workspace.store
     return Report([await _line(store, each) for each in reversed(found)])
 
@@ -36,11 +36,11 @@ async def _open(session: "Session", args: AgentArguments) -> Outcome:
     """Show what it did so far, also while it works."""
     fitting = [each for each in await _found(session) if id_fits(each.session, args.id)]
     if len(fitting) != 1:
-        raise UsageError(f"{'Several sub-agents fit' if fitting else 'No sub-agent fits'} {args.id!r}.")
+        raise UsageError(f"{'Several sub-agents match' if fitting else 'No sub-agent matches'} {args.id!r}.")
     store, [agent] = session.workspace.store, fitting
     record = await store.sessions.get(agent.session)
     if record is None:
-        raise UsageError(f"The session of {agent.title!r} is not there yet, or was deleted.")
+        raise UsageError(f"The session of {agent.title!r} does not exist yet or was deleted.")
     path = await store.turns.path(record.head)
     calls = await store.calls.of_turns([turn.id for turn in path])
     steps = await store.turns.steps([turn.id for turn in path])
@@ -81,12 +81,10 @@ def _end(turn: "Turn") -> str:
     return f"*{turn.status}*" + (f": {one_line(turn.error)}" if turn.error else "")
 
 
-OPEN = Verb(
-    "open", "Show what a sub-agent said and did.", AgentArguments, _open, opens=Opens.LOOK, reads=True
-)
+OPEN = Verb("open", "Show a sub-agent's conversation.", AgentArguments, _open, opens=Opens.LOOK, reads=True)
 VERB = Verb(
     "agents",
-    "List the sub-agents of this session, or show what one does.",
+    "List the sub-agents of this session, or show one.",
     NoArguments,
     _run,
     opens=Opens.LOOK,

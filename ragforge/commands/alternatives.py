@@ -90,15 +90,16 @@ async def _stop(session: "Session", args: StopArguments) -> Outcome:
     return Tell(f"Stopping alternative {args.number}. What it did so far is kept.")
 
 
-TAKE = Verb("take", "Move files and chat to one of them.", TakeOneArguments, _take, opens=Opens.NEWEST)
+TAKE = Verb("take", "Switch files and chat to one of them.", TakeOneArguments, _take, opens=Opens.NEWEST)
 VERB = Verb(
     "alternatives",
     "Try a request in N ways at once, each in a copy of the project, and take one.",
     AlternativesArguments,
     _run,
     opens=Opens.ITSELF,
-    more="File tools are confined to the copies; shell commands are not. As with -p, nobody is asked: "
-    "commands run if they only read or if --allow permits them, and all of them with --yolo. The project's "
+    more="File tools are confined to the copies; shell commands are not. As with -p, there are no "
+    "questions: a command runs if it only reads or if --allow permits it. With --yolo, all commands run. "
+    "The project's "
     "files do not change until you take one. -c, -r ID and -m before the command choose the session and the "
     "model.",
     former=(Former("--take K", "take K"),),

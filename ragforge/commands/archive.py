@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 async def _run(session: "Session", args: NoArguments) -> Outcome:
     if not session.live.stored:
-        raise UsageError("This session has no messages yet, so there is nothing to archive.")
+        raise UsageError("This session has no messages yet, so it cannot be archived.")
     if session.live.read_only:
         raise UsageError("This session is open elsewhere. Archive it there.")
     moment = now()

@@ -257,7 +257,7 @@ class NoArguments(Struct, frozen=True):
 
 
 async def _only_in_shell(session: "Session", args: Any) -> Outcome:
-    raise UsageError("This is for the command line.")
+    raise UsageError("This works only on the command line.")
 
 
 class Verb(Struct, Generic[Args], frozen=True):
@@ -410,7 +410,7 @@ def _read(verb: Verb[Any], text: str) -> tuple[Verb[Any], Any]:
             return each, parse(each.args, after, command=f"{verb.name} {first}")
     if text and verbs and not arguments_of(verb.args):
         forms = [f"/{verb.name}", *(f"/{verb.name} {each.name} {each.usage}".rstrip() for each in verbs)]
-        raise UsageError(f"/{verb.name} has no {first!r}. Write {' or '.join(forms)}.")
+        raise UsageError(f"/{verb.name} has no {first!r}. Use {' or '.join(forms)}.")
     return verb, parse(verb.args, text, command=verb.name)
 
 

@@ -23,7 +23,7 @@ class BranchArguments(Struct, frozen=True):
         option(
             *("-d", "--delete"),
             metavar="NAME",
-            help="Delete this name; its versions are kept.",
+            help="Delete this branch name; its versions are kept.",
             values=ValuesOf.BRANCHES,
         ),
     ] = ""
@@ -35,10 +35,10 @@ async def _run(session: "Session", args: BranchArguments) -> Outcome:
     from ragforge.versions.words import branched_words
 
     if args.delete and args.name:
-        raise UsageError("-d only deletes a name: leave the other name out.")
+        raise UsageError("-d only deletes a branch name and takes no other name.")
     if args.delete:
         await delete_branch(session.worktree, args.delete)
-        return Tell(f"Deleted the name {args.delete}; its versions are kept.")
+        return Tell(f"Deleted the branch name {args.delete}. Its versions are kept.")
     if not args.name:
         return await BRANCHES.run(session, NoArguments())
     return Tell(branched_words(await start_branch(session.worktree, args.name, args.version or HEAD)))
@@ -46,7 +46,7 @@ async def _run(session: "Session", args: BranchArguments) -> Outcome:
 
 VERB = Verb(
     "branch",
-    "List the branches, or create one here or at a version; -d deletes a name, never a version.",
+    "List the branches, create one, or delete one with -d. Versions are never deleted.",
     BranchArguments,
     _run,
     while_running=False,

@@ -28,11 +28,11 @@ async def _run(session: "Session", args: CheckoutArguments) -> Outcome:
 
 VERB = Verb(
     "checkout",
-    "Move files and chat to a branch's newest version, or to any version.",
+    "Switch files and chat to a branch or to any version.",
     CheckoutArguments,
     _run,
-    more="Only files that differ are touched. Files that another session changed in between are kept unless "
-    "--on-conflict says otherwise.",
+    more="Only files that differ are written. Files that another session has changed since then are kept "
+    "unless --on-conflict says otherwise.",
     while_running=False,
     opens=Opens.NEWEST_OR_NEW,
 )

@@ -14,7 +14,8 @@ async def _run(session: "Session", args: NoArguments) -> Outcome:
 
 VERB = Verb(
     "clear",
-    "Empty the screen. The session and what the model knows stay; /new starts a new session.",
+    "Clear the screen. The session continues, and the model still knows everything; /new starts a new "
+    "session.",
     NoArguments,
     _run,
     while_running=False,

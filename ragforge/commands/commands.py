@@ -39,8 +39,9 @@ async def _run(session: "Session", args: NoArguments) -> Outcome:
     if shown := "\n\n".join(filter(None, parts)):
         return Tell(shown)
     return Tell(
-        f"There are no commands of your own yet. A file `{own / 'commands' / 'NAME.md'}`, or "
-        f"`{FOLDER / 'NAME.md'}` in a project, makes `/NAME`: its text is the message."
+        f"You have no commands of your own yet. A file `{own / 'commands' / 'NAME.md'}`, or "
+        f"`{FOLDER / 'NAME.md'}` in a project, adds the command `/NAME`, which sends the file's text as a "
+        "message."
     )
 
 
@@ -53,5 +54,5 @@ def _problems(*kinds: "Sequence[Any]") -> "list[tuple[Path, str]]":
 
 
 VERB = Verb(
-    "commands", "List your own commands and skills, and which files cannot be used.", NoArguments, _run
+    "commands", "List your own commands and skills, and files that cannot be used.", NoArguments, _run
 )

@@ -14,7 +14,7 @@ async def _run(session: "Session", args: NoArguments) -> Outcome:
     before = session.live.view.window.tokens
     dropped = await compact(session)
     if dropped is None:
-        return Tell(f"Nothing to compact: {before:,} tokens are sent to the model word for word.")
+        return Tell(f"Nothing to compact: only {before:,} tokens are sent to the model word for word.")
     return Tell(dropped_words([dropped]))
 
 

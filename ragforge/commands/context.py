@@ -47,7 +47,9 @@ async def _printed(session: "Session", args: ContextArguments) -> Report:
     from ragforge.session.trust import left_out_words
 
     if not args.message.strip():
-        raise UsageError('Give the message that would be sent, as in: ragforge context "Which database?"')
+        raise UsageError(
+            'Add the message that would be sent, for example: ragforge context "Which database?"'
+        )
     await prepare_recall(session)
     call = await next_call(session, session.workspace.redactor.parts((TextPart(args.message),)))
     left_out = await untrusted_instructions(session)

@@ -40,7 +40,7 @@ async def _answers(session: "Session") -> list[str]:
     path = await session.workspace.store.turns.path(session.live.record.head, limit=ANSWERS_MAX)
     answers = [turn.assistant for turn in reversed(path) if turn.assistant]
     if not answers:
-        raise UsageError("There is no answer to copy yet.")
+        raise UsageError("There is nothing to copy yet.")
     return answers
 
 

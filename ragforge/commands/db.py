@@ -80,9 +80,9 @@ class BackupArguments(Struct, frozen=True):
 
     file: Annotated[str, word("FILE", "The file to write.")]
     force: Annotated[bool, option("--force", "-f", help="Replace the file where it exists.")] = False
-    partial: Annotated[bool, option("--partial", help="Leave out what has not reached the server yet.")] = (
-        False
-    )
+    partial: Annotated[
+        bool, option("--partial", help="Leave out everything that has not reached the server yet.")
+    ] = False
     store: Store = ""
 
 
@@ -145,24 +145,23 @@ def _verb(name: str, args: type[Struct], help: str, *examples: str, more: str = 
 
 VERB = Verb(
     "db",
-    "Look after the database that conversations are kept in: connect, back up, copy.",
+    "Manage the database that stores your conversations: connect, back up, restore, copy.",
     NoArguments,
     examples=("db backup history.jsonl.gz",),
     verbs=(
         _verb(
             "connect",
             ConnectArguments,
-            "Keep conversations in a Neo4j server from now on: asks for it, tests the connection and saves "
-            "it.",
+            "Use a Neo4j server from now on: asks for its address, tests the connection and saves it.",
             "neo4j+s://ada@graph.example.org",
             "(it asks)",
-            more="The password is asked for, or taken from RAGFORGE_STORE_PASSWORD; it is kept in the "
-            "system's keyring, else in keys.toml beside your settings, and nowhere else.",
+            more="The password is read from RAGFORGE_STORE_PASSWORD, or you are asked for it. It is saved "
+            "in the system keyring, or in keys.toml beside your settings if there is no keyring.",
         ),
         _verb(
             "waiting",
             WaitingArguments,
-            "Show the rows waiting here for the server, and those for a database that was emptied or "
+            "Show the rows that wait for the server, and those meant for a database that was emptied or "
             "replaced.",
             "",
             "--carry",
@@ -173,7 +172,8 @@ VERB = Verb(
             "Change the store's embedder for everybody who uses it, and set memory.embedder here.",
             "static",
             "ollama:nomic-embed-text",
-            more="Everything is embedded again in the background; until then, search uses words alone.",
+            more="Everything is embedded again in the background. Until that is done, search uses words "
+            "only.",
         ),
         _verb(
             "backups",
@@ -194,15 +194,14 @@ VERB = Verb(
         _verb(
             "status",
             StatusArguments,
-            "Show which store is used, what it contains, and its state: schema, indexes, latency, waiting "
-            "rows.",
+            "Show the store in use, what it contains, and its state: schema, indexes, latency, waiting rows.",
             "",
             "--json",
         ),
         _verb(
             "migrate",
             StoreArguments,
-            "Update the database's schema, after ragforge was updated on all machines that share it.",
+            "Update the database's schema. Update ragforge on all machines that share it first.",
             "",
             "--store bolt://localhost:7687",
             more="An SQLite file is updated automatically when it is opened.",
@@ -213,15 +212,15 @@ VERB = Verb(
             "Check every file of the store for problems; the exit code is 1 if there are any.",
             "",
             "--repair",
-            more="Each file is listed: conversations, contents, versions, this machine's state, what waits "
-            "for servers.",
+            more="It lists each file: conversations, contents, versions, this machine's state, and what "
+            "waits for servers.",
         ),
         _verb(
             "backup",
             BackupArguments,
             "Write all conversations and versions, with their contents, to one file that any store can read.",
             "history.jsonl.gz",
-            more="Keep it private: it holds all that was said. Nobody but you can read the file.",
+            more="Keep the file private: it contains everything that was said. Only you can read it.",
         ),
         _verb(
             "restore",
@@ -233,23 +232,24 @@ VERB = Verb(
         ),
         Verb(
             "person",
-            "Give out or take away all that is one user's.",
+            "Export or remove all data of one user.",
             NoArguments,
             verbs=(
                 Verb(
                     "export",
-                    "Write all that is one user's to a file, a record a line as in a backup.",
+                    "Write all data of one user to a file, in the backup format: one record per line.",
                     PersonExportArguments,
                     opens=Opens.ITSELF,
-                    more="Keep it private: it holds all that they said. Nobody but you can read the file.",
+                    more="Keep the file private: it contains everything that they said. Only you can read "
+                    "it.",
                     examples=("db person export ada@example.org ada.jsonl",),
                 ),
                 Verb(
                     "remove",
-                    "Take away all that is one user's: says how much, and asks.",
+                    "Remove all data of one user; shows how much and asks first.",
                     PersonRemoveArguments,
                     opens=Opens.ITSELF,
-                    more="What others built on keeps its place, without the words.",
+                    more="Turns that other users built on stay in place, but their text is removed.",
                     examples=("db person remove ada@example.org",),
                 ),
             ),
@@ -257,7 +257,7 @@ VERB = Verb(
         _verb(
             "copy",
             CopyArguments,
-            "Copy all conversations into another store, which keeps its own; verified at the end.",
+            "Copy all conversations into another store, keep what is already there, and verify the copy.",
             "--to bolt://localhost:7687",
             "--from bolt://localhost:7687 --to sqlite:///home/me/mine.db",
             more="If it is interrupted, run the same command again to continue. Copying twice changes "

@@ -40,7 +40,7 @@ async def _run(session: "Session", args: DiffArguments) -> Outcome:
 
 VERB = Verb(
     "diff",
-    "Show what the newest turn changed and what was edited since; or what differs since A, or from A to B.",
+    "Show the changes of the newest turn and since; or the changes since A, or from A to B.",
     DiffArguments,
     _run,
     opens=Opens.NONE,

@@ -26,7 +26,7 @@ class DoArguments(Struct, frozen=True):
 
 async def _run(session: "Session", args: DoArguments) -> Outcome:
     if session.live.consent.mode is not Mode.PLAN:
-        raise UsageError("There is no plan to carry out: plan mode is off. /plan TASK makes one.")
+        raise UsageError("There is no plan to carry out, because plan mode is off. /plan TASK makes one.")
     before = session.live.consent.before_plan
     await session.set_mode(Mode.ACCEPT_EDITS if args.accept_edits else before)
     return Send(" ".join(filter(None, [MESSAGE, args.words.strip()])))
@@ -34,7 +34,7 @@ async def _run(session: "Session", args: DoArguments) -> Outcome:
 
 VERB = Verb(
     "do",
-    "Leave plan mode and carry the plan out; `do it` as a message does the same.",
+    "Leave plan mode and carry out the plan; the message `do it` does the same.",
     DoArguments,
     _run,
     while_running=False,

@@ -16,8 +16,8 @@ class DoctorArguments(Struct, frozen=True):
 
 VERB = Verb(
     "doctor",
-    "Check versions, settings, store, key and terminal, and say what to do.",
+    "Check versions, settings, store, key and terminal, and suggest fixes.",
     DoctorArguments,
     opens=Opens.ITSELF,
-    more="Nothing is sent to a model. The exit code is 1 if something does not work.",
+    more="Nothing is sent to a model. The exit code is 1 if a check fails.",
 )

@@ -13,5 +13,5 @@ async def _run(session: "Session", args: NoArguments) -> Outcome:
 
 
 VERB = Verb(
-    "exit", "Exit; the command to resume is printed in the terminal.", NoArguments, _run, aliases=("quit",)
+    "exit", "Quit, and print the command that resumes the session.", NoArguments, _run, aliases=("quit",)
 )

@@ -22,10 +22,17 @@ class ExportArguments(Struct, frozen=True):
     path: Annotated[str, rest("PATH", "The file; by default a new one in the session's folder.")] = ""
     format: Annotated[
         ExportFormat | None,
-        option("--format", help="ragforge (to import elsewhere), md, html or json; else by the file's name."),
+        option(
+            "--format",
+            help="ragforge (to import elsewhere), md, html or json; by default, the file's "
+            "extension decides.",
+        ),
     ] = None
     files: Annotated[
-        bool, option("--files", help="With the versions of files; one with a secret in it is left out.")
+        bool,
+        option(
+            "--files", help="Include the versions of files; a version that contains a secret is left out."
+        ),
     ] = False
 
 
@@ -51,7 +58,7 @@ def exporter_of(session: "Session") -> "Exporter":
 
 VERB = Verb(
     "export",
-    "Write this session to a file: Markdown, HTML, JSON, or ragforge's own form.",
+    "Write this session to a file: Markdown, HTML, JSON, or ragforge's own format.",
     ExportArguments,
     _run,
     while_running=False,

@@ -22,7 +22,7 @@ class ForesightArguments(Struct, frozen=True):
     """How many turns."""
 
     limit: Annotated[
-        int | None, Meta(ge=1, le=TURNS_MAX), word("N", "Of the newest N turns; otherwise of 50.")
+        int | None, Meta(ge=1, le=TURNS_MAX), word("N", "The newest N turns; 50 by default.")
     ] = None
     json: Annotated[bool, shell_option("--json", help="Print JSON.")] = False
 
@@ -57,8 +57,8 @@ async def _run(session: "Session", args: ForesightArguments) -> Outcome:
 
 def _turn_lines(turns: "list[ForeseenTurn]", marks: "dict[str, MarkedTurn]") -> list[str]:
     if not turns:
-        return ["No turn has figures yet: they are made in the background, once a turn has changed files."]
-    lines = ["Worth a look: much changed, little told"]
+        return ["There are no figures yet. They appear in the background after a turn has changed files."]
+    lines = ["Worth a look: much changed, little described"]
     for each in turns[:RANKED_IN_SHELL]:
         made = each.made
         rating = "-" if made is None or (own := made.predictability_individual) is None else f"{own}"
@@ -111,10 +111,11 @@ def _foreseer_json(each: "Foreseer") -> dict[str, Any]:
 
 VERB = Verb(
     "foresight",
-    "Show which turns changed much and told little, and how far they were foreseen.",
+    "Show how far each turn was foreseen, and which turns changed much but described little.",
     ForesightArguments,
     _run,
     opens=Opens.LOOK,
     reads=True,
-    more="U is the bits that the changes take, less those of their description; means need ten ratings.",
+    more="U is the size of a turn's changes in bits, minus the size of their description. Means need ten "
+    "ratings.",
 )

@@ -18,9 +18,8 @@ if TYPE_CHECKING:
 
 AS_MESSAGE = "To send this to the model instead, press Esc and start the message with a space."
 NOT_REACHED = (
-    "This does not reach: exports and backup files that you made, backups of a server, copies on other "
-    "machines, "
-    "sessions that another ragforge has open now, the project's files with their versions, and git."
+    "Not covered: exports and backup files that you made, backups of a server, copies on other machines, "
+    "sessions that another ragforge has open now, the project's files and their versions, and git."
 )
 _HEX = frozenset("0123456789abcdef")
 
@@ -29,11 +28,15 @@ class ForgetArguments(Struct, frozen=True):
     """Which memory. undo: bring it back, or the one that was forgotten last."""
 
     words: Annotated[str, rest("ID | WORDS", "The id of a memory, or words that match it.")] = ""
-    undo: Annotated[bool, option("--undo", help="Restore it, or by default the one forgotten last.")] = False
+    undo: Annotated[
+        bool, option("--undo", help="Restore this memory, or by default the one forgotten last.")
+    ] = False
     everywhere: Annotated[
         bool, option("--everywhere", help="Remove it from the history and from backups too.")
     ] = False
-    now: Annotated[bool, option("--now", help="With --everywhere: at once; this cannot be undone.")] = False
+    now: Annotated[bool, option("--now", help="With --everywhere: immediately; this cannot be undone.")] = (
+        False
+    )
     yes: Annotated[bool, option("--yes", help="With --everywhere: do not ask.")] = False
     json: Annotated[bool, shell_option("--json", help="Print JSON.")] = False
 
@@ -108,7 +111,7 @@ async def _forget_everywhere(session: "Session", args: ForgetArguments) -> Outco
     detail = "\n\n".join(
         [
             f"Found in: {plan.words}. `[forgotten]` takes its place; a new backup replaces the old ones.",
-            *([f"Removed with it, because it says the same:{alike}"] if alike else []),
+            *([f"Also removed, because they say the same:{alike}"] if alike else []),
             f"{_sealed_words(memory, now=args.now)} {NOT_REACHED}",
         ]
     )
@@ -126,7 +129,7 @@ def _sealed_words(memory: Memory, *, now: bool) -> str:
     id = memory.id[:ID_CHARS_SHOWN]
     undo = typed(f"forget --everywhere --undo {id}", shell=f"memory restore {id} --everywhere")
     return (
-        "The words stay sealed in a database on this machine until the next clean-up "
+        "A sealed copy stays on this machine until the next clean-up "
         f"(`{typed('history gc')}`); until then `{undo}` restores them."
     )
 
@@ -144,12 +147,11 @@ async def _forget(session: "Session", memory: Memory) -> str:
     alike = await forgotten.forget(session.workspace.store, memory)
     lines = [f"Forgotten: {shown(memory)}. `/forget --undo {memory.id[:ID_CHARS_SHOWN]}` restores it."]
     if alike:
-        lines += ["", "Forgotten with it, because it says the same:", "", *(f"- {shown(m)}" for m in alike)]
+        lines += ["", "Also forgotten, because they say the same:", "", *(f"- {shown(m)}" for m in alike)]
     lines += [
         "",
-        "Earlier messages and summaries are sent to the model without it. The turns in which it was said "
-        "stay in "
-        "the history, where you can read and search them.",
+        "Earlier messages and summaries are sent to the model without it. The original turns stay in the "
+        "history, where you can read and search them.",
     ]
     return "\n".join(lines)
 
@@ -188,7 +190,7 @@ async def _forgotten_last(session: "Session") -> Memory | None:
 
 VERB = Verb(
     "forget",
-    "Stop sending a statement to any model, by its memory's id or by words; without either, asks which.",
+    "Stop sending a statement to any model. Name it by its memory's id or by words, or choose from a list.",
     ForgetArguments,
     _run,
 )

@@ -33,14 +33,19 @@ class CleanUpArguments(Struct, frozen=True):
         Meta(ge=0, le=DAYS_MAX),
         word(
             "DAYS",
-            "Remove contents of older versions that no branch, label or head needs; 0 removes none. By "
-            "default history.keep_days.",
+            "Remove contents of versions older than DAYS that no branch, label or head needs; 0 removes "
+            "none. The default is history.keep_days.",
         ),
     ] = None
-    dry_run: Annotated[bool, option("--dry-run", help="Only show what would be removed.")] = False
+    dry_run: Annotated[bool, option("--dry-run", help="Show what would be removed, without removing it.")] = (
+        False
+    )
     yes: Annotated[bool, option("--yes", "-y", help="Do not ask.")] = False
     gone: Annotated[
-        str, option("--gone", metavar="URL", help="This store no longer exists: keep nothing for it.")
+        str,
+        option(
+            "--gone", metavar="URL", help="Stop keeping contents for this store, because it no longer exists."
+        ),
     ] = ""
 
 
@@ -49,7 +54,7 @@ class ShowArguments(Struct, frozen=True):
 
     version: Annotated[str, word("VERSION", "A branch, a label, HEAD or a part of an id.")]
     path: Annotated[str, word("PATH", "Relative to the project's folder.")]
-    number: Annotated[int | None, Meta(ge=1), word("N", "Print this content; by default list them.")] = None
+    number: Annotated[int | None, Meta(ge=1), word("N", "Print this content instead of listing all.")] = None
 
 
 async def _run(session: "Session", args: NoArguments) -> Outcome:
@@ -75,7 +80,7 @@ async def _clean_up(session: "Session", args: CleanUpArguments) -> Outcome:
 
     workspace = session.workspace
     if args.gone and args.dry_run:
-        raise UsageError("--gone is remembered, and --dry-run changes nothing: give only one of them.")
+        raise UsageError("Use only one of --gone, which is saved, and --dry-run, which changes nothing.")
     notes: tuple[str, ...] = ()
     if args.gone and not await forget_store(workspace, args.gone):
         notes = (f"No contents were kept for {shown_url(args.gone)}.",)
@@ -83,7 +88,7 @@ async def _clean_up(session: "Session", args: CleanUpArguments) -> Outcome:
     found = await clean_up(workspace, keep_days=keep_days, dry_run=not args.yes)
     would_go = not args.yes and not args.dry_run and (found.contents or found.sealed)
     if would_go and (found.versions or not is_in_shell()):
-        question = f"{collected_words(found, dry_run=True)} Remove it for good?"
+        question = f"{collected_words(found, dry_run=True)} Remove it permanently?"
         unasked = (
             f"{counted(found.versions, 'old version')} would lose contents, and standard input is not a "
             "terminal. Add --yes to remove them without being asked, or give 0 as DAYS to keep them."
@@ -116,7 +121,7 @@ async def _show(session: "Session", args: ShowArguments) -> Outcome:
 
 CLEAN_UP = Verb(
     "gc",
-    "Remove contents that nothing needs; asks first if old versions would lose theirs.",
+    "Remove contents that nothing needs; asks first if old versions would lose contents.",
     CleanUpArguments,
     _clean_up,
     opens=Opens.NONE,
@@ -124,13 +129,13 @@ CLEAN_UP = Verb(
 )
 VERB = Verb(
     "history",
-    "Show the space that contents of versions take on this machine; gc removes what nothing needs.",
+    "Show how much space the contents of versions take; gc removes what nothing needs.",
     NoArguments,
     _run,
     verbs=(
         Verb(
             "size",
-            "Show the space that contents take on this machine, and what for.",
+            "Show how much space contents take on this machine, and what for.",
             SizeArguments,
             _size,
             opens=Opens.NONE,
@@ -138,10 +143,10 @@ VERB = Verb(
         CLEAN_UP,
         Verb(
             "show",
-            "List the contents of a path in a version, from before it to its end, or print one of them.",
+            "List the contents that a path had in a version, from first to last, or print one of them.",
             ShowArguments,
             _show,
-            more="They include what a turn wrote and then overwrote.",
+            more="The list includes contents that a turn wrote and later overwrote.",
             opens=Opens.NONE,
             reads=True,
         ),

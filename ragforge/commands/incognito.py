@@ -10,13 +10,13 @@ if TYPE_CHECKING:
 
 async def _run(session: "Session", args: NoArguments) -> Outcome:
     if session.workspace.incognito:
-        return Tell("This run is incognito: when it ends, everything it stored is removed. /exit ends it.")
+        return Tell("This run is incognito: everything it stored is removed when you quit.")
     return GoIncognito()
 
 
 VERB = Verb(
     "incognito",
-    "Keep this session and start a new one in a temporary store, which is removed at the end.",
+    "Start a new session in a temporary store, which is removed at the end. This session is kept.",
     NoArguments,
     _run,
     while_running=False,

@@ -10,11 +10,11 @@ if TYPE_CHECKING:
 _TASK = (
     "{does} AGENTS.md in the project's root: instructions for an assistant that works here for the first "
     "time. Look at the project first: its layout, how it is built, run, tested and checked (the exact "
-    "commands, and how to run one test), what holds for its code, and what is easily done wrong. Say only "
-    "what is true of this project and cannot be seen at a glance; 20 to 60 lines, in Markdown, without "
+    "commands, and how to run one test), the conventions of its code, and common mistakes. Include only "
+    "what is true of this project and not obvious at a glance; 20 to 60 lines, in Markdown, without "
     "general advice. {keep}"
 )
-_KEEP = "Keep what is right in it, also what only people can know, and say what you changed."
+_KEEP = "Keep what is right, including what only people can know, and say what you changed."
 
 
 async def _run(session: "Session", args: NoArguments) -> Outcome:
@@ -25,7 +25,7 @@ async def _run(session: "Session", args: NoArguments) -> Outcome:
 
 VERB = Verb(
     "init",
-    "Have an AGENTS.md written from the project, or the one that is there improved.",
+    "Have the model write an AGENTS.md for this project, or improve the existing one.",
     NoArguments,
     _run,
     while_running=False,

@@ -21,7 +21,8 @@ class LogArguments(Struct, frozen=True):
 
     limit: Annotated[int | None, Meta(ge=1, le=LIMIT_MAX), word("N", "List the newest N.")] = None
     by: Annotated[
-        str | None, option("--by", metavar="NAME", help="Those of this user's turns: a name or an id.")
+        str | None,
+        option("--by", metavar="NAME", help="Only versions of this user's turns: a name or an id."),
     ] = None
     json: Annotated[bool, shell_option("--json", help="Print a JSON list.")] = False
 
@@ -44,11 +45,11 @@ async def _run(session: "Session", args: LogArguments) -> Outcome:
     writers, shown = await writers_shown(store, ids, session.workspace.person)
     if args.json:
         return Report(data=await log_json(store.versions, found, writers))
-    none = f"{by} made no version in this project." if by else NO_VERSION
+    none = f"{by} has no versions in this project." if by else NO_VERSION
     notes = () if found.rows else (none,)
     if found.more:
         more = f"log {2 * limit}{f' --by {args.by}' if args.by else ''}"
-        notes = (f"There are older ones: {typed(more)} lists more.",)
+        notes = (f"There are older versions: {typed(more)} lists more.",)
     return Report(log_lines(found, writers if shown else {}), notes)
 
 

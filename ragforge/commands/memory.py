@@ -28,7 +28,9 @@ AsJson = Annotated[bool, shell_option("--json", help="Print JSON.")]
 Kind = Annotated[MemoryType | None, shell_option("--type", help="What it is about.")]
 Importance = Annotated[
     float | None,
-    shell_option("--importance", metavar="0..1", help="How much it matters; the type's if unset."),
+    shell_option(
+        "--importance", metavar="0..1", help="How much it matters, from 0 to 1; by default the type decides."
+    ),
 ]
 Topic = Annotated[str | None, shell_option("--topic", metavar="TOPIC", help="A word or two to group it by.")]
 Everywhere = Annotated[bool, shell_option("--everywhere", help="In the history and in backups too.")]
@@ -55,12 +57,12 @@ class ListArguments(Struct, frozen=True):
     scope: Annotated[MemoryScope | None, shell_option("--scope", help="Only those with this scope.")] = None
     all_projects: Annotated[bool, shell_option("--all", help="Include every project.")] = False
     all_owners: Annotated[
-        bool, shell_option("--all-owners", help="Include what belongs to other users of the store.")
+        bool, shell_option("--all-owners", help="Include memories that belong to other users of the store.")
     ] = False
-    forgotten: Annotated[bool, shell_option("--forgotten", help="Include the forgotten ones.")] = False
+    forgotten: Annotated[bool, shell_option("--forgotten", help="Include forgotten memories.")] = False
     at: Annotated[
         str | None,
-        shell_option("--at", metavar="WHEN", help="Only those that were valid then: 2026-11-21, 3d, 2w."),
+        shell_option("--at", metavar="WHEN", help="Only memories that were valid then: 2026-11-21, 3d, 2w."),
     ] = None
     limit: Annotated[
         int, Meta(ge=1, le=READ_MAX), shell_option("--limit", metavar="N", help="At most this many.")
@@ -96,7 +98,7 @@ class EditArguments(Struct, frozen=True):
     importance: Importance = None
     topic: Topic = None
     owner: Annotated[
-        OwnerChoice | None, shell_option("--owner", help="Who owns it: only its owner's model gets it.")
+        OwnerChoice | None, shell_option("--owner", help="Who owns it. Only the owner's model receives it.")
     ] = None
 
 
@@ -106,7 +108,7 @@ class ForgetArguments(Struct, frozen=True):
     ids: Ids
     everywhere: Everywhere = False
     now: Annotated[
-        bool, shell_option("--now", help="With --everywhere: remove at once; this cannot be undone.")
+        bool, shell_option("--now", help="With --everywhere: remove immediately; this cannot be undone.")
     ] = False
     yes: Annotated[bool, shell_option("--yes", "-y", help="With --everywhere: do not ask.")] = False
     json: AsJson = False
@@ -155,7 +157,7 @@ async def _list(library: "Library", args: ListArguments) -> Outcome:
 def _notes(count: int, args: ListArguments) -> tuple[str, ...]:
     if not count:
         where = "" if args.all_projects else " in this project (--all lists those of every project)"
-        return (f"Nothing is remembered{where}, or nothing matches.",)
+        return (f"No memories found{where}.",)
     return (f"Only the first {args.limit} are shown; --limit shows more.",) if count == args.limit else ()
 
 
@@ -233,14 +235,14 @@ async def _edited(library: "Library", old: "Memory", args: EditArguments) -> "Me
     changes = (args.type, args.importance, args.topic, args.owner)
     is_changed = any(each is not None for each in changes)
     if not args.words and not is_changed:
-        raise UsageError("Say what to change: new words, --type, --importance, --topic or --owner.")
+        raise UsageError("Nothing to change. Give new words, --type, --importance, --topic or --owner.")
     if args.importance is not None and not 0 <= args.importance <= 1:  # before anything is changed
         raise UsageError(f"The importance of a memory must be between 0 and 1, not {args.importance:g}.")
     new = old
     if args.words:
         new = await edit(library.store, old, content=await redacted(library, args.words), at=now())
         if new.id == old.id and not is_changed:
-            raise UsageError("The words are the same: case, spaces and a final full stop do not count.")
+            raise UsageError("The text is unchanged: case, spaces and a final full stop do not count.")
     if is_changed:
         new = await change(
             library.store,
@@ -323,7 +325,7 @@ VERB = Verb(
     verbs=(
         Verb(
             "list",
-            "List the memories of this project and the global ones that are yours or everybody's.",
+            "List the memories of this project, and global ones, that are yours or everybody's.",
             ListArguments,
             shell=_list,
             reads=True,
@@ -352,10 +354,10 @@ VERB = Verb(
         ),
         Verb(
             "forget",
-            "Forget memories: nothing that says the same is sent to a model any more. They can be restored.",
+            "Forget memories: nothing that says the same is sent to a model again. You can restore them.",
             ForgetArguments,
             shell=_forget,
         ),
-        Verb("restore", "Restore what was forgotten.", RestoreArguments, shell=_restore),
+        Verb("restore", "Restore forgotten memories.", RestoreArguments, shell=_restore),
     ),
 )

@@ -68,7 +68,9 @@ def story_lines(story: Story, abandoned: Collection[str]) -> list[str]:
     """The memory, the turns that it rests on with the command that opens each, and what it is linked with."""
     lines = [*memory_lines(story.memory), ""]
     if not story.evidence:
-        lines.append("It is based on no stored turn: a user stated it directly, or its session was deleted.")
+        lines.append(
+            "It is not based on a stored turn: a user stated it with a command, or its session was deleted."
+        )
     for each in story.evidence:
         undone = "  (undone)" if each.turn.id in abandoned else ""
         title = one_line(each.session.title) if each.session else "a deleted session"

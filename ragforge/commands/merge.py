@@ -52,8 +52,8 @@ class MergeArguments(Struct, frozen=True, kw_only=True):
         MergeMode | None,
         option(
             "--strategy",
-            help="Ask the model about them first: in one way, or in both, taking the one that alone passes "
-            "history.check_command, or else the one nearer to both sides.",
+            help="Ask the model to resolve them first, in one way or in both. Of two results, take the "
+            "only one that passes history.check_command, or else the one closer to both sides.",
         ),
     ] = None
     take: Annotated[str, option("--take", hidden=True)] = ""
@@ -76,7 +76,7 @@ async def _run(session: "Session", args: MergeArguments) -> Outcome:
         attempts = attempts_of(session)
         if attempts.undecided is None:
             raise UsageError(
-                "There are no merge results to choose from. /merge NAME --strategy best makes some."
+                "There are no merge results to choose from. /merge NAME --strategy best creates some."
             )
         candidates, attempts.undecided = attempts.undecided, None
         return HeadMoved(await take_candidate(session, args.name, candidates, args.take, side=args.side))
@@ -101,7 +101,7 @@ def _lines(session: "Session", args: MergeArguments) -> AsyncGenerator[str | Out
 
     async def work(tell: Callable[[str], None]) -> Outcome:
         if not is_in_shell():
-            tell("Merging. Esc stops it without changing anything.")
+            tell("Merging ... Esc stops without changing anything.")
         try:
             moved = await merge(
                 session, args.name, side=args.side, strategy=args.strategy, ask=not is_in_shell(), tell=tell
@@ -191,12 +191,12 @@ async def _followed(
 
 VERB = Verb(
     "merge",
-    "Merge a branch or version into the files; asks where both changed the same lines.",
+    "Merge a branch or version into the current files; asks about conflicts.",
     MergeArguments,
     _run,
-    more="Changes of one side are taken, and changes in different places are combined; the new version has "
-    "both as parents. On the command line nobody is asked: the exit code is 1 if conflict markers are left, "
-    "or if the result taken failed the check or has an objection to it.",
+    more="Changes that only one side made are taken, and changes in different places are combined. The new "
+    "version has both as parents. The command line asks no questions: the exit code is 1 if conflict "
+    "markers remain, the check failed, or the second model objected.",
     while_running=False,
     opens=Opens.NEWEST_OR_NEW,
     former=tuple(Former(f"--{side}", f"--on-conflict {side}") for side in Side),

@@ -22,9 +22,10 @@ async def _print(library: "Library", args: NoArguments) -> Outcome:
 
 VERB = Verb(
     "metrics",
-    "Print what was counted in all runs on this machine, in Prometheus' text format.",
+    "Print the metrics of all runs on this machine in Prometheus text format.",
     NoArguments,
     _run,
     shell=_print,
-    more="metrics.listen serves the same while ragforge runs, and metrics.textfile writes it to a file.",
+    more="metrics.listen serves the same metrics while ragforge runs; metrics.textfile writes them to a "
+    "file.",
 )

@@ -13,17 +13,17 @@ if TYPE_CHECKING:
     from ragforge.session.state import Session
 
 MEANING: Mapping[Mode, str] = {
-    Mode.ASK: "writes, edits and commands ask first.",
-    Mode.ACCEPT_EDITS: "file changes inside the project do not ask; commands do.",
-    Mode.PLAN: "nothing is changed; the model reads and makes a plan.",
-    Mode.ALL: "nothing asks. Use it only in folders that you could lose.",
+    Mode.ASK: "file changes and commands need your approval.",
+    Mode.ACCEPT_EDITS: "file changes inside the project are allowed; commands need your approval.",
+    Mode.PLAN: "nothing is changed; the model only reads and plans.",
+    Mode.ALL: "everything is allowed without asking. Use it only in folders that you can afford to lose.",
 }
 
 
 class ModeArguments(Struct, frozen=True):
     """Which one. yes: the question about it was answered."""
 
-    mode: Annotated[Mode | None, word("MODE", "What may happen without asking.")] = None
+    mode: Annotated[Mode | None, word("MODE", "The mode: what is allowed without asking.")] = None
     yes: Annotated[bool, option("--yes", hidden=True)] = False
 
 
@@ -40,4 +40,4 @@ async def _run(session: "Session", args: ModeArguments) -> Outcome:
     return Tell(f"The mode is now **{args.mode}**: {MEANING[args.mode]}")
 
 
-VERB = Verb("mode", "Show or choose what may happen without asking.", ModeArguments, _run)
+VERB = Verb("mode", "Show or change what is allowed without asking.", ModeArguments, _run)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 class ModelArguments(Struct, frozen=True):
     """What follows the name."""
 
-    name: Annotated[str, rest("PROVIDER:NAME", "The model to talk to.")] = ""
+    name: Annotated[str, rest("PROVIDER:NAME", "The model to use.")] = ""
 
 
 async def _run(session: "Session", args: ModelArguments) -> Outcome:
@@ -27,7 +27,7 @@ async def _run(session: "Session", args: ModelArguments) -> Outcome:
         name = await choose_model(session, args.name)
     except ModelError as error:
         raise UsageError(f"{error} The model was not changed.") from error
-    return Tell(f"From the next message on, this session uses **{name}**, with its history.")
+    return Tell(f"This session uses **{name}** from the next message on.")
 
 
 VERB = Verb(

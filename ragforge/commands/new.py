@@ -12,4 +12,4 @@ async def _run(session: "Session", args: NoArguments) -> Outcome:
     return StartNew()
 
 
-VERB = Verb("new", "Start a new session; this one is kept.", NoArguments, _run, while_running=False)
+VERB = Verb("new", "Start a new session. This one is kept.", NoArguments, _run, while_running=False)

@@ -44,7 +44,7 @@ async def _remove(session: "Session", args: RemoveArguments) -> Outcome:
 
 def _listed(rules: tuple[Rule, ...]) -> str:
     if not rules:
-        return "No rules in this project: every change asks first. /mode shows what else applies."
+        return "This project has no rules. /mode shows what is allowed without asking."
     lines = [f"{number}. {_code(rule)}" for number, rule in enumerate(rules, 1)]
     return "\n".join(
         [
@@ -78,7 +78,7 @@ def _chosen(rules: tuple[Rule, ...], text: str) -> Rule:
 
 VERB = Verb(
     "permissions",
-    "List, add or remove rules for what may happen without asking.",
+    "List, add or remove rules that allow something without asking.",
     NoArguments,
     _run,
     verbs=(

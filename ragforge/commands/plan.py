@@ -23,14 +23,14 @@ async def _run(session: "Session", args: PlanArguments) -> Outcome:
     if args.task.strip():
         return Send(args.task)
     return Tell(
-        "Plan mode is on: nothing is changed. Say what to plan; **/do** carries the plan out, and Shift+Tab "
+        "Plan mode is on: nothing is changed. Describe the task. **/do** carries out the plan; Shift+Tab "
         "leaves plan mode."
     )
 
 
 VERB = Verb(
     "plan",
-    "Make a plan without touching files; /do carries it out.",
+    "Make a plan without changing files; /do carries it out.",
     PlanArguments,
     _run,
     while_running=False,

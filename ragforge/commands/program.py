@@ -16,17 +16,17 @@ if TYPE_CHECKING:
     from ragforge.session.state import Session
     from ragforge.workflow.tree import ProgramTree
 
-STOPPED = "Stopped. /run creator --resume goes on after the last call that had ended."
+STOPPED = "Stopped. /run creator --resume continues after the last finished call."
 _YES = option("--yes", help="Keep the new version without asking.")
 _SHIPPED = option("--shipped", help="Use the creator that ships with ragforge, not your changed one.")
-_PRICE = shell_option("--max-price", metavar="USD", help="Stop before it costs more.")
-_NAME = word("NAME", "The program; by default the one that was worked on last.")
+_PRICE = shell_option("--max-price", metavar="USD", help="Stop before the cost exceeds this.")
+_NAME = word("NAME", "The program; by default the last one that you worked on.")
 
 
 class ProgramNewArguments(Struct, frozen=True, kw_only=True):
     """What it is to do."""
 
-    words: Annotated[str, rest("WORDS", "What the program is to do.")] = ""
+    words: Annotated[str, rest("WORDS", "What the program should do.")] = ""
     yes: Annotated[bool, _YES] = False
     shipped: Annotated[bool, _SHIPPED] = False
     max_price: Annotated[float | None, Meta(ge=0), _PRICE] = None
@@ -36,7 +36,7 @@ class ProgramChangeArguments(Struct, frozen=True, kw_only=True):
     """Which one, and how."""
 
     name: Annotated[str, word("NAME", "The program.")]
-    words: Annotated[str, rest("WORDS", "What is to be different.")] = ""
+    words: Annotated[str, rest("WORDS", "What should be different.")] = ""
     yes: Annotated[bool, _YES] = False
     shipped: Annotated[bool, _SHIPPED] = False
     max_price: Annotated[float | None, Meta(ge=0), _PRICE] = None
@@ -54,7 +54,7 @@ class ProgramBranchArguments(Struct, frozen=True, kw_only=True):
 
     name: Annotated[str, word("NAME", "The program.")]
     branch: Annotated[str, word("BRANCH", "The name of the new branch.")]
-    at: Annotated[str, word("VERSION", "Where it begins; by default at the current version.")] = ""
+    at: Annotated[str, word("VERSION", "The version it starts at; by default the current one.")] = ""
 
 
 class ProgramCheckoutArguments(Struct, frozen=True, kw_only=True):
@@ -83,7 +83,7 @@ class ProgramMergeArguments(Struct, frozen=True, kw_only=True):
 
     name: Annotated[str, word("NAME", "The program.")]
     version: Annotated[str, word("VERSION", "A branch, or a part of a version's id.")]
-    other: Annotated[str, word("OTHER", "The other one; by default the current version.")] = ""
+    other: Annotated[str, word("OTHER", "The other version; by default the current one.")] = ""
     yes: Annotated[bool, _YES] = False
     max_price: Annotated[float | None, Meta(ge=0), _PRICE] = None
 
@@ -100,13 +100,13 @@ LOG_MAX = 50
 
 async def _new(session: "Session", args: ProgramNewArguments) -> Outcome:
     if not args.words.strip():
-        raise UsageError("Say what the program is to do: /program new WORDS")
+        raise UsageError("Describe what the program should do: /program new WORDS")
     return _creating(session, "", "create_new", args.words, args)
 
 
 async def _change(session: "Session", args: ProgramChangeArguments) -> Outcome:
     if not args.words.strip():
-        raise UsageError(f"Say what is to be different: /program change {args.name} WORDS")
+        raise UsageError(f"Describe the change: /program change {args.name} WORDS")
     await _existing(session, args.name)
     return _creating(session, args.name, "modify_existing", args.words, args)
 
@@ -215,7 +215,7 @@ async def _merge(session: "Session", args: ProgramMergeArguments) -> Outcome:
     tree = await _existing(session, args.name)
     one, other = await tree.named(args.other or "HEAD"), await tree.named(args.version)
     if one.id == other.id:
-        raise UsageError(f"{args.version} is that version already, so there is nothing to merge.")
+        raise UsageError(f"{args.version} is the current version, so there is nothing to merge.")
     return Follow(_merged(session, args, one.id, other.id), STOPPED)
 
 
@@ -313,42 +313,42 @@ def _asking(name: str, intent: str, help: str, words: str) -> Verb[Any]:
 
 VERB = Verb(
     "program",
-    "Write and change programs in plain words, and see their versions.",
+    "Write and change programs by describing them, and see their versions.",
     NoArguments,
     _list,
     while_running=False,
     verbs=(
-        _verb("new", "Write a program that does this.", ProgramNewArguments, _new),
+        _verb("new", "Write a program from a description.", ProgramNewArguments, _new),
         _verb("change", "Change a program.", ProgramChangeArguments, _change),
-        _asking("undo", "undo", "Go back to the version before.", "Undo the last change."),
-        _asking("redo", "redo", "Go on to the version that was undone.", "Redo it."),
+        _asking("undo", "undo", "Go back to the previous version.", "Undo the last change."),
+        _asking("redo", "redo", "Redo the version that was undone.", "Redo it."),
         _asking(
             "alternatives",
             "show_alternatives",
-            "Show what else was written for the current version.",
+            "Show the alternatives to the current version.",
             "Show the alternatives.",
         ),
-        _asking("explain", "explain", "Say what a program does.", "Explain what this program does."),
-        _verb("branch", "Give a version a branch of its own.", ProgramBranchArguments, _branch),
-        _verb("checkout", "Let the file be another version.", ProgramCheckoutArguments, _checkout),
+        _asking("explain", "explain", "Explain what a program does.", "Explain what this program does."),
+        _verb("branch", "Start a branch at a version.", ProgramBranchArguments, _branch),
+        _verb("checkout", "Switch the file to another version.", ProgramCheckoutArguments, _checkout),
         _verb("log", "List the versions.", ProgramLogArguments, _log),
         _verb("list", "List the programs.", NoArguments, _list),
         _verb("show", "Show the text of a version.", ProgramShowArguments, _show),
-        _verb("merge", "Merge a version into the current one, by two models.", ProgramMergeArguments, _merge),
+        _verb(
+            "merge", "Merge a version into the current one with two models.", ProgramMergeArguments, _merge
+        ),
         _verb(
             "example",
             "Keep the last run of a program as an example that later versions must pass.",
             ProgramWriteArguments,
             _example,
         ),
-        _verb(
-            "share", "Put your program into the project, for everyone there.", ProgramWriteArguments, _share
-        ),
+        _verb("share", "Copy your program into the project for everybody.", ProgramWriteArguments, _share),
         _verb("language", "Show the reference of the language.", NoArguments, _language),
     ),
-    more="Programs are files in programs/ of the settings folder. Whatever changes one, by hand too, makes a "
-    "version of it. A new version is kept once it assembles, its loops end, its examples (NAME.spu.test) "
-    "hold and you said yes to the difference.",
+    more="Programs are files in the programs/ folder of your settings. Every change, also by hand, makes a "
+    "version. A new version is kept if it assembles, its loops end, its examples (NAME.spu.test) pass, and "
+    "you approve the diff.",
     examples=(
         "program new 'Ask two models for a name and show both'",
         "program change names 'Ask three' --yes",

@@ -77,10 +77,10 @@ class RunFront:
                 case "c":
                     self._steps = False
                 case "q":
-                    raise RunOver("Stopped before this line. --resume goes on here.")
+                    raise RunOver("Stopped before this line. --resume continues here.")
                 case "r":
                     lines = [f"${name} = {_cut(shown(value))}" for name, value in state.registers.items()]
-                    await self._said.put("\n".join(lines) or "No register has a value.")
+                    await self._said.put("\n".join(lines) or "No registers are set.")
                 case name:
                     value = state.registers.get(name.lstrip("$").upper())
                     await self._said.put(shown(value)[:SHOWN_CHARS_MAX])
@@ -111,7 +111,7 @@ class RunFront:
 
     async def _approve(self, request: ApprovalRequest) -> ApprovalAnswer:
         answer = await self._ask(QuestionKind.APPROVE, "", request=request)
-        nobody = ApprovalAnswer(ConsentAnswer.NO, "Nobody can be asked in this run.")
+        nobody = ApprovalAnswer(ConsentAnswer.NO, "This run cannot ask questions.")
         return answer if isinstance(answer, ApprovalAnswer) else nobody
 
     async def _ask(

@@ -47,10 +47,10 @@ class MergeArguments(Struct, frozen=True):
 class SplitArguments(Struct, frozen=True):
     """What."""
 
-    folder: Annotated[str, word("FOLDER", "The folder whose sessions move; this one if left out.")] = ""
+    folder: Annotated[str, word("FOLDER", "The folder whose sessions are moved; by default this one.")] = ""
     merged: Annotated[
         str | None,
-        shell_option("--merged", metavar="ID", help="What was merged from this project: undoes that."),
+        shell_option("--merged", metavar="ID", help="Take out what was merged from this project."),
     ] = None
     yes: Annotated[bool, shell_option("--yes", "-y", help="Do not ask.")] = False
 
@@ -79,7 +79,7 @@ async def _list(library: "Library", args: ListArguments) -> Outcome:
         mark = "*" if each.id == library.project.id else " "
         lines.append(f"{mark} {each.id}  {await describe_project(library.store, each)}")
         lines += [f"    {each.git_remote}"] if each.git_remote else []
-    return Report(lines, () if found else ("No project yet: the first message makes one.",))
+    return Report(lines, () if found else ("There is no project yet; your first message creates one.",))
 
 
 async def _join(session: "Session", args: JoinArguments) -> Outcome:
@@ -95,7 +95,7 @@ async def _join(session: "Session", args: JoinArguments) -> Outcome:
     told = f"This folder is part of {await describe_project(workspace.store, project)} from now on."
     if before is None or before.id == project.id:
         return Tell(told)
-    undo = f"What was said in {before.name} stays there; `ragforge project join {before.id}` goes back to it."
+    undo = f"Earlier sessions stay in {before.name}; `ragforge project join {before.id}` goes back to it."
     return Report([told], (undo,))
 
 
@@ -111,8 +111,8 @@ async def _leave(session: "Session", args: NoArguments) -> Outcome:
     apart = new_project(workspace.place, new_id())
     await workspace.store.projects.add(apart)  # or its remote would bring it back
     await join_project(workspace, apart)
-    undo = f"What was said in {before.name} stays there; `ragforge project join {before.id}` goes back to it."
-    return Report([f"This folder is a project of its own from now on, {apart.id}."], (undo,))
+    undo = f"Earlier sessions stay in {before.name}; `ragforge project join {before.id}` goes back to it."
+    return Report([f"This folder is a separate project from now on, {apart.id}."], (undo,))
 
 
 async def _merge(library: "Library", args: MergeArguments) -> Outcome:
@@ -135,7 +135,7 @@ async def _merge(library: "Library", args: MergeArguments) -> Outcome:
         detail = (
             f"From: {await describe_project(store, source)}\nInto: {await describe_project(store, target)}"
         )
-        detail += f"\n{contents.words} would move. Its folders are part of {target.name} from then on."
+        detail += f"\n{contents.words} would move. Its folders would become part of {target.name}."
         unasked = "Standard input is not a terminal. Add --yes to merge them without asking."
         return Confirm("Merge them?", "", detail=detail, unasked=unasked)
     await merge(store, source, target, contents)

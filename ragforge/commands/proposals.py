@@ -29,7 +29,7 @@ class ProposalsArguments(Struct, frozen=True):
 class DecideArguments(Struct, frozen=True):
     """Which."""
 
-    ids: Annotated[str, rest("ID... | all", "Their ids, or the beginnings of them; or all of them.")]
+    ids: Annotated[str, rest("ID... | all", "Their ids, or the first characters of them; or `all`.")]
 
 
 async def _run(session: "Session", args: ProposalsArguments) -> Outcome:
@@ -43,11 +43,9 @@ async def _show(library: "Library", args: ProposalsArguments) -> Outcome:
     if args.json:
         return Report(data=[_as_json(each) for each in found])
     if not found:
-        return Report(notes=("No proposal is open.",))
+        return Report(notes=("There are no open proposals.",))
     lines = [line for each in found for line in _lines(each)]
-    how = (
-        "Nothing of these reaches a model before you accept it: proposals accept ID, or proposals refuse ID."
-    )
+    how = "No model sees these until you accept them: proposals accept ID, or proposals refuse ID."
     return Report(lines, (how,))
 
 
@@ -110,7 +108,7 @@ def _chosen(found: "Sequence[OpenProposal]", ids: Sequence[str]) -> "list[OpenPr
     return chosen
 
 
-_ACCEPT = "Keep proposed memories as if you had said them."
+_ACCEPT = "Accept proposed memories as your own."
 _REFUSE = "Drop proposed memories."
 
 VERB = Verb(

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 class RateArguments(Struct, frozen=True):
     """How well it went."""
 
-    stars: Annotated[int, Meta(ge=1, le=STARS_MAX), word("N", "From 1, not at all, to 5, entirely.")]
+    stars: Annotated[int, Meta(ge=1, le=STARS_MAX), word("N", "From 1 (not at all) to 5 (completely).")]
 
 
 async def _run(session: "Session", args: RateArguments) -> Outcome:
@@ -38,7 +38,7 @@ async def _run(session: "Session", args: RateArguments) -> Outcome:
 
 VERB = Verb(
     "rate",
-    "Say how satisfied you are with the newest turn, from 1 to 5; a later rating replaces it.",
+    "Rate the newest turn from 1 to 5; a later rating replaces an earlier one.",
     RateArguments,
     _run,
     opens=Opens.NEWEST,

@@ -16,7 +16,7 @@ class RedoArguments(MoveArguments, frozen=True, kw_only=True):
     """How many turns or which one, and how."""
 
     turns: Annotated[
-        int | str, Meta(ge=1), word("N|ID", "How many turns; or a part of the id of the one to redo.")
+        int | str, Meta(ge=1), word("N|ID", "How many turns, or a part of the id of one turn.")
     ] = 1
 
 

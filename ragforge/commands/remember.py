@@ -20,7 +20,7 @@ _TYPES = ", ".join(MemoryType)
 class RememberArguments(Struct, frozen=True):
     """What follows the name."""
 
-    text: Annotated[str, rest("[TYPE:] TEXT", "What to remember; without a type, a fact.")]
+    text: Annotated[str, rest("[TYPE:] TEXT", "What to remember; a fact unless you give a type.")]
 
 
 async def _run(session: "Session", args: RememberArguments) -> Outcome:
@@ -51,7 +51,7 @@ def _told(saved: "Saved") -> str:
     lines = [f"{known}: {shown(memory)}. `/forget {memory.id[:ID_CHARS_SHOWN]}` forgets it."]
     lines += [f"\nIt replaces {shown(old)}." for old in saved.replaced]
     if saved.near:
-        title = "Similar memories, which are kept (`/forget ID` if one no longer applies):"
+        title = "Similar memories, which are kept (use `/forget ID` if one no longer applies):"
         lines += ["", title, "", *(f"- {shown(near)}" for near in saved.near)]
     return "\n".join(lines)
 
@@ -68,7 +68,7 @@ def _with_article(type: MemoryType) -> str:
 
 VERB = Verb(
     "remember",
-    "Remember something beyond this conversation, as in: /remember decision: use MySQL.",
+    "Remember something beyond this conversation, for example /remember decision: use MySQL.",
     RememberArguments,
     _run,
 )

@@ -14,7 +14,7 @@ async def _run(session: "Session", args: NoArguments) -> Outcome:
 
 VERB = Verb(
     "retry",
-    "Continue a turn that failed, stopped or was interrupted; its tools are not run again.",
+    "Continue a failed, stopped or interrupted turn. Its tools are not run again.",
     NoArguments,
     _run,
     while_running=False,

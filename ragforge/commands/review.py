@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 class ReviewArguments(Struct, frozen=True):
     """What to mind."""
 
-    words: Annotated[str, rest("WORDS", "What to look at above all.")] = ""
+    words: Annotated[str, rest("WORDS", "What to focus on.")] = ""
 
 
 async def _run(session: "Session", args: ReviewArguments) -> Outcome:
@@ -25,7 +25,7 @@ async def _run(session: "Session", args: ReviewArguments) -> Outcome:
 
 VERB = Verb(
     "review",
-    "Have two models review what is not committed, side by side; without git, the newest turn and since.",
+    "Have two models review the uncommitted changes; without git, the changes since before the newest turn.",
     ReviewArguments,
     _run,
     while_running=False,

@@ -29,7 +29,7 @@ async def _run(session: "Session", args: RewindArguments) -> Outcome:
 
 VERB = Verb(
     "rewind",
-    "Go back to before turn N, in files and chat; without N, choose a turn.",
+    "Go back to before turn N, with files and chat; without N, choose a turn.",
     RewindArguments,
     _run,
     while_running=False,

@@ -22,7 +22,9 @@ class RunArguments(Struct, frozen=True):
     """Which program, and what it is given."""
 
     name: Annotated[str, word("FILE|NAME", "A program, or a file that holds one.")]
-    words: Annotated[str, rest("ARGS", "NAME=VALUE for each input, or all of the only one.")] = ""
+    words: Annotated[str, rest("ARGS", "NAME=VALUE for each input, or just the value of the only input.")] = (
+        ""
+    )
     input: Annotated[
         tuple[str, ...],
         shell_option("--input", metavar="NAME=VALUE", help="An input of the program.", whole=True),
@@ -30,18 +32,18 @@ class RunArguments(Struct, frozen=True):
     max_price: Annotated[
         float | None,
         Meta(ge=0),
-        shell_option("--max-price", metavar="USD", help="Stop before it costs more."),
+        shell_option("--max-price", metavar="USD", help="Stop before the cost exceeds this."),
     ] = None
-    dry_run: Annotated[bool, shell_option("--dry-run", help="Check it, list its calls and run nothing.")] = (
+    dry_run: Annotated[
+        bool, shell_option("--dry-run", help="Check the program and list its calls, without running it.")
+    ] = False
+    resume: Annotated[bool, option("--resume", help="Continue its newest unfinished run.")] = False
+    step: Annotated[bool, option("--step", help="Pause before each operation, and inspect registers.")] = (
         False
     )
-    resume: Annotated[bool, option("--resume", help="Go on with its newest run that did not end.")] = False
-    step: Annotated[
-        bool, option("--step", help="Wait before each operation; registers can be looked at.")
-    ] = False
-    yes: Annotated[bool, option("--yes", help="Keep what the program makes without asking.")] = False
+    yes: Annotated[bool, option("--yes", help="Keep the program's results without asking.")] = False
     shipped: Annotated[
-        bool, option("--shipped", help="The program that ships with ragforge, not your changed one.")
+        bool, option("--shipped", help="Use the program that ships with ragforge, not your changed one.")
     ] = False
     json: Annotated[bool, shell_option("--json", help="Print a JSON object.")] = False
 
@@ -84,7 +86,7 @@ async def execution_for(session: "Session", args: RunArguments, front: "Front") 
 
 
 async def _run(session: "Session", args: RunArguments) -> Outcome:
-    stopped = f"Stopped. /run {args.name} --resume goes on after the last call that had ended."
+    stopped = f"Stopped. /run {args.name} --resume continues after the last finished call."
     return Follow(_lines(session, args), stopped)
 
 

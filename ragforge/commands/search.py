@@ -43,7 +43,7 @@ class SearchArguments(Struct, frozen=True):
     ] = None
     until: Annotated[
         str | None,
-        shell_option("--until", metavar="WHEN", help="Only from before then: as with --since."),
+        shell_option("--until", metavar="WHEN", help="Only from before this date, written as for --since."),
     ] = None
     by: Annotated[
         str | None, option("--by", metavar="NAME", help="Only what this user said: a name or an id.")
@@ -57,7 +57,7 @@ class SearchArguments(Struct, frozen=True):
         shell_option(
             "--kind",
             metavar="KIND",
-            help="Only turn, tool_call, summary, memory or version; may be given again.",
+            help="Only turn, tool_call, summary, memory or version; repeatable.",
         ),
     ] = ()
     explain: Annotated[bool, shell_option("--explain", help="Show how each source scored each hit.")] = False
@@ -93,7 +93,7 @@ async def _list(library: "Library", args: SearchArguments) -> Outcome:
     from ragforge.session.recall_embedder import close_recall, forgotten_now, open_recall
 
     if not args.words.strip():
-        raise UsageError('Say what to look for, as in: ragforge search "database migration".')
+        raise UsageError('Add what to look for, for example: ragforge search "database migration".')
     session = (await find_session(library.store, args.session)).id if args.session else None
     by = await writer_named(library.store, args.by) if args.by else ""
     query = args.query(project_id=library.project.id, session_id=session, person=library.person.id, by=by)
@@ -238,7 +238,7 @@ def _marked(hit: "Hit") -> list[Span]:
 
 VERB = Verb(
     "search",
-    "Search what was said, done and remembered in this project.",
+    "Search the conversations, actions and memories of this project.",
     SearchArguments,
     _run,
     _list,

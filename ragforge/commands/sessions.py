@@ -63,7 +63,9 @@ class ArchiveArguments(Struct, frozen=True):
     older_than: Annotated[
         str,
         shell_option(
-            "--older-than", metavar="AGE", help="All of the project without a message for this long: 30d, 8w."
+            "--older-than",
+            metavar="AGE",
+            help="All sessions of the project without a message for this long: 30d, 8w.",
         ),
     ] = ""
     yes: Annotated[bool, shell_option("--yes", "-y", help="Do not ask.")] = False
@@ -83,14 +85,19 @@ class ExportArguments(Struct, frozen=True):
     file: Annotated[str, word("FILE", "The file to write.")]
     format: Annotated[
         ExportFormat | None,
-        shell_option("--format", help="ragforge (to import elsewhere), md, html or json; else by the name."),
+        shell_option(
+            "--format",
+            help="ragforge (to import elsewhere), md, html or json; by default, the "
+            "file's extension decides.",
+        ),
     ] = None
     files: Annotated[
-        bool, shell_option("--files", help="With the versions of files; one with a secret in it is left out.")
+        bool,
+        shell_option(
+            "--files", help="Include the versions of files; a version that contains a secret is left out."
+        ),
     ] = False
-    dry_run: Annotated[bool, shell_option("--dry-run", help="Only say what a file to import would hold.")] = (
-        False
-    )
+    dry_run: Annotated[bool, shell_option("--dry-run", help="Only show what would be exported.")] = False
 
 
 class ImportArguments(Struct, frozen=True):
@@ -136,7 +143,7 @@ async def _list(library: "Library", args: SessionsArguments) -> Outcome:
                 for row in rows
             ]
         )
-    none = "No session of this project is archived" if args.archived else "No sessions in this project yet"
+    none = "This project has no archived sessions" if args.archived else "No sessions in this project yet"
     none += " (--all lists those of every project)."
     shown = begun_by if len(persons) > 1 else {}
     lines = [
@@ -195,7 +202,7 @@ async def _delete(library: "Library", args: DeleteArguments) -> Outcome:
     facts = f"{record.title!r}: {goes} will be deleted{shared}."
     if not args.yes:
         unasked = "Standard input is not a terminal. Add --yes to delete the session without asking."
-        return Confirm("Delete it for good?", "", detail=facts, unasked=unasked)
+        return Confirm("Delete it permanently?", "", detail=facts, unasked=unasked)
     await delete_session(library.store, library.local, record.id)
     return Tell("Deleted.")
 
@@ -204,7 +211,7 @@ async def _archive(library: "Library", args: ArchiveArguments) -> Outcome:
     from ragforge.session.library import archive_session, find_session
 
     if bool(args.id) == bool(args.older_than):
-        raise UsageError("Say which session to archive: its ID, or --older-than AGE for many.")
+        raise UsageError("Name the session to archive: its ID, or --older-than AGE for many.")
     if args.older_than:
         return await _archive_older(library, args)
     record = await find_session(library.store, args.id)
@@ -228,7 +235,7 @@ async def _archive_older(library: "Library", args: ArchiveArguments) -> Outcome:
     if ids and not args.yes:
         number = counted(len(ids), "session")
         unasked = f"Standard input is not a terminal. Add --yes to archive {number} without asking."
-        detail = f"{number} of this project had no message since {moment_words(before)}."
+        detail = f"{number} of this project had no messages since {moment_words(before)}."
         detail += f" {_expense_words(await expense_of(library, quiet))}"
         return Confirm("Archive them?", "", detail=detail, unasked=unasked)
     archived, busy = list[str](), list[str]()
@@ -251,9 +258,9 @@ async def _archive_older(library: "Library", args: ArchiveArguments) -> Outcome:
 def _expense_words(expense: "Expense") -> str:
     """What the background will do, and what it costs."""
     if not expense.model:
-        return "Their summaries are put together without a model, which costs nothing."
+        return "Their summaries are made without a model, at no cost."
     if not expense.calls:
-        return "They need no call to a model."
+        return "They need no model calls."
     calls = counted(expense.calls, "call")
     return f"Their summaries take about {calls} to {expense.model}, {cost_words(expense.cost_usd)}."
 
@@ -270,7 +277,7 @@ async def _consolidate(session: "Session", args: ConsolidateArguments) -> Outcom
     if found.lacking:
         more = f"{counted(found.lacking, 'archived session')} could not be consolidated now; try again later."
         return Report((words,), (more,))
-    return Tell(words if found.done else "Every archived session of this project is consolidated.")
+    return Tell(words if found.done else "All archived sessions of this project are consolidated.")
 
 
 async def _consolidate_instead(library: "Library", args: ConsolidateArguments) -> Outcome | Instead:
@@ -316,7 +323,7 @@ async def _import(library: "Library", args: ImportArguments) -> Outcome:
         is_new = await import_session(to, found)
     session = found.session
     if not is_new:
-        return Report((f"{session.id} is here already; nothing was changed.",))
+        return Report((f"{session.id} was already imported; nothing was changed.",))
     by = f"shared by {one_line(found.mark.by)} on {moment_words(found.mark.exported_at)}"
     lines = [
         f"Imported {one_line(session.title)!r}, {by}.",
@@ -325,7 +332,7 @@ async def _import(library: "Library", args: ImportArguments) -> Outcome:
     ]
     if memories := len(found.memories):
         number = "1 memory is" if memories == 1 else f"{memories:,} memories are"
-        lines.append(f"{number} proposed; no model gets them before you accept: ragforge proposals")
+        lines.append(f"{number} proposed. No model sees them until you accept them: ragforge proposals")
     return Report(lines)
 
 
@@ -377,7 +384,7 @@ VERB = Verb(
         Verb("rename", "Give a session a title.", RenameArguments, shell=_rename),
         Verb(
             "archive",
-            "Archive a session, or all old ones: they leave the list, but search still finds them.",
+            "Archive a session, or all old ones. They leave the list; search still finds them.",
             ArchiveArguments,
             shell=_archive,
         ),
@@ -390,19 +397,20 @@ VERB = Verb(
         Verb("unarchive", "List an archived session again.", UnarchiveArguments, shell=_unarchive),
         Verb(
             "export",
-            "Write a session to a file, without secrets, to be read or to be imported elsewhere.",
+            "Write a session to a file, without secrets, to read it or import it elsewhere.",
             ExportArguments,
             shell=_export,
         ),
         Verb(
             "import",
-            "Import a session that somebody else exported; nothing of it reaches a model by itself.",
+            "Import a session that somebody else exported. No model sees it until you accept something "
+            "from it.",
             ImportArguments,
             shell=_import,
         ),
         Verb(
             "delete",
-            "Delete a session for good; shows what will be deleted and asks first.",
+            "Delete a session permanently; shows what will be deleted and asks first.",
             DeleteArguments,
             shell=_delete,
         ),

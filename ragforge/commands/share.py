@@ -14,13 +14,17 @@ async def _run(session: "Session", args: NoArguments) -> Outcome:
     from ragforge.commands.export import exporter_of
 
     if not session.live.stored:
-        raise UsageError("This session has no messages yet, so there is nothing to share.")
+        raise UsageError("This session has no messages yet, so it cannot be shared.")
     goes = await exporter_of(session).what_goes(session.live.record, files=False)
     name = f"ragforge-{short_id(session.id)}"
     return Choose(
         "Write this session to a file?",
         "\n".join(
-            (f"It holds {goes[0]}", *goes[1:], "The file stays in this folder: nothing is sent anywhere.")
+            (
+                f"It holds {goes[0]}",
+                *goes[1:],
+                "The file is written to this folder. Nothing is sent anywhere.",
+            )
         ),
         (
             Option("To import", f"{name}.ragforge", f"export --format ragforge {name}.ragforge"),
@@ -38,7 +42,7 @@ async def _run(session: "Session", args: NoArguments) -> Outcome:
 
 VERB = Verb(
     "share",
-    "Choose a form in which to write this session to a file; nothing is sent.",
+    "Choose a format and write this session to a file; nothing is sent.",
     NoArguments,
     _run,
     while_running=False,

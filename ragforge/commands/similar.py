@@ -26,7 +26,7 @@ WORDS_MAX = 160
 class SimilarArguments(Struct, frozen=True):
     """What it is about, and where to look."""
 
-    text: Annotated[str, rest("TEXT", "The problem, in any words; without it your newest message.")] = ""
+    text: Annotated[str, rest("TEXT", "A description of the problem; by default your newest message.")] = ""
     all_projects: Annotated[bool, shell_option("--all", help="Look in every project.")] = False
     json: Annotated[bool, shell_option("--json", help="Print one JSON object.")] = False
 
@@ -37,7 +37,7 @@ async def _run(session: "Session", args: SimilarArguments) -> Outcome:
         head = session.live.record.head
         turn = await workspace.store.turns.get(head) if head else None
         if turn is None:
-            raise UsageError("There is no message yet. Say what to compare: /similar TEXT.")
+            raise UsageError("There is no message yet. Use: /similar TEXT.")
         text, newest = text_of(turn.user), frozenset((turn.id,))
     return await _look(workspace, workspace.recall, args, text, newest, session.id)
 
@@ -46,7 +46,7 @@ async def _list(library: "Library", args: SimilarArguments) -> Outcome:
     from ragforge.session.recall_embedder import close_recall, open_recall
 
     if not args.text.strip():
-        raise UsageError('Say what to compare, as in: ragforge similar "the export is slow".')
+        raise UsageError('Describe the problem, for example: ragforge similar "the export is slow".')
     recall = open_recall(library.store, library.loaded.settings, library.environ)
     try:
         return await _look(library, recall, args, args.text.strip())
@@ -171,14 +171,14 @@ def _as_row(each: "SimilarTask | SimilarSession", shared: "Mapping[str, str]") -
 
 VERB = Verb(
     "similar",
-    "List what was done about the same problem before, and what it came to.",
+    "List earlier attempts at a similar problem, and how they ended.",
     SimilarArguments,
     _run,
     shell=_list,
     reads=True,
     more=(
-        "Compares the text with earlier tasks: a turn with the corrections right after it. Undone, declined "
-        "and failed ones are listed too."
+        "Compares the text with earlier tasks (a turn and the corrections right after it), including "
+        "undone, declined and failed ones."
     ),
     examples=('similar "the export takes minutes"',),
 )

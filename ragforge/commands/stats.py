@@ -36,15 +36,15 @@ class StatsArguments(Struct, frozen=True):
     """Of whom, since when, and summed by what."""
 
     group: Annotated[
-        StatisticsGroup | None, option("--group", help="Sum by user, model, project or day.")
+        StatisticsGroup | None, option("--group", help="Group by user, model, project or day.")
     ] = None
-    by: Annotated[
-        str | None, option("--by", metavar="NAME", help="Only what this user asked for: a name or an id.")
-    ] = None
+    by: Annotated[str | None, option("--by", metavar="NAME", help="Only this user's: a name or an id.")] = (
+        None
+    )
     since: Annotated[
         str | None, option("--since", metavar="WHEN", help="A date such as 2026-11-21, or 12h, 3d, 2w.")
     ] = None
-    all_projects: Annotated[bool, option("--all", help="Those of every project.")] = False
+    all_projects: Annotated[bool, option("--all", help="Count every project.")] = False
     json: Annotated[bool, shell_option("--json", help="Print one JSON object.")] = False
 
 
@@ -80,7 +80,7 @@ async def _show(library: "Library", args: StatsArguments) -> Outcome:
         ]
         return Report(data={"group": group, "rows": data, "days": [_as_json(row, {}) for row in days]})
     if not rows:
-        return Report(notes=("Nothing to count: no prompt and no call fits.",))
+        return Report(notes=("Nothing to count: no prompt or call matches.",))
     calendar = _calendar(days, moment.astimezone().date()) if days else []
     lines = [
         line for row in rows for line in [*_lines(row, names, apart[row.name]), *_told_lines(told[row.name])]
@@ -241,8 +241,8 @@ VERB = Verb(
     shell=_show,
     reads=True,
     more=(
-        "Days are those of your clock. A cost is unknown as soon as one price in it is. Success is that of "
-        "the newest tasks of each project, and so is the satisfaction implied by those that nobody rated."
+        "Days follow your local time. A cost is unknown if any price in it is unknown. Success covers the "
+        "newest tasks of each project, and so does the satisfaction estimated for unrated tasks."
     ),
     examples=("stats --group model --since 30d",),
 )

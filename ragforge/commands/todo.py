@@ -26,8 +26,10 @@ async def _run(session: "Session", args: TodoArguments) -> Outcome:
     if args.json:
         return Report(data=msgspec.to_builtins(todos.items))
     if not todos.items:
-        return Report(notes=("This session has no list. The model makes one for longer work and for plans.",))
+        return Report(
+            notes=("This session has no to-do list. The model makes one for longer work and for plans.",)
+        )
     return Report([todos.counted, *todo_lines(todos.items)])
 
 
-VERB = Verb("todo", "Show the list of what is to do.", TodoArguments, _run, opens=Opens.LOOK, reads=True)
+VERB = Verb("todo", "Show the to-do list.", TodoArguments, _run, opens=Opens.LOOK, reads=True)

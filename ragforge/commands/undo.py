@@ -30,8 +30,8 @@ VERB = Verb(
     "Undo the newest turn, or N of them: their file changes and the chat.",
     UndoArguments,
     _run,
-    more="What you or another session changed since then stays. Nothing is lost: `ragforge redo` redoes it, "
-    "and `ragforge log` lists every state there was.",
+    more="Changes that you or another session made since then stay. Nothing is lost: `ragforge redo` "
+    "redoes the turn, and `ragforge log` lists every version.",
     while_running=False,
     opens=Opens.NEWEST,
 )

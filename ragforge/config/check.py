@@ -36,7 +36,7 @@ def find_key(path: KeyPath, *, where: str) -> SettingKey:
         raise UsageError(f"{where}: {name!r} is a section, not a setting. In it are: {inside}.")
     if any(word in name.lower() for word in ("key", "token", "secret", "password")) and "key_env" not in name:
         # The value is not shown: it may well be what the name says.
-        hint = "Keys are not kept there: set the provider's variable, or paste the key when ragforge asks."
+        hint = "Keys do not belong there. Set the provider's variable, or paste the key when ragforge asks."
     else:
         hint = _nearest(name, [str(key) for key in KEYS.values()])
     raise UsageError(f"{where}: unknown setting {name!r}. {hint}")
@@ -96,12 +96,13 @@ def _check_endpoint_name(name: str, *, where: str) -> None:
         msgspec.convert(name, EndpointName)
     except msgspec.ValidationError as error:
         raise UsageError(
-            f"{where}: {_shown(name)} cannot name an endpoint; allowed are small letters, digits, - and _, "
-            "40 at most, a letter first."
+            f"{where}: {_shown(name)} is not a valid endpoint name. Use at most 40 lowercase letters, "
+            "digits, - and _, starting with a letter."
         ) from error
     if name in RESERVED_NAMES:
         raise UsageError(
-            f"{where}: {name} is a provider of its own and cannot name an endpoint. Choose another name."
+            f"{where}: {name} is a built-in provider and cannot be the name of an endpoint. Choose another "
+            "name."
         )
 
 

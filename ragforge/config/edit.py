@@ -102,5 +102,5 @@ def _save(file: Path, document: "TOMLDocument", wanted: dict[str, Any]) -> None:
     text = tomlkit.dumps(document)
     # Comments and order are the editor library's work; that nothing else changed is made sure of here.
     if tomllib.loads(text) != wanted:
-        raise UsageError(f"{file} is written in a way that cannot be changed safely. Change it by hand.")
+        raise UsageError(f"{file} cannot be changed safely. Edit it by hand.")
     write_text(file, text)

@@ -57,7 +57,7 @@ def _limited(ask: Callable[[], T], environ: Mapping[str, str]) -> _KeychainResul
     """The answer within the time limit."""
     answer: _KeychainResult[T] = _KeychainResult()
     if environ.get("PYTHON_KEYRING_BACKEND") in _OFF:
-        answer.refused = "the system keyring is switched off"
+        answer.refused = "the system keyring is turned off"
         return answer
     if _hung.is_set():
         answer.refused = "the system keyring does not answer"

@@ -37,7 +37,7 @@ class TurnSettings(Struct, frozen=True, forbid_unknown_fields=True):
     steps_max: Annotated[
         Annotated[int, Meta(ge=1, le=10_000)],
         About(
-            "Model calls in one turn before it pauses and asks to go on.",
+            "Model calls in one turn before it pauses and asks whether to continue.",
             "a whole number from 1 to 10000",
             ProjectMay.LOWER,
         ),
@@ -45,7 +45,7 @@ class TurnSettings(Struct, frozen=True, forbid_unknown_fields=True):
     price_usd_max: Annotated[
         Annotated[float, Meta(gt=0, le=1_000_000)] | None,
         About(
-            "What one turn may cost before it stops; unset means no limit.",
+            "The most that one turn may cost; unset means no limit.",
             "a number above 0, 1000000 at most",
             ProjectMay.LOWER,
         ),
@@ -58,31 +58,37 @@ class ContextSettings(Struct, frozen=True, forbid_unknown_fields=True):
     tokens_max: Annotated[
         Tokens | None,
         About(
-            "Use at most this much of the model's window; unset means all of it.", TOKENS, ProjectMay.LOWER
+            "Use at most this many tokens of the model's context window; unset means all of it.",
+            TOKENS,
+            ProjectMay.LOWER,
         ),
     ] = None
     profile: Annotated[
         Literal["caching", "lean"],
         About(
-            "How much of the conversation is sent word for word: caching lets it grow to raw_tokens_high and "
-            "then drops it to raw_tokens_low, so that the providers' prompt caches work; lean sends the last "
-            "three turns and as many more as stay within memory.raw_chars_max.",
+            "How much of the conversation is sent word for word. caching lets it grow to raw_tokens_high, "
+            "then cuts it to raw_tokens_low, so prompt caches work; lean sends the last three turns, and "
+            "more while they fit in memory.raw_chars_max.",
             "caching or lean",
             ProjectMay.SET,
         ),
     ] = "caching"
     raw_tokens_high: Annotated[
         Tokens,
-        About("What is sent word for word grows up to this many tokens.", TOKENS, ProjectMay.LOWER),
+        About("The conversation sent word for word grows up to this many tokens.", TOKENS, ProjectMay.LOWER),
     ] = 40_000
     raw_tokens_low: Annotated[
         Tokens,
-        About("What it is cut down to; never less than the last three turns.", TOKENS, ProjectMay.LOWER),
+        About(
+            "The tokens that it is then cut to; the last three turns are always kept.",
+            TOKENS,
+            ProjectMay.LOWER,
+        ),
     ] = 15_000
     block_tokens_max: Annotated[
         Annotated[int, Meta(ge=0, le=100_000)],
         About(
-            "How many tokens the recalled context before a message may have.",
+            "The most tokens of recalled context before a message.",
             "a whole number from 0 to 100000",
             ProjectMay.LOWER,
         ),
@@ -95,22 +101,22 @@ class MemorySettings(Struct, frozen=True, forbid_unknown_fields=True):
     enabled: Annotated[
         bool,
         About(
-            "Recall what matters before each message, and summarise each turn after it; --no-memory turns "
-            "recall off for one run.",
+            "Recall what matters before each message and summarise each turn; --no-memory turns recall off "
+            "for one run.",
             YES_NO,
         ),
     ] = True
     model: Annotated[
         ModelName,
         About(
-            "The model that summarises in the background; empty means a cheap one of the session's provider.",
+            "The model for background work; empty means a cheap model of the session's provider.",
             "provider:name, such as gemini:gemini-3.5-flash-lite, or local for no model",
         ),
     ] = ""
     embedder: Annotated[
         EmbedderName,
         About(
-            "The embedder, which compares texts by meaning: static is included and needs no network.",
+            "The embedder, which compares texts by meaning; static is included and needs no network.",
             "static, minilm, gemini:gemini-embedding-2, gemini:gemini-embedding-001, model2vec:FOLDER, "
             "or ENDPOINT:MODEL of an OpenAI-compatible service",
         ),
@@ -118,27 +124,29 @@ class MemorySettings(Struct, frozen=True, forbid_unknown_fields=True):
     cost_usd_per_day_max: Annotated[
         Annotated[float, Meta(ge=0, le=1_000_000)],
         About(
-            "What background work may cost you a day; beyond it, summaries are put together without a model.",
+            "The most that background work may cost you per day; beyond it, summaries are made without a "
+            "model.",
             "a number from 0 to 1000000",
             ProjectMay.LOWER,
         ),
     ] = 1.0
     raw_chars_max: Annotated[
         Count,
-        About("Characters of turns without a level 2 summary that make one due.", COUNT),
+        About("A level 2 summary is made when turns without one exceed this many characters.", COUNT),
     ] = 5_000
     rollup_min: Annotated[
         Annotated[int, Meta(ge=2, le=12)],
-        About("At least this many turns become one level 2 summary.", "a whole number from 2 to 12"),
+        About("The fewest turns that become one level 2 summary.", "a whole number from 2 to 12"),
     ] = 4
     level_chars_max: Annotated[
         Count,
-        About("Characters of summaries of a level that make one of the next level due.", COUNT),
+        About("A higher summary is made when summaries of one level exceed this many characters.", COUNT),
     ] = 10_000
     fusion: Annotated[
         Literal["convex", "rrf"],
         About(
-            "How hits by words, meaning, neighbours and metadata are ranked: by their scores or their ranks.",
+            "How search results by words, meaning, neighbours and metadata are combined: by score (convex) "
+            "or by rank (rrf).",
             "convex or rrf",
         ),
     ] = "convex"
@@ -155,7 +163,7 @@ class MemorySettings(Struct, frozen=True, forbid_unknown_fields=True):
     ] = 0.85
     semantic_buffer_max: Annotated[
         Annotated[int, Meta(ge=0, le=10_000)],
-        About("How many of those chosen each memory is compared with.", "a whole number from 0 to 10000"),
+        About("How many chosen memories each memory is compared with.", "a whole number from 0 to 10000"),
     ] = 100
     injected_max: Annotated[
         Annotated[int, Meta(ge=0, le=1_000)],
@@ -169,7 +177,7 @@ class ShellSettings(Struct, frozen=True, forbid_unknown_fields=True):
     timeout_s: Annotated[
         Seconds,
         About(
-            "Seconds after which a command is stopped, unless the call asks for another limit.",
+            "Stop a command after this many seconds, unless the call sets another limit.",
             "a number from 1 to 86400",
             ProjectMay.SET,
         ),
@@ -181,13 +189,13 @@ class WebSettings(Struct, frozen=True, forbid_unknown_fields=True):
 
     search: Annotated[
         bool,
-        About("Let the model search the web by its provider's own tool, which may cost extra.", YES_NO),
+        About("Let the model search the web with its provider's own tool, which may cost extra.", YES_NO),
     ] = False
     private_hosts: Annotated[
         list[HostName],
         About(
-            "Hosts that pages may be fetched from though they are on this machine or a private network.",
-            'hosts, with a port where it is not the usual one: ["localhost:8000", "wiki.corp"] in a file, '
+            "Hosts on this machine or a private network that pages may be fetched from.",
+            'hosts, with a port if it is not the default:  ["localhost:8000", "wiki.corp"] in a file, '
             "localhost:8000,wiki.corp elsewhere",
         ),
     ] = msgspec.field(default_factory=list[HostName])
@@ -199,7 +207,8 @@ class ConstraintSettings(Struct, frozen=True, forbid_unknown_fields=True):
     headless: Annotated[
         Literal["refuse", "warn"],
         About(
-            "What ragforge -p does with a call that goes against one: refuse it, or run it with a warning.",
+            "What ragforge -p does with a call that violates a constraint: refuse it, or run it with a "
+            "warning.",
             "refuse or warn",
         ),
     ] = "refuse"
@@ -210,7 +219,7 @@ class HintSettings(Struct, frozen=True, forbid_unknown_fields=True):
 
     enabled: Annotated[
         bool,
-        About("Offer hints after an answer: what you prefer, intend or demand, where it fits.", YES_NO),
+        About("After an answer, offer hints: preferences, plans and rules of yours that fit.", YES_NO),
     ] = True
     shown_max: Annotated[
         Annotated[int, Meta(ge=1, le=3)],
@@ -223,9 +232,7 @@ class ForesightSettings(Struct, frozen=True, forbid_unknown_fields=True):
 
     enabled: Annotated[
         bool,
-        About(
-            "After each turn, say where things stand, how far that was foreseen and what comes next.", YES_NO
-        ),
+        About("After each turn, record the state, how far it was foreseen, and what comes next.", YES_NO),
     ] = True
     predictions_individual: Annotated[
         Annotated[int, Meta(ge=0, le=20)],
@@ -242,15 +249,20 @@ class ForesightSettings(Struct, frozen=True, forbid_unknown_fields=True):
     ] = 3
     depth_individual: Annotated[
         Annotated[int, Meta(ge=1, le=100)],
-        About("Over how many turns your conversation's changes are summed.", "a whole number from 1 to 100"),
+        About(
+            "The number of turns over which your conversation's changes are summed.",
+            "a whole number from 1 to 100",
+        ),
     ] = 5
     depth_collective: Annotated[
         Annotated[int, Meta(ge=1, le=100)],
-        About("Over how many turns the project's changes are summed.", "a whole number from 1 to 100"),
+        About(
+            "The number of turns over which the project's changes are summed.", "a whole number from 1 to 100"
+        ),
     ] = 3
     suggest: Annotated[
         Literal["line", "off"],
-        About("Suggest the next message below the prompt, or nowhere.", "line or off"),
+        About("Suggest the next message below the prompt (line), or not (off).", "line or off"),
     ] = "line"
 
 
@@ -260,12 +272,12 @@ class GeminiSettings(Struct, frozen=True, forbid_unknown_fields=True):
     thinking_level: Annotated[
         Literal["minimal", "low", "medium", "high"] | None,
         About(
-            "How much the model thinks; unset leaves it to the model.",
+            "How much the model thinks; unset lets the model decide.",
             "minimal, low, medium or high",
         ),
     ] = None
     show_thoughts: Annotated[
-        bool, About("Ask for summaries of the model's thoughts and show them folded.", YES_NO)
+        bool, About("Request summaries of the model's thoughts and show them folded.", YES_NO)
     ] = True
 
 
@@ -274,7 +286,7 @@ class RetrySettings(Struct, frozen=True, forbid_unknown_fields=True):
 
     attempts_max: Annotated[
         Annotated[int, Meta(ge=1, le=20)],
-        About("How many times a busy model is asked before giving up.", "a whole number from 1 to 20"),
+        About("How many times to try a busy model before giving up.", "a whole number from 1 to 20"),
     ] = 5
     delay_s_max: Annotated[
         Seconds,
@@ -287,7 +299,7 @@ class StreamSettings(Struct, frozen=True, forbid_unknown_fields=True):
 
     idle_timeout_s: Annotated[
         Seconds,
-        About("Seconds of silence after which an answer counts as lost.", "a number from 1 to 86400"),
+        About("Give up on an answer after this many seconds of silence.", "a number from 1 to 86400"),
     ] = 120.0
 
 
@@ -296,12 +308,12 @@ class HistorySettings(Struct, frozen=True, forbid_unknown_fields=True):
 
     entries_max: Annotated[
         Annotated[int, Meta(ge=0, le=1_000_000)],
-        About("Messages that the prompt remembers across sessions.", "a whole number from 0 to 1000000"),
+        About("How many messages the prompt remembers across sessions.", "a whole number from 0 to 1000000"),
     ] = 10_000
     file_mb_max: Annotated[
         Annotated[float, Meta(gt=0, le=10_000)],
         About(
-            "Contents of larger files are not kept, so they cannot be undone; each is reported.",
+            "Larger files are not tracked, so changes to them cannot be undone; each one is reported.",
             "a number above 0, 10000 at most (megabytes)",
             ProjectMay.LOWER,
         ),
@@ -309,7 +321,7 @@ class HistorySettings(Struct, frozen=True, forbid_unknown_fields=True):
     keep_days: Annotated[
         Annotated[int, Meta(ge=0, le=100_000)],
         About(
-            "After this many days a clean-up removes the contents of versions that no branch, label or head "
+            "After this many days, a clean-up removes contents of versions that no branch, label or head "
             "needs; 0 keeps them forever.",
             "a whole number from 0 to 100000",
         ),
@@ -317,15 +329,15 @@ class HistorySettings(Struct, frozen=True, forbid_unknown_fields=True):
     size_gb_max: Annotated[
         Annotated[float, Meta(gt=0, le=1_000_000)],
         About(
-            "Warn when kept contents take more than this, and say what a clean-up would free.",
+            "Warn when stored contents exceed this size, and show what a clean-up would free.",
             "a number above 0, 1000000 at most (gigabytes)",
         ),
     ] = 5.0
     check_command: Annotated[
         Annotated[str, Meta(max_length=10_000)],
         About(
-            "A shell command that exits with 0 if the project works: it chooses between merged files and "
-            "between alternatives. One set by a project's file runs only after you confirm its text.",
+            "A shell command that exits with 0 if the project works. It decides between merge results and "
+            "between alternatives. A command set by a project's file runs only after you confirm it.",
             "a command such as make test",
             ProjectMay.CONFIRMED,
         ),
@@ -333,7 +345,7 @@ class HistorySettings(Struct, frozen=True, forbid_unknown_fields=True):
     validation_model: Annotated[
         ModelName,
         About(
-            "A second model that compares merged files with both sides and reports problems before you "
+            "A second model that checks merged files against both sides and reports problems before you "
             "decide; empty means none.",
             "provider:name, such as gemini:gemini-3.8-flash",
         ),
@@ -341,7 +353,7 @@ class HistorySettings(Struct, frozen=True, forbid_unknown_fields=True):
     alternatives_carry: Annotated[
         list[InnerPath],
         About(
-            "Ignored files and folders of the project that copies of it need, for /alternatives.",
+            "Ignored files and folders to include in copies of the project, for /alternatives.",
             'paths within the project: [".venv", "node_modules"] in a file, .venv,node_modules elsewhere',
             ProjectMay.SET,
         ),
@@ -354,14 +366,13 @@ class UiSettings(Struct, frozen=True, forbid_unknown_fields=True):
     leave: Annotated[
         Literal["answer", "all", "nothing"],
         About(
-            "What of the conversation stays in the terminal when you leave: the newest answer, all of this "
-            "run, or nothing.",
+            "What stays in the terminal when you quit: the newest answer, all of this run, or nothing.",
             "answer, all or nothing",
         ),
     ] = "answer"
     keys: Annotated[
         Literal["usual", "vim"],
-        About("The keys of the prompt; vim has its modes.", "usual or vim"),
+        About("The keys of the prompt: the usual ones, or Vim's modes.", "usual or vim"),
     ] = "usual"
 
 
@@ -371,8 +382,8 @@ class BackupSettings(Struct, frozen=True, forbid_unknown_fields=True):
     daily: Annotated[
         bool,
         About(
-            "Back up conversations, versions and this machine's state each day that ragforge is used, and "
-            "keep three. One before a migration is always made.",
+            "Back up conversations, versions and this machine's state on each day of use, and keep three "
+            "backups. Migrations always make one.",
             YES_NO,
         ),
     ] = True
@@ -384,7 +395,7 @@ class MetricsSettings(Struct, frozen=True, forbid_unknown_fields=True):
     listen: Annotated[
         ListenAddress,
         About(
-            "Serve metrics at http://ADDRESS/metrics while ragforge runs; empty: nowhere.",
+            "Serve metrics at http://ADDRESS/metrics while ragforge runs; empty means off.",
             "an address and a port such as 127.0.0.1:9464, or empty",
         ),
     ] = ""
@@ -392,8 +403,8 @@ class MetricsSettings(Struct, frozen=True, forbid_unknown_fields=True):
         str,
         Meta(pattern=r"^(/[^\x00]*\.prom)?\Z", max_length=4096),
         About(
-            "Write metrics to this file after each turn, for the textfile collector of node_exporter; "
-            "empty: to none.",
+            "Write metrics to this file after each turn, for node_exporter's textfile collector; empty "
+            "means off.",
             "an absolute path that ends in .prom, or empty",
         ),
     ] = ""
@@ -404,16 +415,16 @@ class ProgramSettings(Struct, frozen=True, forbid_unknown_fields=True):
 
     price_usd_max: Annotated[
         Annotated[float, Meta(ge=0, le=1_000_000)],
-        About("What one run of a program may cost.", "a number from 0 to 1000000", ProjectMay.LOWER),
+        About("The most that one run of a program may cost.", "a number from 0 to 1000000", ProjectMay.LOWER),
     ] = 1.0
     cost_usd_per_day_max: Annotated[
         Annotated[float, Meta(ge=0, le=1_000_000)],
-        About("What programs may cost you a day.", "a number from 0 to 1000000", ProjectMay.LOWER),
+        About("The most that programs may cost you per day.", "a number from 0 to 1000000", ProjectMay.LOWER),
     ] = 10.0
     seconds_max: Annotated[
         Annotated[int, Meta(ge=1, le=86_400)],
         About(
-            "Seconds a run may take; waiting for you does not count.",
+            "The most seconds that a run may take; waiting for you does not count.",
             "a whole number from 1 to 86400",
             ProjectMay.LOWER,
         ),
@@ -421,7 +432,7 @@ class ProgramSettings(Struct, frozen=True, forbid_unknown_fields=True):
     calls_max: Annotated[
         Annotated[int, Meta(ge=0, le=10_000)],
         About(
-            "Model calls of a run, from one wait for input to the next.",
+            "The most model calls of a run between two waits for input.",
             "a whole number from 0 to 10000",
             ProjectMay.LOWER,
         ),
@@ -429,7 +440,7 @@ class ProgramSettings(Struct, frozen=True, forbid_unknown_fields=True):
     steps_max: Annotated[
         Annotated[int, Meta(ge=1, le=100_000)],
         About(
-            "Operations of a run, from one wait for input to the next.",
+            "The most operations of a run between two waits for input.",
             "a whole number from 1 to 100000",
             ProjectMay.LOWER,
         ),
@@ -439,7 +450,7 @@ class ProgramSettings(Struct, frozen=True, forbid_unknown_fields=True):
         Annotated[
             ModelName,
             About(
-                "The model that a program means by this name; one that is not set is the session's model.",
+                "The model that programs use for this role; by default, the session's model.",
                 "provider:name, such as gemini:gemini-3.8-flash",
             ),
         ],
@@ -452,13 +463,16 @@ class Endpoint(Struct, frozen=True, forbid_unknown_fields=True):
     base_url: Annotated[
         BaseUrl,
         About(
-            "Where the endpoint is, up to and with its version.",
+            "The endpoint's base URL, including its version.",
             "a URL such as http://localhost:8080/v1, without user, password or query",
         ),
     ]
     key_env: Annotated[
         VariableName | None,
-        About("The environment variable that holds its key; unset means it needs none.", "a variable's name"),
+        About(
+            "The environment variable that contains its key; unset means that it needs none.",
+            "a variable's name",
+        ),
     ] = None
     context_tokens_max: Annotated[
         Tokens | None,

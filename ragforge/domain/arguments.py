@@ -135,16 +135,17 @@ class Argument(Struct, frozen=True):
 
     @property
     def wanted(self) -> str:
-        """What it takes, as it completes a sentence: `it takes ...`."""
+        """What its value must be, to complete a sentence: `must be ...`."""
         if self.choices:
-            return f"one of: {', '.join(self.choices)};"
+            return " or ".join(filter(None, [", ".join(self.choices[:-1]), self.choices[-1]]))
         if self.item is str:
-            return "some text,"
+            return "some text"
         if self.type is float:
-            return "a number,"
-        upto = f"to {self.most:,}" if self.most is not None else "on"
-        number = f"a whole number from {self.least} {upto},"
-        return f"{number} or at least 4 characters of an id," if self.type == int | str else number
+            return "a number"
+        number = f"a whole number of at least {self.least}"
+        if self.most is not None:
+            number = f"a whole number from {self.least} to {self.most:,}"
+        return f"{number} or at least 4 characters of an id" if self.type == int | str else number
 
     def read(self, text: str) -> Any:
         """The value. Raises ValueError for anything else."""
@@ -182,7 +183,7 @@ class Former(Struct, frozen=True):
     @property
     def notice(self) -> str:
         """What is said when it was used."""
-        return f"{self.old} is now {self.new}; it works until the next release."
+        return f"{self.old} is now {self.new}; the old spelling works until the next release."
 
 
 @cache
@@ -275,7 +276,7 @@ class _Line:
                 place = self._places.pop(0)
                 self._set(place, place.shown, name)
             else:
-                raise self._wrong(f"does not know what to do with {name!r}.")
+                raise self._wrong(f"takes no further argument: {name!r}.")
         options = (each for each in self._options.values() if each.name not in self._values)
         for missing in (*self._places, *options):
             if missing.is_required:
@@ -287,7 +288,7 @@ class _Line:
     def _word(self) -> str:
         match = _WORD.match(self._left)
         if match is None:
-            raise self._wrong(f"has a quote that is not closed: {self._left}. Close it, or leave it out.")
+            raise self._wrong(f"has an unclosed quote: {self._left}. Close it or remove it.")
         self._left = self._left[match.end() :].lstrip()
         return _QUOTED.sub(lambda quoted: quoted[1] or quoted[2] or "", match[0])
 
@@ -297,23 +298,25 @@ class _Line:
         if found is None:
             known = [each for each in arguments_of(self._kind, Face.INTERFACE) if each.spelling.options]
             takes = ", ".join(_usage(each)[1:-1] for each in known if not each.spelling.hidden)
-            raise self._wrong(f"has no {name}. {f'It takes {takes}.' if takes else 'It takes no options.'}")
+            raise self._wrong(
+                f"has no option {name}. {f'Its options: {takes}.' if takes else 'It has no options.'}"
+            )
         if found.takes_value:
             self._set(found, name, value if has_value or not self._left else self._word())
         elif has_value:
-            raise self._wrong(f"takes no value after {name}: write {name} alone.")
+            raise self._wrong(f"takes no value for {name}: write only {name}.")
         elif found.type is bool:
             self._values[found.name] = True
         else:
             chosen = found.type(name.removeprefix("--"))
             if self._values.setdefault(found.name, chosen) is not chosen:
-                raise self._wrong(f"takes {' or '.join(found.spelling.options)}: give only one.")
+                raise self._wrong(f"takes only one of {' and '.join(found.spelling.options)}.")
 
     def _set(self, argument: Argument, label: str, text: str) -> None:
         try:
             self._values[argument.name] = argument.read(text)
         except ValueError:
-            raise self._wrong(f"{label} takes {argument.wanted} and not {text!r}.", sep=": ") from None
+            raise self._wrong(f"{label} must be {argument.wanted}, not {text!r}.", sep=": ") from None
 
     def _wrong(self, what: str, *, sep: str = " ") -> UsageError:
         return UsageError(f"/{self._command}{sep}{what}")

@@ -87,7 +87,7 @@ def other_embedder(in_use: str, name: str) -> str:
     if in_use in ("", name):
         return ""
     return (
-        f"The database is embedded by {in_use}, and memory.embedder here is {name}, which makes no vectors "
-        "there. Set it to the same, or run `ragforge db embedder NAME`, which changes the database for "
-        "everybody."
+        f"This database uses the embedder {in_use}, but memory.embedder here is {name}, so search uses "
+        "words only. Set memory.embedder to the same, or run `ragforge db embedder NAME` to change the "
+        "database for everybody."
     )

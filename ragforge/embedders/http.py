@@ -155,7 +155,7 @@ def _checked(found: tuple[str, str] | None, service: Service) -> tuple[str, str]
     if found is None:
         raise Refusal(
             ModelRefusedKey(
-                f"{service.name} needs a key to make vectors, and none is set. Enter one with /model, or set "
+                f"{service.name} needs a key, and none is set. Enter one with /model, or set "
                 "memory.embedder to static."
             )
         )
@@ -163,7 +163,7 @@ def _checked(found: tuple[str, str] | None, service: Service) -> tuple[str, str]
     if not (key and key.isascii() and key.isprintable() and " " not in key):
         raise Refusal(
             ModelRefusedKey(
-                f"The key from {source} contains characters that no key has. Paste the whole key again."
+                f"The key from {source} contains characters that no key contains. Paste the whole key again."
             )
         )
     return key, source

@@ -84,7 +84,7 @@ class Model2VecEmbedder:
         lengths = np.linalg.norm(rows, axis=1, keepdims=True)
         if not np.isfinite(lengths).all():
             raise UsageError(
-                f"The model in {self._folder} holds numbers that are not finite. Choose another."
+                f"The model in {self._folder} contains numbers that are not finite. Choose another model."
             )
         rows = np.where(lengths > 0, rows, np.float32(1))
         rows /= np.linalg.norm(rows, axis=1, keepdims=True)
@@ -106,15 +106,15 @@ def _load(folder: Path) -> "StaticModel":
         from model2vec import StaticModel
     except ImportError as error:
         raise UsageError(
-            "Models of model2vec need its library, which is not installed. Get it with: "
-            "pip install 'ragforge[model2vec]'. Or set memory.embedder to static."
+            "model2vec models need the library model2vec, which is not installed. Install it with: pip "
+            "install 'ragforge[model2vec]'. Or set memory.embedder to static."
         ) from error
     try:
         return StaticModel.from_pretrained(folder, force_download=False)
     except Exception as error:  # whatever its three libraries meet in files of any kind
         said = " ".join(str(error).split())[:200]
         raise UsageError(
-            f"The folder {folder} holds no model of model2vec that can be read ({said}). Choose another with "
+            f"The folder {folder} contains no readable model2vec model ({said}). Choose another with "
             "memory.embedder."
         ) from error
 

@@ -121,7 +121,7 @@ def _words(told: JsonObject) -> str:
 def _one_line(text: str, service: Service) -> str:
     """Fit for a sentence: short, no page of HTML, without the key."""
     if text.lstrip().startswith("<"):
-        return "a page of HTML, so something on the way answered."
+        return "an HTML page, so something between here and the service answered."
     if service.key:
         text = text.replace(service.key, "***")
     line = " ".join(text.split())[:WORDS_MAX]

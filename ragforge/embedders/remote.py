@@ -123,7 +123,7 @@ class RemoteEmbedder:
         except (ValueError, RecursionError) as error:
             said = " ".join(str(error).split())[:200]
             raise AnswerUnusable(
-                f"What {self.name} answered holds no vectors that can be read ({said})."
+                f"What {self.name} answered contains no readable vectors ({said})."
             ) from error
         if len(answered.rows) != count:
             raise AnswerUnusable(
@@ -134,7 +134,7 @@ class RemoteEmbedder:
     def _unit(self, row: Sequence[float]) -> Vector:
         length = math.hypot(*row)
         if not (math.isfinite(length) and length > 0):
-            raise AnswerUnusable(f"{self.name} gave a vector that holds only zeros, or no finite numbers.")
+            raise AnswerUnusable(f"{self.name} returned a vector of zeros or non-finite numbers.")
         return array("f", [value / length for value in row])
 
 

@@ -77,8 +77,8 @@ async def _taken(descriptor: int, path: Path, root: Path, timeout_s: float) -> N
         if time.monotonic() >= until:
             holder = _words(holder_of(descriptor))
             raise FolderBusy(
-                f"The files of {root} are being changed by {holder}. Nothing was changed here; wait "
-                "until that is done, or end it there, and try again.",
+                f"The files of {root} are being changed by {holder}. Nothing was changed here. Wait until "
+                "it has finished, or stop it there, and try again.",
                 holder=holder,
             )
         await asyncio.sleep(min(pause_s, max(0.0, until - time.monotonic())))

@@ -18,7 +18,7 @@ def compile_glob(pattern: str) -> Callable[[str], bool]:
     """
     if pattern.startswith(("/", "~")) or ".." in pattern.split("/"):
         raise UsageError(
-            f"The pattern {pattern!r} leaves the folder. Give the folder as path, and a pattern inside it."
+            f"The pattern {pattern!r} leaves the folder. Give the folder as path and a pattern inside it."
         )
     choices = [_compile_choice(choice) for choice in _choices(pattern.removeprefix("./"))]
     return lambda path: any(_matches(choice, path.split("/")) for choice in choices)

@@ -224,14 +224,14 @@ def _action(memory: Memory, type: HintType) -> tuple[str, HintPayload]:
         if intent := command_of(content):
             return f"run {intent.command}", HintPayload(HintAction.COMMAND, intent.command.removeprefix("/"))
         if memory.type is MemoryType.GOAL and memory.turns:
-            return "open the turn where you said so", HintPayload(HintAction.OPEN_TURN, memory.id)
-        return "write it into the prompt", HintPayload(HintAction.WRITE, content)
+            return "open the turn where you said this", HintPayload(HintAction.OPEN_TURN, memory.id)
+        return "put it in the prompt", HintPayload(HintAction.WRITE, content)
     if type is HintType.CONSTRAINT_WARNING:
         check = f'Does your last answer keep to this? "{content}"'
         return "ask whether the answer keeps to it", HintPayload(HintAction.WRITE, check)
     if memory.confidence < CONFIRMED and memory.scope is MemoryScope.PROJECT:
         return "confirm and keep it", HintPayload(HintAction.COMMAND, f"remember {memory.type}: {content}")
-    return "ask for it in the prompt", HintPayload(HintAction.WRITE, f'Please keep to this: "{content}"')
+    return "put it in the prompt", HintPayload(HintAction.WRITE, f'Please keep to this: "{content}"')
 
 
 def _meanings(statements: Sequence[str], said: Sequence[str]) -> list[float]:

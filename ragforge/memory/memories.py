@@ -257,11 +257,11 @@ async def find_memory(store: Store, id_part: str) -> Memory:
         )
     ids = await store.memories.with_id_part(part)
     if len(ids) > 1:
-        raise UsageError(f"Several memories fit {id_part!r}: {', '.join(ids)}. Give more of the id.")
+        raise UsageError(f"Several memories match {id_part!r}: {', '.join(ids)}. Give more of the id.")
     found = await store.memories.get(ids)
     if not found:
         raise UsageError(
-            f"There is no memory {id_part!r}. `ragforge memory list --forgotten` shows all there are."
+            f"There is no memory {id_part!r}. `ragforge memory list --forgotten` shows all memories."
         )
     return found[0]
 

@@ -77,11 +77,11 @@ def _is_echo(hit: Hit, question: str) -> bool:
 
 def _answer(question: str, hits: list[Hit]) -> str:
     if not question:
-        return f"{FIRST_LINE}\n\nEnter some words to look for. {HOW_TO_GET_A_MODEL}"
+        return f"{FIRST_LINE}\n\nEnter words to search for. {HOW_TO_GET_A_MODEL}"
     if not hits:
         return (
-            f"{FIRST_LINE}\n\nNothing stored matches these words. Try fewer or other ones, or search "
-            f"every project with `ragforge search --all`. {HOW_TO_GET_A_MODEL}"
+            f"{FIRST_LINE}\n\nNo results. Try fewer or other words, or search every project with `ragforge "
+            f"search --all`. {HOW_TO_GET_A_MODEL}"
         )
     quoted = "\n\n".join(_quote(number, hit) for number, hit in enumerate(hits, 1))
     return f"{FIRST_LINE}\n\n{quoted}\n\n{HOW_TO_GET_A_MODEL}"

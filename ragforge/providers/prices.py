@@ -27,7 +27,7 @@ class _PriceEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True, renam
     def __post_init__(self) -> None:
         prices = (self.input_usd, self.output_usd, self.cached_usd, self.search_usd or 0)
         if min(*prices, self.over_tokens) < 0:
-            raise ValueError("a price or a number of tokens is never below 0")
+            raise ValueError("prices and numbers of tokens cannot be negative")
 
 
 class _PriceTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

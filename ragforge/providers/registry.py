@@ -57,8 +57,8 @@ def parse_model(text: str, *, endpoints: Mapping[str, Endpoint] | None = None) -
         known = provider_names(BUILT_IN_ENDPOINTS if endpoints is None else endpoints)
         example = f"{provider}:MODEL" if provider in known else "gemini:gemini-3.8-flash"
         raise UsageError(
-            f"Not the name of a model: {text!r}. Write provider:name, such as {example}; "
-            f"providers are {', '.join(known)}."
+            f"Not a model name: {text!r}. Write provider:name, such as {example}. "
+            f"Providers: {', '.join(known)}."
         )
     if endpoints is not None:
         _check_provider(provider, endpoints, name)
@@ -92,6 +92,5 @@ def _check_provider(provider: str, endpoints: Mapping[str, Endpoint], name: str)
         known = provider_names(endpoints)
         raise UsageError(
             f"Unknown provider {provider!r}; available are {', '.join(known)}. "
-            f"A model of Ollama, for example, is named ollama:{name}; other services are added to the "
-            "settings as endpoints."
+            f"For a model of Ollama, write ollama:{name}. Add other services to the settings as endpoints."
         )

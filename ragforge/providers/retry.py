@@ -95,8 +95,8 @@ def _given_up(failure: Retryable, number: int) -> ModelError:
 def _too_long(failure: Retryable, delay_s: float, delay_s_max: float) -> ModelError:
     """The error with how long the service wants to be left alone, which is longer than a turn waits."""
     return type(failure.error)(
-        f"{failure.error} The service asks to wait {wait_words(delay_s)}; not tried again, "
-        f"as the longest wait is {wait_words(delay_s_max)} (retry.delay_s_max)."
+        f"{failure.error} The service asks to wait {wait_words(delay_s)}, which is longer than the limit "
+        f"of {wait_words(delay_s_max)} (retry.delay_s_max)."
     )
 
 

@@ -28,8 +28,8 @@ log = logging.getLogger(__name__)
 CONSTRAINTS_MAX = 10_000
 """The newest are held: nobody has said more."""
 
-ALONE = "Nobody can be asked in this run."
-UNREAD = "what you said must not happen cannot be read, because the store is away"
+ALONE = "This run cannot ask for approval."
+UNREAD = "your rules cannot be read, because the store cannot be reached"
 
 
 class Constraints(Struct):
@@ -153,4 +153,4 @@ def decide_with(
     reasons = [decision.reason] if isinstance(decision, Ask) else []
     if unread:
         reasons.append(UNREAD)
-    return Ask("; ".join(reasons) or "goes against what you said", (), tuple(hits))
+    return Ask("; ".join(reasons) or "goes against one of your rules", (), tuple(hits))

@@ -242,7 +242,7 @@ class Conversation:
     async def delete(self, session_id: str) -> Deleted:
         """Remove a session that is not in front."""
         if session_id == self.session.id:
-            raise UsageError("This session is open here. Start another one with /new, then delete it.")
+            raise UsageError("This session is open. Start another one with /new, then delete it.")
         return await delete_session(self.workspace.store, self.workspace.local, session_id)
 
     @property

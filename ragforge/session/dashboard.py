@@ -162,7 +162,8 @@ def proposed_rule(wish: Memory) -> str:
     names no path or command. Raises UsageError where it forbids something."""
     if forbids_something(wish.content):
         raise UsageError(
-            "This forbids something, and a rule of consent only allows. Calls against it are asked about."
+            "This forbids something, but an approval rule can only allow. ragforge asks about calls "
+            "against it."
         )
     quoted = {name for name in names_in(wish.content) if f"`{name}`" in wish.content}
     for name in dict.fromkeys((*wish.applies_to, *used_in(wish.content), *names_in(wish.content))):

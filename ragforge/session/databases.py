@@ -55,8 +55,8 @@ async def open_database(
         with telling_who_named(url, machine.loaded, machine.environ):
             await asyncio.to_thread(refuse_lost, machine.data_dir, url)
             raise StoreUnavailable(
-                f"There is no store {url.removeprefix(FILE_SCHEME)}. Check the address; a new store is made "
-                "when ragforge is started with it."
+                f"There is no store {url.removeprefix(FILE_SCHEME)}. Check the address. Starting ragforge "
+                "with this address creates a new store."
             )
     return await open_named(
         machine.loaded,

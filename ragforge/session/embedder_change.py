@@ -47,7 +47,7 @@ async def _embedder(machine: Machine, store: Store, name: str) -> AsyncGenerator
     recall = open_recall(store, chosen, machine.environ)
     try:
         if recall.embedder is None:
-            raise UsageError(f"{name!r} names no embedder.")
+            raise UsageError(f"{name!r} is not an embedder.")
         yield recall.embedder
     finally:
         await close_recall(recall)

@@ -59,4 +59,6 @@ def _write(file: Path, text: str) -> None:
         write_atomic(file.absolute(), text.encode("utf-8", "replace"), expected=None)
         file.chmod(0o600)
     except OSError as error:
-        raise UsageError(f"Cannot write {file}: {error.strerror or error}. Choose another place.") from error
+        raise UsageError(
+            f"Cannot write {file}: {error.strerror or error}. Choose another location."
+        ) from error

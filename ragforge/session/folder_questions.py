@@ -29,7 +29,7 @@ async def folder_is_meant(conversation: Conversation, asks: Asks) -> bool:
     """Ask about a folder that is an unlikely project, and about one that may be of a known one."""
     workspace = conversation.workspace
     if await conversation.needs_confirmation():
-        question = f"Work in {workspace.place.root} itself? Everything below it is then this project."
+        question = f"Work in {workspace.place.root} itself? Everything below it will belong to this project."
         if not await asks.yes_or_no(question):
             return False
         await conversation.confirm_folder()
@@ -50,7 +50,7 @@ async def folder_is_meant(conversation: Conversation, asks: Asks) -> bool:
     for other in workspace.alike:
         question = f"This folder shares its origin with the project {other.name}. Is it the same project?"
         known = await describe_project(workspace.store, other)
-        if await asks.yes_or_no(question, f"Yes: its history is found from here too. It is {known}."):
+        if await asks.yes_or_no(question, f"Yes: its history is available here too. It is {known}."):
             await conversation.join(other)
     return True
 
@@ -61,7 +61,7 @@ async def _ask_which(conversation: Conversation, asks: Asks) -> None:
     known = {each.id: each for each in workspace.alike[:ASKED_MAX]}
     options = [
         *[Option(each.name, await last_use(workspace.store, each), id) for id, each in known.items()],
-        Option("another one", "a project of its own, which shares nothing with these", APART),
+        Option("another one", "a separate project, which shares nothing with these", APART),
     ]
     question = "Several projects share their origin with this folder. Which one is it?"
     detail = "Its sessions, versions, memories and rules apply here from now on."

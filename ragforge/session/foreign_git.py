@@ -24,8 +24,8 @@ def unread_words(repository: Path) -> str:
     """Say which repository is not read, and how to allow it."""
     rule = escaped(str(foreign_rule(repository)))
     return (
-        f"The repository {escaped(str(repository))} is not read: .git leads to it, but it does not know this "
-        f"folder. Allow it with --allow '{rule}' for one run, or with /permissions add {rule}"
+        f"The repository {escaped(str(repository))} is not read, because .git points to it but it does not "
+        f"know this folder. Allow it with --allow '{rule}' for one run, or with /permissions add {rule}"
     )
 
 

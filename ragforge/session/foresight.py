@@ -97,7 +97,7 @@ class Foreseer(Struct, frozen=True):
 def check_enabled(library: Library) -> None:
     """Raise UsageError where foresight is switched off."""
     if not (library.settings.foresight.enabled and library.settings.memory.enabled):
-        raise UsageError("Foresight is switched off. `foresight.enabled = true` switches it on.")
+        raise UsageError("Foresight is off. Set `foresight.enabled = true` to turn it on.")
 
 
 async def read_turns(
@@ -196,7 +196,7 @@ async def read_expected(library: Library, turn_id: str) -> tuple[ForeseenTurn, M
     turns = await read_turns(library, turn_id, limit=1)
     marks = await read_marks(library, turns)
     if turn_id not in marks:
-        raise UsageError("Nothing is recorded for that turn: it belongs to someone else, or it was removed.")
+        raise UsageError("Nothing is recorded for that turn. It belongs to another user, or it was removed.")
     return turns[-1], marks[turn_id]
 
 

@@ -37,7 +37,7 @@ def incognito(environ: MutableMapping[str, str]) -> Generator[None]:
     except OSError as error:
         raise UsageError(
             f"Cannot make a folder for --incognito in {tempfile.gettempdir()}: {error.strerror}. "
-            "Make room there, or choose another with TMPDIR."
+            "Free some space there, or choose another folder with TMPDIR."
         ) from error
     environ["RAGFORGE_DATA_DIR"] = str(folder)
     try:

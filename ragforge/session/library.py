@@ -94,7 +94,7 @@ async def find_session(store: Store, id_part: str) -> ConversationSession:
     if rows:
         ids = ", ".join(row.session.id for row in rows)
         raise UsageError(f"Several sessions match {id_part!r}: {ids}. Give more of the id.")
-    raise UsageError(f"There is no session {id_part!r}. `ragforge sessions` lists them.")
+    raise UsageError(f"There is no session {id_part!r}. `ragforge sessions` lists all sessions.")
 
 
 async def newest_session(
@@ -112,7 +112,7 @@ async def newest_session(
         if row.session.cwd in folders:
             return row.session
     # A session of another folder of the project may be meant, or of this one before it was copied.
-    others = f"-r ID takes one of {rows[0].session.cwd}; `ragforge sessions` lists them." if rows else ""
+    others = f"-r ID resumes one from {rows[0].session.cwd}; `ragforge sessions` lists them." if rows else ""
     start = "Run `ragforge` to start one."
     raise UsageError(f"No session was started in {cwd} yet. {others or start}")
 

@@ -23,16 +23,16 @@ def left_words(link: Link) -> str:
         case 0:
             return ""
         case 1:
-            return "1 row waits for the server and goes there at the next start"
+            return "1 row waits for the server and is sent at the next start"
         case number:
-            return f"{number} rows wait for the server and go there at the next start"
+            return f"{number} rows wait for the server and are sent at the next start"
 
 
 def held_words(link: Link) -> str:
     """The sentence on the process that keeps rows from being carried; empty where none does."""
     if not (link.held and link.waiting):
         return ""
-    return f"{counted(link.waiting, 'row')} cannot go to the server: {link.held}"
+    return f"{counted(link.waiting, 'row')} cannot be sent to the server: {link.held}"
 
 
 def stranded_words(link: Link) -> str:
@@ -40,9 +40,9 @@ def stranded_words(link: Link) -> str:
     if not link.stranded:
         return ""
     return (
-        f"{counted(link.stranded, 'row')} on this machine are for another database that was at this address "
-        "before: it was emptied or replaced. `ragforge db waiting` shows them, and carries them into the "
-        "current one or discards them."
+        f"{counted(link.stranded, 'row')} on this machine were meant for a database that was emptied or "
+        "replaced. `ragforge db waiting` shows them, and can carry them into the current one or discard "
+        "them."
     )
 
 
@@ -50,7 +50,7 @@ def limited_words(link: Link) -> str:
     """What search cannot do at the moment; empty when it can do all."""
     if not link.away:
         return ""
-    return f"Only what is kept on this machine is searched, because the server is away. {link.away}"
+    return f"Only data on this machine is searched, because the server cannot be reached. {link.away}"
 
 
 def notice_loss(session: "Session") -> str:
@@ -60,8 +60,8 @@ def notice_loss(session: "Session") -> str:
         return ""
     live.read_only = True
     return (
-        f"{_sentence(live.claim.lost)} This session is read-only here from now on. What was said here since "
-        "then is kept and becomes a branch of it. /fork continues from here in a new session."
+        f"{_sentence(live.claim.lost)} This session is now read-only here. What you said here since then "
+        "is kept as a branch of it. /fork continues from here in a new session."
     )
 
 

@@ -99,7 +99,7 @@ class MemoryBook(Struct, frozen=True):
         turn, session = await self._turn_and_session(turn_id)
         path = await self.workspace.store.turns.path(session.head)
         if turn.index >= len(path) or path[turn.index].id != turn.id:
-            raise UsageError("This turn was undone: its session went on without it. Search still finds it.")
+            raise UsageError("This turn was undone. Search still finds it.")
         return TurnPlace(session.id, turn.index + 1)
 
     async def read_turn(self, turn_id: str) -> TurnText:
@@ -116,7 +116,7 @@ class MemoryBook(Struct, frozen=True):
         """The newest turn that it rests on and that can be seen. Raises UsageError where there is none."""
         if not memory.turns:
             raise UsageError(
-                "It is based on no stored turn: you stated it with a command, or its session was deleted."
+                "It is not based on a stored turn: you stated it with a command, or its session was deleted."
             )
         await self.workspace.store.memories.touch([memory.id], now())
         for turn_id in reversed(memory.turns[1:]):

@@ -129,8 +129,8 @@ class MetricsPublication:
             )
         except (OSError, ValueError, OverflowError) as error:
             raise UsageError(
-                f"Metrics cannot be served at {address} (metrics.listen): {error}. If another ragforge has "
-                "this port, its page counts this run as well; otherwise choose another port."
+                f"Metrics cannot be served at {address} (metrics.listen): {error}. If another ragforge "
+                "uses this port, its metrics include this run; otherwise choose another port."
             ) from error
         self._server = server
 

@@ -88,7 +88,7 @@ async def connect(workspace: Workspace, name: ModelName, *, key: str | None = No
 
     def known_key(provider: str) -> tuple[str, str] | None:
         if key is not None:
-            return key, "the key just given"
+            return key, "the key that you entered"
         found = find_key(provider, workspace.environ, endpoints=settings.endpoints)
         return (found.value, found.source) if found else None
 
@@ -123,7 +123,7 @@ def web_search_words(session: Session) -> str:
         return "off; web.search turns on the provider's own"
     endpoints = settings.endpoints
     if not model or not searches_web(parse_model(model, endpoints=endpoints), endpoints):
-        return "on, but this model has none of its own"
+        return "on, but this model has no search tool"
     return "on, by the provider; its fee for each search is in /cost"
 
 

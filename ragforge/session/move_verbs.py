@@ -17,7 +17,7 @@ if TYPE_CHECKING:  # verbs are declared before anything is opened
 
 PATHS_SHOWN = 8
 _MEANING = {
-    ConflictChoice.KEEP: "leave them as they are now",
+    ConflictChoice.KEEP: "keep them as they are now",
     ConflictChoice.RESTORE: "use the version's content; the current file is kept as a separate version",
     ConflictChoice.MERGE: "merge both, with conflict markers where both changed the same lines",
 }
@@ -30,7 +30,7 @@ class TakeArguments(Struct, frozen=True, kw_only=True):
         ConflictChoice | None,
         option(
             "--on-conflict",
-            help="What to do with files that changed since then; by default they are kept.",
+            help="What to do with files that have changed since then; by default, keep them.",
         ),
     ] = None
 

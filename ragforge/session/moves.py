@@ -28,7 +28,7 @@ async def moving(session: Session) -> AsyncGenerator[ChatHead]:
     live = session.live
     if live.read_only:
         raise UsageError(
-            "This session is open elsewhere and read-only here. Do this there, or /fork it and continue here."
+            "This session is open elsewhere and read-only here. Do this there, or use /fork to continue here."
         )
     if busy := session.why_busy:
         raise UsageError(busy)
@@ -46,14 +46,14 @@ async def moving(session: Session) -> AsyncGenerator[ChatHead]:
         head = await session.workspace.store.turns.get(live.record.head) if live.record.head else None
         if head and head.status is TurnStatus.WAITING:
             raise UsageError(
-                f"The last turn is waiting for your approval: answer it first. `ragforge -r {session.id}` "
+                f"The last turn is waiting for your approval. Answer it first: `ragforge -r {session.id}` "
                 "asks again."
             )
         yield ChatHead(session.id, live.record.head or "", follow)
     except OSError as error:
         raise UsageError(
-            f"The files of {session.workspace.place.root} cannot be changed: {why(error)}. Nothing is lost. "
-            "Fix this and try again."
+            f"The files of {session.workspace.place.root} cannot be changed: {why(error)}. Nothing was "
+            "lost. Fix this and try again."
         ) from error
     finally:
         session.activity.moving = False

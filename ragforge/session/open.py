@@ -324,7 +324,7 @@ async def mark_of(workspace: Workspace, record: ConversationSession) -> SharedSe
 def shared_words(mark: SharedSession) -> str:
     """Say whose it is, and how to go on from it."""
     when = f"{mark.exported_at:%Y-%m-%d}"
-    return f"{one_line(mark.by)} shared this session on {when}. It is read-only; fork it to continue from it."
+    return f"{one_line(mark.by)} shared this session on {when}. It is read-only; use /fork to continue."
 
 
 def _here(workspace: Workspace, record: ConversationSession) -> ConversationSession:

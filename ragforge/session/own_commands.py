@@ -101,7 +101,7 @@ async def own_commands(session: Session) -> list[OwnCommand]:
 def _taken() -> dict[str, str]:
     """The names of the commands that come with the program."""
     names = (name for verb in verbs_on(Face.INTERFACE).values() for name in (verb.name, *verb.aliases))
-    return dict.fromkeys((*names, *SCREENS), "a command that comes with ragforge has this name")
+    return dict.fromkeys((*names, *SCREENS), "a built-in command has this name")
 
 
 async def run_typed(
@@ -157,13 +157,13 @@ def _read(path: Path, folder: Path, within: Path, workspace: Workspace) -> OwnCo
 
 def _problem(name: str, file: Instructions, front: FrontMatter) -> str:
     if not _NAME.fullmatch(name):
-        return "its name may have small letters, digits, - and _ only, and begins with a letter"
+        return "its name may contain only lowercase letters, digits, - and _, and must start with a letter"
     if file.is_note:
         return "it is a link to a file outside the project"
     if front.problem:
         return front.problem
     if "[truncated: the file is longer]" in file.text[-100:]:
-        return f"it has more than {FILE_BYTES_MAX:,} bytes"
+        return f"it is larger than {FILE_BYTES_MAX:,} bytes"
     if not front.body.strip():
         return "it has no text"
     try:
@@ -197,7 +197,7 @@ async def expand(session: Session, command: OwnCommand, arguments: str) -> Send:
     if command.problem:
         raise UsageError(f"/{command.name} cannot be used: {command.file.path}: {command.problem}.")
     if session.busy:
-        raise UsageError(f"/{command.name} waits until the turn has ended. Esc interrupts it.")
+        raise UsageError(f"/{command.name} has to wait until the turn ends. Esc interrupts the turn.")
     running = session.workspace.environ.get(RUNNING, "").split(":")
     if command.name in running:
         raise UsageError(
@@ -225,7 +225,7 @@ async def _check_trust(session: Session, command: OwnCommand) -> None:
 async def _expanded(session: Session, command: OwnCommand, arguments: str) -> str:
     body, words = command.front.body, _words(arguments)
     if len([match for match in _SLOT.finditer(body) if match["shell"]]) > RUNS_MAX:
-        raise UsageError(f"/{command.name} runs more than {RUNS_MAX} shell commands. Put them into a script.")
+        raise UsageError(f"/{command.name} runs more than {RUNS_MAX} shell commands. Put them in a script.")
     parts: list[str] = []
     end = 0
     for match in _SLOT.finditer(body):

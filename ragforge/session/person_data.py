@@ -37,8 +37,8 @@ from ragforge.store.local import LocalState
 REMOVED = "removed"
 REWRITTEN_AT_ONCE = 500
 UNREACHED = (
-    "Not reached: backups and exports that were written to files, what other machines keep of their own "
-    "(drafts, prompts, what waits there for the server), and the project's files with their git history."
+    "Not covered: backups and exports written to files, local data of other machines (drafts, prompts, "
+    "rows waiting for the server), and the project's files with their git history."
 )
 
 
@@ -216,14 +216,15 @@ class Removal(Struct, frozen=True):
         mixed = len(data.mixed)
         sentences = [
             f"{data.person} has {data.words} here.",
-            f"{counted(len(self.whole), 'session')} in which nobody else wrote would be deleted.",
-            f'{counted(self.kept, "turn")} that others built on would keep their place, with "{REMOVED}" in '
-            "place of the words, of the answers and of what tools returned."
+            f"{counted(len(self.whole), 'session')} without turns of other users would be deleted.",
+            f'{counted(self.kept, "turn")} that other users built on would stay, with "{REMOVED}" in place '
+            "of messages, answers and tool results."
             if self.kept
             else "",
-            "A summary that stands for others' turns too would be emptied." if mixed == 1 else "",
-            f"{mixed:,} summaries that stand for others' turns too would be emptied." if mixed > 1 else "",
-            "What stays: what turns that stay cost, without a name, and versions of the project's files.",
+            "1 summary that also covers other users' turns would be emptied." if mixed == 1 else "",
+            f"{mixed:,} summaries that also cover other users' turns would be emptied." if mixed > 1 else "",
+            "What stays: the cost of the remaining turns, without a name, and versions of the project's "
+            "files.",
             UNREACHED,
         ]
         return "\n".join(filter(None, sentences))

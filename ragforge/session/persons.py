@@ -78,9 +78,10 @@ def person_named(named: str, known: Collection[str]) -> str:
     if len(found) == 1:
         return found[0]
     if found:
-        raise UsageError(f"Several people are called {named!r}: {', '.join(found)}. Give the id.")
+        raise UsageError(f"Several users match {named!r}: {', '.join(found)}. Give the id.")
     others = ", ".join(sorted(filter(None, known)))
-    raise UsageError(f"Nobody called {named!r} wrote here" + (f"; {others} did." if others else " yet."))
+    who = f". Users who have: {others}." if others else " yet."
+    raise UsageError(f"No user called {named!r} has written here{who}")
 
 
 async def writer_named(store: Store, named: str) -> str:
@@ -99,8 +100,8 @@ def same_person_words(person: Person) -> str:
     if not person.elsewhere:
         return ""
     return (
-        f"You are {person.id} here, as on {person.elsewhere}: that user's memories are yours. To be another "
-        "user, set another e-mail address in git before the first run with this store."
+        f"You are {person.id} here, as on {person.elsewhere}: that user's memories are yours. To be a "
+        "different user, set another e-mail address in git before the first run with this store."
     )
 
 

@@ -32,10 +32,10 @@ async def present_changes(session: Session) -> str:
     if not place.is_git:
         return as_text((await compare(session.worktree, "", "")).files)
     if danger := await asyncio.to_thread(find_danger, place.root, place.root):
-        raise UsageError(f"git was not asked: this repository may make it run a program ({danger}).")
+        raise UsageError(f"git was not run, because this repository can make it run a program ({danger}).")
     context = replace(tool_context(session), cwd=place.root)
     result = await run_shell(ShellArgs(_GIT), context)
     text = result.text.rpartition("\n\n[")[0]
     if text.startswith("fatal:"):
-        raise UsageError(f"git cannot say what changed: {text.splitlines()[0]}")
+        raise UsageError(f"git cannot list the changes: {text.splitlines()[0]}")
     return "" if text == "(no output)" else session.workspace.redactor.text(text)

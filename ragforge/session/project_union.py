@@ -111,7 +111,7 @@ async def check_free(store: Store, sessions: Sequence[str]) -> None:
     if busy:
         more = f"\n  and {len(busy) - BUSY_SHOWN} more" if len(busy) > BUSY_SHOWN else ""
         listed = "".join(f"\n  {each}" for each in busy[:BUSY_SHOWN])
-        raise UsageError(f"Nothing was moved, for it is being written. Close it first:{listed}{more}")
+        raise UsageError(f"Nothing was moved, because it is open elsewhere. Close it first:{listed}{more}")
 
 
 async def _holder(store: Store, session_id: str) -> str:
@@ -357,9 +357,9 @@ async def plan_split(
     versions = tuple(each for each in contents.versions if groups.root(each.id) in roots)
     goes, copied = await _parted(store, contents, {*sessions}, moved)
     if not sessions and not versions and not goes:
-        raise UsageError("Nothing of that is in this project.")
+        raise UsageError("This project contains none of that.")
     if moved == MovedIds() and len(sessions) == len(contents.sessions):
-        raise UsageError("All of the project belongs together, so nothing would stay in it.")
+        raise UsageError("The whole project belongs together, so nothing would remain in it.")
     rows = {
         row.session.id: row.turns for row in await store.sessions.recent(project_id=project.id, limit=ALL)
     }

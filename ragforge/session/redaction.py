@@ -110,7 +110,7 @@ async def put_back(session: Session, id_part: str = "") -> str:
             break
         newer |= {f"{kind_of(each)}/{key_of(each)}": sealed.content for each in records}
     else:
-        raise UsageError("There is nothing forgotten everywhere that can be restored here.")
+        raise UsageError("Nothing that was forgotten everywhere can be restored here.")
     for record in records:
         if later := newer.get(f"{kind_of(record)}/{key_of(record)}"):
             raise UsageError(f"Restore first what was removed after it from the same place: {later}")

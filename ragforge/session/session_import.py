@@ -67,13 +67,13 @@ async def read_received(file: Path) -> Received:
     projects = [each for each in records if isinstance(each, Project)]
     marks = [each for each in records if isinstance(each, Derived) and each.kind == SHARED.label]
     if len(sessions) != 1 or len(projects) != 1 or len(marks) != 1:
-        raise _unusable(file, "it holds not exactly one session")
+        raise _unusable(file, "it does not contain exactly one session")
     for record in records:
         if fault := _fault(record, sessions[0], projects[0]):
             raise _unusable(file, fault)
     known = {(RecordKind(kind_of(each)), key_of(each)) for each in records}
     if any(reference not in known for each in records for reference in references(each)):
-        raise _unusable(file, "a record in it refers to one that is not")
+        raise _unusable(file, "it contains a record that refers to a missing one")
     mark = SHARED.read(marks[0])
     if mark is None:
         raise _unusable(file, "it does not say who exported it")
@@ -88,13 +88,13 @@ def _unusable(file: Path, why: str) -> StoreDamaged:
 def _fault(record: Record, session: ConversationSession, project: Project) -> str:
     """What is wrong with a record of the file; empty for nothing."""
     if RecordKind(kind_of(record)) not in ALLOWED:
-        return f"a record of the kind {kind_of(record)} does not belong in it"
+        return f"it contains an unexpected record of the kind {kind_of(record)}"
     if isinstance(record, Derived) and record.kind not in (SHARED.label, RATING.label):
-        return f"a record of the kind {record.kind} does not belong in it"
+        return f"it contains an unexpected record of the kind {record.kind}"
     if getattr(record, "project_id", project.id) != project.id:
-        return "a record in it is of another project"
+        return "it contains a record of another project"
     if not isinstance(record, Memory) and getattr(record, "session_id", session.id) not in ("", session.id):
-        return "a record in it is of another session"
+        return "it contains a record of another session"
     if isinstance(record, Version):
         for change in record.changes:
             path = PurePosixPath(change.path)
@@ -253,7 +253,7 @@ async def decide(library: Library, chosen: Sequence[OpenProposal], decision: Dec
 def _accepted(library: Library, each: OpenProposal) -> Memory:
     memory = from_line(each.proposal.line)
     if not isinstance(memory, Memory):
-        raise UsageError(f"The proposal {each.id} is no memory.")
+        raise UsageError(f"The proposal {each.id} is not a memory.")
     owner, project, moment = library.person.id if memory.type in PERSONAL else "", library.project.id, now()
     scope = MemoryScope.PROJECT  # what came for one project holds in no other
     id = memory_id(memory.content, scope=scope, project_id=project, session_id="", owner=owner)

@@ -50,7 +50,7 @@ def _read(path: Path, within: Path, workspace: Workspace) -> Skill:
     front = read_front_matter(file.text) if file else FrontMatter({}, "", "it is empty or cannot be read")
     name = one_line(front.fields.get("name") or path.parent.name)[:64]
     description = one_line(front.fields.get("description", ""))[:DESCRIPTION_CHARS_MAX]
-    problem = front.problem or ("" if description else "its head has no description")
+    problem = front.problem or ("" if description else "its front matter has no description")
     if file and file.is_note:
         problem = "it is a link to a file outside the project"
     in_project = within == workspace.place.root
@@ -87,7 +87,7 @@ async def read_skill(session: Session, name: str, file: str) -> ToolResult:
     skill = next((each for each in session.live.view.skills if each.name == name), None)
     if skill is None:
         names = ", ".join(each.name for each in session.live.view.skills) or "none"
-        return ToolResult(f"There is no skill called {name!r}. There are: {names}.", failed=True)
+        return ToolResult(f"There is no skill called {name!r}. Available: {names}.", failed=True)
     if file:
         return await asyncio.to_thread(_read_file, skill, file)
     return ToolResult(await asyncio.to_thread(_told, skill))

@@ -87,8 +87,8 @@ def size_lines(found: HistorySize, *, size_gb_max: float) -> list[str]:
         )
     if found.unknown_bytes:
         lines.append(
-            f"{size_words(found.unknown_bytes)} stays because an older ragforge kept it and its purpose is "
-            "unknown."
+            f"{size_words(found.unknown_bytes)} stays, because an older ragforge stored it and its purpose "
+            "is unknown."
         )
     if found.bytes > size_gb_max * GIB:
         lines.append(

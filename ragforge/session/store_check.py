@@ -85,7 +85,7 @@ async def _file(machine: Machine, file: StoreFile, *, repair: bool) -> Checked:
 def _helps(machine: Machine, file: StoreFile) -> str:
     """What a damaged database holds, and which backup brings it back."""
     backup = recovery_words(machine.data_dir, file.path) or f" `{BACKUPS}` lists what can be restored."
-    return f"It holds {file.facts.holds}, so no empty one is made in its place.{backup}"
+    return f"It holds {file.facts.holds}, so it is not replaced by an empty one.{backup}"
 
 
 async def _conversations(
@@ -132,7 +132,9 @@ async def _consolidated(store: Store) -> str:
     if not archived:
         return ""
     done = f"{archived - lacking} of {counted(archived, 'archived session')} consolidated."
-    return f"{done} `ragforge sessions consolidate` does the rest of a project now." if lacking else done
+    return (
+        f"{done} `ragforge sessions consolidate` consolidates the rest of a project now." if lacking else done
+    )
 
 
 def _beyond_repair(machine: Machine, row: StoreFile | StoreServer) -> str:

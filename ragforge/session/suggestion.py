@@ -10,8 +10,8 @@ from ragforge.session.state import Session, Workspace
 SHOWN_MAX = 20
 """Once so many were shown and none taken, there are no more."""
 ENDED = (
-    f"None of {SHOWN_MAX} suggestions below the prompt was taken, so there are no more. "
-    '`foresight.suggest = "line"` in your settings file brings them back.'
+    f"You took none of {SHOWN_MAX} suggestions below the prompt, so they are now off. "
+    'Set `foresight.suggest = "line"` in your settings file to turn them on again.'
 )
 SETTING = "foresight.suggest"
 SHOWN, TAKEN, END = "shown", "taken", "ended"

@@ -15,7 +15,7 @@ log = logging.getLogger(__name__)
 
 _REMINDER = (
     "The list of the `todo` tool, as you wrote it some turns ago:\n{lines}\n"
-    "Keep it up to date where this message goes on with that work; otherwise ignore it."
+    "Keep it up to date if this message continues that work; otherwise ignore it."
 )
 
 
@@ -29,7 +29,7 @@ async def keep_todos(session: Session, todos: Todos) -> Todos:
     """Keep the list with the running turn. Raises StoreError, and UsageError where no turn has begun."""
     workspace, view, head = session.workspace, session.live.view, session.live.record.head
     if head is None:
-        raise UsageError("There is no turn that the list could be kept with.")
+        raise UsageError("There is no turn to store the list with.")
     kept = KIND.clean(todos, workspace.redactor)
     await workspace.store.derivations.save(KIND.record(Underived(head, workspace.project.id, now()), kept))
     view.todos, view.todos_are_read = KeptTodos(head, kept), True

@@ -19,19 +19,19 @@ class TrustWords(Struct, frozen=True):
 
 
 INSTRUCTIONS = TrustWords(
-    "This folder has instructions for the model. Do you trust them?",
-    "The project's instructions have changed. Do you trust them as they are now?",
-    "The model follows them in every turn. Read them if somebody else wrote them: text in them can make it "
-    "act against you.",
-    "the model reads them, now and until they change",
+    "This folder contains instructions for the model. Do you trust them?",
+    "The project's instructions have changed. Do you still trust them?",
+    "The model follows them in every turn. If somebody else wrote them, read them first: they could make "
+    "the model act against you.",
+    "the model reads them until they change",
     "the model does not read them",
 )
 PROGRAM = TrustWords(
     "This program came with the project. Do you trust it?",
-    "This program of the project has changed. Do you trust it as it is now?",
-    "It asks models, which costs money, and shows them what it names. Read it if somebody else wrote it. Its "
-    "calls of tools are asked about like any other.",
-    "it runs, now and until it changes",
+    "This program of the project has changed. Do you still trust it?",
+    "It calls models, which costs money, and sends them what it names. If somebody else wrote it, read it "
+    "first. Its tool calls need approval like any other.",
+    "it can run until it changes",
     "it does not run",
 )
 

@@ -131,8 +131,8 @@ def _check_may_run(session: Session) -> None:
         raise UsageError(lost)
     if session.live.read_only:
         raise UsageError(
-            "This session is read-only here: it is open elsewhere, or somebody shared it. /fork continues "
-            "from it, /new starts another."
+            "This session is read-only here, because it is open elsewhere or was shared with you. /fork "
+            "continues from it; /new starts another."
         )
     if busy := session.why_busy:
         raise UsageError(busy)
@@ -379,12 +379,12 @@ async def _reopen(session: Session) -> _Run:
     await keep_end(session)
     turn = await store.turns.get(head) if head else None
     if turn is None:
-        raise UsageError("There is no turn to continue yet.")
+        raise UsageError("There is no turn to continue.")
     if turn.status in (TurnStatus.FINISHED, TurnStatus.CONTINUED):
-        raise UsageError("The last turn finished. Send a message to go on.")
+        raise UsageError("The last turn finished. Send a message to continue.")
     if turn.session_id != session.id:
         raise UsageError(
-            "The last turn belongs to the session that this one was forked from. Send a message."
+            "The last turn belongs to the session that this one was forked from. Send a message to continue."
         )
     steps = await store.turns.steps([turn.id])
     if not steps:

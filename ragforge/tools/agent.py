@@ -16,7 +16,7 @@ class AgentArgs(msgspec.Struct, forbid_unknown_fields=True):
         str,
         Meta(
             description="The whole task: what is wanted, where to look, what the answer should hold. "
-            "It knows nothing of this conversation.",
+            "It sees nothing of this conversation.",
             min_length=1,
             max_length=20_000,
         ),
@@ -25,9 +25,7 @@ class AgentArgs(msgspec.Struct, forbid_unknown_fields=True):
         Literal["read", "all"],
         Meta(description="`read` to look and search only; `all` to change files and run commands too."),
     ] = "read"
-    steps_max: Annotated[int, Meta(description="How many answers of the model it may take.", ge=1, le=50)] = (
-        20
-    )
+    steps_max: Annotated[int, Meta(description="The most model calls it may make.", ge=1, le=50)] = 20
 
 
 async def run(args: AgentArgs, ctx: ToolContext) -> ToolResult:
@@ -46,7 +44,7 @@ TOOL = Tool(
     description=(
         "Hand a task to a fresh conversation and get its answer: for a search through many files, or for "
         "parts of the work that do not depend on each other. Several calls in one step work at the same "
-        "time. Its calls need the same consent. Not for what a call or two of your own would do."
+        "time. Its calls need the same approvals. Do not use it for work that takes you one or two calls."
     ),
     effect=Effect.READ,  # by itself; what it does is decided call by call
     args_type=AgentArgs,

@@ -53,9 +53,8 @@ def check_hides_nothing(path: Path, before: str, after: str, ctx: ToolContext) -
     """Raises UsageError where a secret that was hidden from the model would be replaced by its stand-in."""
     if MARK in after and MARK not in before:
         raise UsageError(
-            f"The new text of {display(path, ctx)} contains {MARK}, which stands for a secret that you were "
-            "not "
-            "shown: writing it would destroy the secret. Use edit on the lines around it."
+            f"The new text of {display(path, ctx)} contains {MARK}, which stands for a secret that you "
+            "were not shown. Writing it would destroy the secret. Use edit on the surrounding lines."
         )
 
 
@@ -105,5 +104,5 @@ async def make_change(plan: Planner, path_text: str, ctx: ToolContext) -> ToolRe
     except OSError as error:
         return ToolResult(f"Cannot write {shown}: {why(error)}. Nothing was changed.", failed=True)
     if hash_of(change.content) == change.expected:
-        return ToolResult(f"{shown} already has exactly this content.")
+        return ToolResult(f"{shown} already has this content.")
     return ToolResult(f"{change.note} ({size(len(change.content))}).", diff=diff)

@@ -25,10 +25,10 @@ class EditArgs(msgspec.Struct, forbid_unknown_fields=True):
         str,
         msgspec.Meta(
             description="The text to replace, exactly as in the file, indentation included, without the line "
-            "numbers of read. It must be there once, unless replace_all is set."
+            "numbers of read. It must occur once, unless replace_all is set."
         ),
     ]
-    new: Annotated[str, msgspec.Meta(description="What to put in its place. Empty removes the old text.")]
+    new: Annotated[str, msgspec.Meta(description="The new text. Empty removes the old text.")]
     replace_all: Annotated[bool, msgspec.Meta(description="Replace every place where old is.")] = False
 
 
@@ -74,8 +74,8 @@ def _note(edited: EditedText, shown: str) -> str:
     if not edited.by_whitespace:
         return f"Edited {shown} at {where}"
     return (
-        f"Edited {shown} at {where}. `old` was there only with other indentation or trailing white space; "
-        "`new` was indented to fit, see that this is what you meant"
+        f"Edited {shown} at {where}. `old` matched only with different indentation or trailing white "
+        "space; `new` was indented to fit, so check the result"
     )
 
 

@@ -16,7 +16,7 @@ class MemoryRecallArgs(msgspec.Struct, forbid_unknown_fields=True):
         str,
         msgspec.Meta(
             description="What you want to know of earlier conversations, as a whole question with the names "
-            "that matter: whoever looks it up does not see this conversation.",
+            "that matter: the search does not see this conversation.",
             min_length=1,
             max_length=QUESTION_CHARS_MAX,
         ),

@@ -38,7 +38,7 @@ class MemorySaveArgs(msgspec.Struct, forbid_unknown_fields=True):
     ]
     importance: Annotated[
         Annotated[float, Meta(ge=0, le=1)] | UnsetType,
-        Meta(description="How much it matters; leave it out to go by the type."),
+        Meta(description="How much it matters; leave it out to use the type's default."),
     ] = UNSET
     source: Annotated[
         Literal["said", "seen", "concluded"],
@@ -49,7 +49,7 @@ class MemorySaveArgs(msgspec.Struct, forbid_unknown_fields=True):
     ] = "said"
     scope: Annotated[
         Literal["project", "global", "session"],
-        Meta(description="Where it is of use: in this project, everywhere, or in this session only."),
+        Meta(description="Where it applies: in this project, everywhere, or only in this session."),
     ] = "project"
     updates: Annotated[
         list[str],

@@ -17,14 +17,16 @@ def resolve(path_text: str, ctx: ToolContext) -> Path:
     if not path_text.strip():
         raise UsageError("The path is empty. Give the path of a file or folder.")
     if "\0" in path_text:
-        raise UsageError("The path contains a NUL character, which no file name can. Remove it.")
+        raise UsageError("The path contains a NUL character. Remove it.")
     shown = repr(path_text if len(path_text) <= 80 else path_text[:77] + "...")
     try:
         path = Path(os.path.realpath(ctx.cwd / Path(path_text).expanduser()))
     except RuntimeError as error:
-        raise UsageError(f"Cannot tell whose home {shown} means. Write the full path.") from error
+        raise UsageError(f"The home folder {shown} is unknown. Write the full path.") from error
     except UnicodeEncodeError as error:
-        raise UsageError(f"The path {shown} holds characters that no file name can.") from error
+        raise UsageError(
+            f"The path {shown} contains characters that are not allowed in file names."
+        ) from error
     looped = f"The path {shown} is a symbolic link that leads back to itself."
     # Behind a loop nothing is resolved: `loop/../link` comes out as `link`, which may lead anywhere.
     if os.path.realpath(path) != str(path):

@@ -183,8 +183,8 @@ TOOL = Tool(
     name="read",
     description=(
         f"Read a file. Text comes with line numbers and a tab before each line (they are no part of the "
-        f"file), at most {READ_LINES_MAX} lines or {READ_BYTES_MAX // 1000} KB at once; go on with offset. "
-        "Images (PNG, JPEG, GIF, WebP) are shown to you. A file must be read before it is edited or "
+        f"file), at most {READ_LINES_MAX} lines or {READ_BYTES_MAX // 1000} KB at once; continue with "
+        "offset. Images (PNG, JPEG, GIF, WebP) are shown to you. A file must be read before it is edited or "
         "overwritten."
     ),
     effect=Effect.READ,

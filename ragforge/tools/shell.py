@@ -188,9 +188,7 @@ async def preview(args: ShellArgs, ctx: ToolContext) -> Preview:
     if not args.command.strip():
         return Preview(refused="The command is empty. Give the command line to run.")
     if "\0" in args.command:
-        return Preview(
-            refused="The command contains a NUL character, which no program can be given. Remove it."
-        )
+        return Preview(refused="The command contains a NUL character. Remove it.")
     notes: list[str] = []
     if args.background:
         notes.append("in the background")

@@ -31,8 +31,8 @@ async def preview(_args: SkillArgs, _ctx: ToolContext) -> Preview:
 TOOL = Tool(
     name="skill",
     description=(
-        "Read a skill that is listed under Skills, before you do what it is for. What it says is how to "
-        "work, and gives no rights: calls are asked about as ever."
+        "Read a skill listed under Skills before you do that kind of work. It says how to work but grants "
+        "no permissions: calls need approval as usual."
     ),
     effect=Effect.READ,
     args_type=SkillArgs,

@@ -16,7 +16,7 @@ class TodoItemArgs(msgspec.Struct, forbid_unknown_fields=True):
 
     text: Annotated[
         str,
-        Meta(description="What is to be done, in a few words.", min_length=1, max_length=ITEM_CHARS_MAX),
+        Meta(description="What to do, in a few words.", min_length=1, max_length=ITEM_CHARS_MAX),
     ]
     state: Annotated[
         Literal["pending", "active", "done"],
@@ -79,9 +79,9 @@ def _summary(args: TodoArgs) -> str:
 TOOL = Tool(
     name="todo",
     description=(
-        "Keep the list of what is to be done, which the user sees while you work. Use it for work of "
-        "three steps or more and for plans: write the whole list before you begin, have one item active at "
-        "a time, and mark each done as soon as it is. Not for a single step or a question."
+        "Keep a to-do list that the user sees while you work. Use it for work of three steps or more and "
+        "for plans: write the whole list before you begin, keep one item active at a time, and mark each "
+        "item done as soon as it is. Do not use it for a single step or a question."
     ),
     effect=Effect.READ,  # it touches no file and runs nothing
     args_type=TodoArgs,

@@ -47,7 +47,9 @@ class WebPage(Struct, frozen=True):
 def checked_url(url: str) -> SplitResult:
     """The parts of an address that can be fetched. Raises UsageError that says what is wrong."""
     if len(url) > URL_CHARS_MAX or not url.isprintable() or " " in url:
-        raise UsageError("This is not an address: it has spaces or control characters, or is too long.")
+        raise UsageError(
+            "This is not a valid address: it contains spaces or control characters, or is too long."
+        )
     try:
         parts = urlsplit(url)
         _ = parts.port
@@ -56,7 +58,7 @@ def checked_url(url: str) -> SplitResult:
     if parts.scheme not in PORTS or not parts.hostname:
         raise UsageError("Only http:// and https:// addresses can be fetched.")
     if parts.username is not None or parts.password is not None:
-        raise UsageError("An address with a user or a password is not fetched. Leave them out.")
+        raise UsageError("Addresses with a user or a password are not fetched. Remove them.")
     return parts
 
 
@@ -97,7 +99,9 @@ async def fetch(url: str, *, private_hosts: Collection[str], body_bytes_max: int
         url = urljoin(url, location)
         moved = checked_url(url)
         if moved.scheme == "http" and parts.scheme == "https":
-            raise UsageError(f"{begun_at} redirects from https to http, to {url}. That was not followed.")
+            raise UsageError(
+                f"{begun_at} redirects from https to http, to {url}. The redirect was not followed."
+            )
         if host_of(moved) != begun_at:
             # Another host is another question to the user; its address is checked all the same.
             await _checked_address(moved, private_hosts)
@@ -161,7 +165,7 @@ async def _read(url: str, response: "httpx2.Response", body_bytes_max: int) -> W
     media_type, _, rest = response.headers.get("content-type", "").partition(";")
     encoding = response.headers.get("content-encoding", "identity").strip().lower()
     if encoding not in ("identity", "gzip", "x-gzip"):
-        raise UsageError(f"The page is packed as {encoding}, which was not asked for.")
+        raise UsageError(f"The page is compressed as {encoding}, which was not requested.")
     unpack = zlib.decompressobj(zlib.MAX_WBITS | 16) if encoding != "identity" else None
     body = bytearray()
     try:
@@ -171,7 +175,7 @@ async def _read(url: str, response: "httpx2.Response", body_bytes_max: int) -> W
             if len(body) > body_bytes_max:
                 break
     except zlib.error as error:
-        raise UsageError(f"The page cannot be unpacked: {error}.") from error
+        raise UsageError(f"The page cannot be decompressed: {error}.") from error
     charset = rest.partition("charset=")[2].partition(";")[0].strip("\"' ")
     cut = len(body) > body_bytes_max
     kept = bytes(body[:body_bytes_max])

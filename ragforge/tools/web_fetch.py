@@ -81,7 +81,8 @@ def _told(page: WebPage, *, disallowed: bool) -> ToolResult:
     notes = [f"{page.url} (status {page.status})"]
     if disallowed:
         notes.append(
-            "Its robots.txt asks programs not to fetch this page: take no more of this host by yourself."
+            "The host's robots.txt asks programs not to fetch this page. Do not fetch more from this host "
+            "unless the user asks."
         )
     if page.cut:
         notes.append(f"Only the first {BODY_BYTES_MAX // 1_000_000} MB of it.")

@@ -102,7 +102,7 @@ class RagforgeApp(ThemedApp[Leaving], KeyWatch[Leaving]):
 
     def action_say_how_to_quit(self) -> None:
         """Ctrl+Q does not quit: it lies next to Ctrl+W."""
-        self.notify("Ctrl+D on an empty input quits, so does /exit.", markup=False)
+        self.notify("Press Ctrl+D on an empty input to quit, or type /exit.", markup=False)
 
     def _fatal_error(self) -> None:
         """Leave without Textual's traceback, which shows variables: there are keys among them."""
@@ -112,5 +112,7 @@ class RagforgeApp(ThemedApp[Leaving], KeyWatch[Leaving]):
         log.error("The interface stopped unexpectedly", exc_info=error)
         command = self._chat.resume_command
         words = f"{type(error).__name__}: {error}" if error else "unknown"
-        failure = f"The interface stopped unexpectedly ({words}). What was said is kept; the log has more."
+        failure = (
+            f"The interface stopped unexpectedly ({words}). The conversation is saved; the log has details."
+        )
         self.exit(Leaving("", command, 1, failure=failure), return_code=1)

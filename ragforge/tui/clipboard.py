@@ -52,7 +52,7 @@ def is_local(env: Mapping[str, str]) -> bool:
 def _send(text: str, app: App[Any], env: Mapping[str, str]) -> str:
     if len(base64.b64encode(text.encode())) > OSC52_BASE64_MAX:
         return (
-            f"Not copied: {_size(text)} is more than terminals take ({OSC52_BYTES_MAX:,} bytes). "
+            f"Not copied: {_size(text)} is more than terminals accept ({OSC52_BYTES_MAX:,} bytes). "
             "Copy a part of it, or use /export."
         )
     App[Any].copy_to_clipboard(app, text)

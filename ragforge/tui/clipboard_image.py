@@ -22,9 +22,7 @@ NO_PROGRAM = (
     "No program that reads images from the clipboard is on your PATH. Install wl-clipboard (Wayland) or "
     "xclip (X11), or save the image and write @ and its path."
 )
-NO_DISPLAY = (
-    "This terminal has no desktop whose clipboard could be read. Save the image and write @ and its path."
-)
+NO_DISPLAY = "There is no desktop clipboard here to read from. Save the image and write @ and its path."
 
 
 class _Program(Struct, frozen=True):
@@ -106,7 +104,7 @@ def _read_on_mac(env: Mapping[str, str]) -> bytes:
         if told.startswith(_MAC_BEGIN) and told.endswith(_MAC_END):
             return _checked(bytes.fromhex(told[len(_MAC_BEGIN) : -len(_MAC_END)]))
         return b""
-    raise UsageError("Images are pasted by pngpaste or osascript, and neither is on your PATH.")
+    raise UsageError("Pasting images needs pngpaste or osascript, and neither is on your PATH.")
 
 
 def _output(command: Sequence[str], env: Mapping[str, str]) -> bytes:
@@ -122,8 +120,8 @@ def _output(command: Sequence[str], env: Mapping[str, str]) -> bytes:
         )
     except subprocess.TimeoutExpired as error:
         raise UsageError(
-            f"{command[0]} did not answer for {timeouts.CLIPBOARD_S_MAX:g} s. Copy the image again, and "
-            "paste it."
+            f"{command[0]} did not answer for {timeouts.CLIPBOARD_S_MAX:g} s. Copy the image and paste it "
+            "again."
         ) from error
     except OSError as error:
         raise UsageError(f"Cannot run {command[0]}: {error.strerror}.") from error

@@ -35,7 +35,7 @@ async def edit(text: str, app: App[Any], *, env: Mapping[str, str], name: str = 
         with app.batch_update(), app.suspend(), _interrupts_ignored():
             return await asyncio.to_thread(edit_file, text, env, name)
     except SuspendNotSupported:
-        return Edited(None, "This terminal cannot be handed to an editor. The draft is unchanged.")
+        return Edited(None, "Editors cannot take over this terminal. The draft is unchanged.")
 
 
 def edit_file(text: str, env: Mapping[str, str], file_name: str = MESSAGE) -> Edited:
@@ -58,7 +58,7 @@ def edit_file(text: str, env: Mapping[str, str], file_name: str = MESSAGE) -> Ed
             # An editor ends the last line, which may have had no end before.
             return Edited(saved if text.endswith("\n") else saved.removesuffix("\n"))
     except FileNotFoundError as error:
-        missing = "there is no such program" if error.filename == command[0] else "its file is gone"
+        missing = "there is no such program" if error.filename == command[0] else "its file no longer exists"
         return Edited(None, f"Cannot edit with {name}: {missing}. The draft is unchanged.")
     except OSError as error:
         return Edited(None, f"Cannot edit with {name}: {error.strerror}. The draft is unchanged.")

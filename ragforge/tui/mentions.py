@@ -71,7 +71,7 @@ def check_size(name: str, size: int) -> None:
         most = IMAGE_BYTES_MAX // 1024 // 1024
         raise UsageError(
             f"{name} has {size / 1024 / 1024:.1f} MB; images up to {most} MB can be sent. "
-            "Make it smaller, or take it out of the message."
+            "Make it smaller, or remove it from the message."
         )
 
 

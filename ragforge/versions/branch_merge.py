@@ -42,9 +42,9 @@ async def merge(
         total = Sum(Choices(), notes=list(notes))
         changed = [escaped(each.target) for each in resolved if each not in found.conflicts]
         if changed:
-            total.notes.append(f"Changed since then, so not taken from it: {', '.join(changed)}.")
+            total.notes.append(f"Not taken, because they changed since then: {', '.join(changed)}.")
         total.notes += [
-            f"Left as it is here: {escaped(each.path)}, because {each.kind}." for each in settled.left
+            f"Kept as it is here: {escaped(each.path)}, because {each.kind}." for each in settled.left
         ]
         move = _move(ground, head, found, theirs, session_id=worktree.session_id, turn=chat.turn)
         total.add(await carry_out(ground, move, settled.wanted, total.choices))

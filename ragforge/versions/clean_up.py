@@ -183,8 +183,8 @@ async def _find_needs(
     unseen = sorted(set(await blobs.used_by()) - {bare_url(store.url) for store in stores})
     if unseen:
         raise UsageError(
-            f"Contents here are also needed by {' and '.join(unseen)}, and only that store knows which. Make "
-            "it reachable and try again. If it no longer exists, run: "
+            f"Contents here are also needed by {' and '.join(unseen)}, which cannot be reached. Try again "
+            "when it can. If it no longer exists, run: "
             f"ragforge history gc --gone {unseen[0]}"
         )
     needs = _Needs()
@@ -220,8 +220,8 @@ def _check_all_is_there(store: Store, link: Link) -> None:
     """Raises StoreUnavailable where what the store needs cannot be known."""
     if link.waiting or link.away:
         raise StoreUnavailable(
-            f"{bare_url(store.url)} has not received everything that was written, so it is unknown what it "
-            "needs. Try again when it can be reached."
+            f"{bare_url(store.url)} has not received everything yet, so it is unknown what it needs. Try "
+            "again when it can be reached."
         )
 
 

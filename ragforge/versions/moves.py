@@ -59,7 +59,7 @@ from ragforge.versions.turn_choice import (
 )
 from ragforge.versions.turns import named
 
-NOTE = "These are the files that were undone without the conversation, which has not moved."
+NOTE = "Only the files are redone, because only the files were undone."
 
 
 async def undo(
@@ -196,7 +196,7 @@ async def _files_to_target(chat: ChatHead, ground: Ground, move: Move, total: Su
         raise FilesInConflict(kept)
     total.kept |= dict.fromkeys(kept)
     if kept:
-        total.notes.append("Another session changed some of the files that were kept.")
+        total.notes.append("Another session has changed some of the files that were kept.")
     wanted = [each for each in differ if each.path not in kept]
     # What they brought back to what the target has is kept too: a redo of a turn leaves it alone.
     at_head, _ = states_between(*lines)
@@ -392,7 +392,7 @@ async def _turn_of(worktree: Worktree, chat: ChatHead, target: Version) -> tuple
             return own[0].parent or "", []
     if head and theirs:
         return head, [
-            "The chat was not moved: this version was made in another session. "
+            "The chat did not move, because this version was made in another session. "
             f"`ragforge -r {theirs}` resumes that one."
         ]
     return head or "", []
@@ -446,6 +446,6 @@ def _words(turns: Sequence[Turn]) -> str:
 def _check_count(found: int, count: int) -> None:
     """Raise UsageError where there is less to redo than was asked for."""
     if not found:
-        raise UsageError("There is nothing to redo: no turn that follows this one was undone.")
+        raise UsageError("There is nothing to redo: no turn after this one was undone.")
     if found < count:
-        raise UsageError(f"Only {found} can be redone, and not {count}. Nothing was changed.")
+        raise UsageError(f"Only {found} can be redone, not {count}. Nothing was changed.")

@@ -92,10 +92,10 @@ async def _named(versions: Versions, project_id: str, name: str, *, head: str) -
 
 async def _why_none_here(versions: Versions, project_id: str) -> str:
     if not await versions.rows(project_id, limit=1):
-        return "These files have no versions yet: nothing was done here."
+        return "These files have no versions yet."
     return (
-        "The files are at the beginning, before the first version, so there is no version here to name. "
-        f"The next turn makes one, `{typed('redo')}` redoes the one that was undone, and any other can be "
+        "The files are at the beginning, before the first version, so there is no version to name. The "
+        f"next turn makes one, `{typed('redo')}` redoes the one that was undone, and any other can be "
         f"named: `{typed('log')}` lists them."
     )
 

@@ -384,7 +384,7 @@ def _prepare(path: Path) -> None:
 @contextmanager
 def _explained(path: Path) -> Generator[None]:
     """Says of this file what the database layer says of a store."""
-    held = "where this machine's folders stand in the version tree"
+    held = "the current versions of this machine's folders"
     try:
         yield
     except StoreNewer as error:
@@ -396,8 +396,8 @@ def _explained(path: Path) -> Generator[None]:
         ) from error
     except StoreDamaged as error:
         raise StoreDamaged(
-            f"{path} cannot be used ({error.__cause__ or error}). It holds {held}; the versions and their "
-            "contents are kept elsewhere. Move it away; a new one is made."
+            f"{path} cannot be used ({error.__cause__ or error}). It holds {held}; versions and their "
+            "contents are stored elsewhere. Move it away, and a new one is created."
             f"{recovery_words(path.parent, path)}"
         ) from error
     except StoreMoved as error:

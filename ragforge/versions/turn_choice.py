@@ -34,12 +34,11 @@ def turns_to_undo(path: Sequence[Turn], session_id: str, count: int, *, empty: C
     counted = [index for index, turn in enumerate(own) if turn.id not in empty]
     if not counted:
         forked = "; what came before the fork belongs to the other session" if len(path) > len(own) else ""
-        raise UsageError(f"There is nothing to undo: this session has no turn left{forked}.")
+        raise UsageError(f"There is nothing to undo: this session has no turns left{forked}.")
     if count > len(counted):
         turns = "turn" if len(counted) == 1 else "turns"
         raise UsageError(
-            f"Only {len(counted)} {turns} of this session can be undone, and not {count}. "
-            "Nothing was changed."
+            f"Only {len(counted)} {turns} of this session can be undone, not {count}. Nothing was changed."
         )
     return own[: counted[count - 1] + 1]
 

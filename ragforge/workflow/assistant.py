@@ -79,7 +79,7 @@ class Assistant:
                 if isinstance(event, ToolEnded):
                     ended = event
         if ended is None:
-            raise ProgramFault(f"{name} did not run.")
+            raise ProgramFault(f"{name} was not run.")
         call = ended.call
         if call.status is CallStatus.DENIED:
             raise ProgramFault(f"{name} was not allowed: {call.result}")
@@ -128,7 +128,7 @@ class Assistant:
         allowed = await check_command(workspace)
         if not allowed.command:
             why = allowed.note or "Set history.check_command to the command that checks this project."
-            raise ProgramFault(f"No check command may run. {why}")
+            raise ProgramFault(f"No check command can run. {why}")
         root = workspace.place.root
         async with self._lock:
             found = await check(allowed.command, cwd=root, env=workspace.child_env)

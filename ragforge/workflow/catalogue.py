@@ -52,20 +52,21 @@ async def read_program(workspace: Workspace, file: ProgramFile) -> bytes:
         ):
             relative = file.path.relative_to(root)
             raise UsageError(
-                f"{file.name} was not used: {relative} came with the project and is not trusted. "
+                f"{file.name} was not run: {relative} came with the project and is not trusted. "
                 f"/{file.name} in the interface shows it and asks; --trust-project trusts it for one run."
             )
         content = found.text.encode()
         if file.path.stat().st_size > FILE_BYTES_MAX:
             raise UsageError(
-                f"{file.name} did not run: a project's program has at most {FILE_BYTES_MAX:,} bytes."
+                f"{file.name} was not run: a project's program has at most {FILE_BYTES_MAX:,} bytes."
             )
     else:
         content = read_file(file.path)
     program = assemble(content).program
     if file.origin and program and program.name != file.name:
         raise UsageError(
-            f"{file.path} says .program {program.name}; a program is called as its file is, {file.name}."
+            f"{file.path} says .program {program.name}; a program must have the name of its file, "
+            f"{file.name}."
         )
     return content
 

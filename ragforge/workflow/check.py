@@ -154,7 +154,7 @@ class _Assembler:
                     self._fault(statement.at, f".{statement.name} belongs before the first label and line.")
                 self._directives.append(statement)
             elif first := self._labels.get(name := statement.name):
-                self._fault(statement.at, f"The label {name} is on line {first.at.line} already.")
+                self._fault(statement.at, f"The label {name} is already on line {first.at.line}.")
             else:
                 self._labels[name] = statement
                 self._places[name] = len(self._code)
@@ -173,7 +173,11 @@ class _Assembler:
         elif name not in ("input", "limit", "needs") and self._is_repeated(directive):
             self._fault(at, f".{name} can be given once.")
         elif name == "program" and not PROGRAM_NAME.fullmatch(value):
-            self._fault(at, f"{value!r} is no name: small letters, digits, - and _, beginning with a letter.")
+            self._fault(
+                at,
+                f"{value!r} is not a valid name. Use lowercase letters, digits, - and _, "
+                "starting with a letter.",
+            )
         elif name == "persistence":
             notice = f".persistence {value}: the program's state is kept in the store that is open."
             self._found.notices.append(Fault(at, notice))
@@ -194,10 +198,11 @@ class _Assembler:
         if not register.startswith("$") or not name.isidentifier() or name != name.upper():
             self._fault(
                 at,
-                f".input takes a register and what it is, as in: .input $NAME what it is; not {register!r}.",
+                ".input takes a register and a description, as in .input $NAME description, not "
+                f"{register!r}.",
             )
         elif name in self._inputs:
-            self._fault(at, f".input {register} is there twice.")
+            self._fault(at, f".input {register} is declared twice.")
         else:
             self._inputs[name] = words[1] if len(words) > 1 else ""
 
@@ -255,7 +260,7 @@ class _Assembler:
     def _check_value(self, operand: Operand) -> None:
         match operand:
             case LabelName(name, at):
-                self._fault(at, f"{name!r} is a label; a text stands in quotes: '{name}'.")
+                self._fault(at, f"{name!r} is a label. Put text in quotes: '{name}'.")
             case FunctionCall(name, at) if name not in FUNCTIONS:
                 known = ", ".join(f"{each}()" for each in FUNCTIONS)
                 self._fault(at, f"Unknown function {name}().{nearest(name, FUNCTIONS)} There are {known}.")
@@ -288,7 +293,7 @@ class _Assembler:
                     for each in block:
                         self._check_instruction(each, ())
                 elif source:
-                    why = f"{source.name} of std.spu jumps to {operand.name}, which is no label here."
+                    why = f"{source.name} of std.spu jumps to {operand.name}, which is not a label here."
                     self._fault(source.at, why)
                 else:
                     hint = nearest(operand.name, [*self._places, *standard])

@@ -47,8 +47,8 @@ async def differs(workspace: Workspace) -> str:
     if first is None or not tree.file.exists() or await tree.content(first) == shipped:
         return ""
     return (
-        "The creator that ships with ragforge has changed since yours was made from it. "
-        "--shipped runs the shipped one."
+        "The creator that ships with ragforge has changed since you customised it. --shipped runs the "
+        "shipped one."
     )
 
 
@@ -97,4 +97,4 @@ async def newest_program(workspace: Workspace) -> str:
         name = str(record.data.get("name", ""))
         if record.project_id == await ProgramTree(workspace, name).project_id():
             return name
-    raise UsageError("You have not made a program yet. /program new WORDS makes one.")
+    raise UsageError("You have no programs yet. /program new WORDS makes one.")

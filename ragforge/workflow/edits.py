@@ -24,7 +24,7 @@ def apply_edits(text: str, edits: Sequence[Any]) -> str:
         except (TypeError, KeyError):
             raise EditFault(f"edit {number} is not {{where, old, new}}.") from None
         if not all(isinstance(each, str) for each in (where, old, new)):
-            raise EditFault(f"edit {number} holds something that is not text.")
+            raise EditFault(f"edit {number} contains something that is not text.")
         text = _applied(text, where, old, new, number)
     return text
 
@@ -40,7 +40,9 @@ def _applied(text: str, where: str, old: str, new: str, number: int) -> str:
         # Several: the first one from `where` on is meant.
         at = text.find(old, text.rfind("\n", 0, start) + 1) if where and start >= 0 else -1
         if at < 0:
-            raise EditFault(f"edit {number}: {_quoted(old)} is there more than once, and `where` names none.")
+            raise EditFault(
+                f"edit {number}: {_quoted(old)} occurs more than once, and `where` does not say which."
+            )
     return text[:at] + new + text[at + len(old) :]
 
 

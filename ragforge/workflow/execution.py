@@ -49,7 +49,7 @@ OPTIONAL = "(optional)"
 
 
 async def _deny(request: ApprovalRequest) -> ApprovalAnswer:
-    return ApprovalAnswer(ConsentAnswer.NO, "Nobody can be asked in this run.")
+    return ApprovalAnswer(ConsentAnswer.NO, "This run cannot ask questions.")
 
 
 async def _say_no(question: str, detail: str) -> bool:
@@ -336,12 +336,14 @@ class Execution:
         """Raise ProgramFault where one more call is too much; calls that run now count."""
         calls = len(self.run.calls) - self._calls_began + self._running
         if calls >= self._calls_max:
-            raise ProgramFault(f"The run may ask models {self._calls_max} times, and did.")
+            raise ProgramFault(f"The run has reached its limit of {self._calls_max} model calls.")
         spent = self._spent
         if self.run.calls and spent >= self._price_usd_max:
-            raise RunOver(f"The run may cost ${self._price_usd_max:g}, and cost ${spent:.4f}.")
+            raise RunOver(
+                f"The run has reached its price limit of ${self._price_usd_max:g}: it cost ${spent:.4f}."
+            )
         if not self.run.calls and self._price_usd_max == 0:
-            raise RunOver("The run may cost nothing, so no model is asked.")
+            raise RunOver("The run's price limit is 0, so no model is called.")
         workspace = self._session.workspace
         whose = None if workspace.person.alone else workspace.person.id
         rows = await workspace.store.usage.by_model(since=_midnight(), person=whose)
@@ -370,7 +372,7 @@ def model_for(session: Session, role: str) -> ModelName:
     name = model_of(session)
     if name.provider == NO_MODEL:
         raise UsageError(
-            f"No model stands for {role or 'the session'}: add --model"
+            f"No model is set for {role or 'the session'}: add --model"
             f"{f', or set programs.models.{role}' if role else ''}."
         )
     return name
@@ -413,4 +415,4 @@ async def resumed_run(session: Session, program: SpuProgram) -> tuple[ProgramRun
     try:
         return run, assembled(run.text.encode(), run.source)
     except UsageError as error:
-        raise RagforgeError(f"The run cannot go on with this version of ragforge. {error}") from error
+        raise RagforgeError(f"The run cannot continue with this version of ragforge. {error}") from error

@@ -14,7 +14,7 @@ def faults_of_program(code: str) -> list[str]:
     assembly = assemble(code.encode("utf-8", "replace"), built=built_operations())
     if assembly.program is None:
         return [str(fault) for fault in assembly.faults]
-    faults = [] if name_of(code) else ["It has no .program NAME, which is what it is kept as."]
+    faults = [] if name_of(code) else ["It has no .program NAME, which gives it its name."]
     return [*faults, *_endless(assembly.program)]
 
 

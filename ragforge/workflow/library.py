@@ -203,7 +203,7 @@ class StoreLibrary:
         try:
             return replace(record, data=self._workspace.redactor.fields(as_kept(record).data))
         except UsageError as error:
-            raise ProgramFault(f"It cannot be kept. {error}") from error
+            raise ProgramFault(f"It cannot be saved. {error}") from error
 
 
 _OWN = ("_id", "type", "userId", "projectId")

@@ -149,7 +149,7 @@ class Machine:
                 message = f"{self._where(at)}: {error}"
                 if state.waited_at in (None, at):
                     raise ProgramFault(message) from error
-                await self._show(f"That did not work. {message}")
+                await self._show(f"Failed. {message}")
                 state.at = state.waited_at or 0
                 state.calls, state.loops, state.finished = [], [], []
                 state.steps = 0
@@ -261,7 +261,7 @@ class Machine:
             if isinstance(operand, Constant) and isinstance(operand.value, str)
         ]
         hint = f" It understands: {', '.join(dict.fromkeys(known))}." if known else ""
-        return f"{self.program.name} had nothing to show for that.{hint}"
+        return f"{self.program.name} has no output for that.{hint}"
 
     def _begin_session(self, instruction: Instruction) -> None:
         """Let the program load what it kept, where its session was there before."""

@@ -48,7 +48,7 @@ def _read(text: str, schema: Fields) -> Fields:
     try:
         found = msgspec.json.decode(well_formed(text[start : end + 1]))
     except (msgspec.DecodeError, UnicodeEncodeError) as error:
-        raise AnswerUnusable(f"The answer is no object of JSON: {text[:80]!r}.") from error
+        raise AnswerUnusable(f"The answer is not a JSON object: {text[:80]!r}.") from error
     kinds: dict[str, type] = {"array": list, "string": str, "boolean": bool, "object": dict}
     for name in schema["required"]:
         kind = schema["properties"][name].get("type")

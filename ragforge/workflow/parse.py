@@ -136,17 +136,19 @@ class _Reader:
             return Directive(name, value, token.at)
         if self._peek().text == ":" and token.kind in ("word", "number"):
             if not _LABEL.fullmatch(token.text):
-                raise _Wrong(token.at, f"The label {token.text!r} may have small letters, digits and _ only.")
+                raise _Wrong(
+                    token.at, f"The label {token.text!r} may contain only lowercase letters, digits and _."
+                )
             self._take()
             self._end_line()
             return LabelLine(token.text, token.at)
         if token.kind != "word":
             raise _Wrong(
-                token.at, f"A line begins with an operation, a label or a directive, not {_shown(token)}."
+                token.at, f"A line must start with an operation, a label or a directive, not {_shown(token)}."
             )
         if not _OPERATION.fullmatch(token.text):
             hint = f" Write {token.text.upper()}, or {token.text}: for a label."
-            raise _Wrong(token.at, f"An operation is written in capitals, not {token.text!r}.{hint}")
+            raise _Wrong(token.at, f"Operations are written in capitals, not {token.text!r}.{hint}")
         operands: list[Operand] = []
         if self._peek().kind != "newline":
             operands.append(self._operand())
@@ -206,7 +208,7 @@ class _Reader:
         if token.kind != "word" or self._breaks_off(token):
             raise self._unexpected(token, "a key, as in {key: value}")
         if self._inner().text != ":":
-            raise _Wrong(token.at, f"The key {token.text!r} needs a colon and a value behind it.")
+            raise _Wrong(token.at, f"The key {token.text!r} must be followed by a colon and a value.")
         self._take()
         self._inner()
         return token.text
@@ -232,9 +234,9 @@ class _Reader:
             return _Wrong(token.at, "This quote is never closed. Write \\n for a new line.")
         if token.text.startswith("$"):
             return _Wrong(
-                token.at, f"{token.text!r} is no register: capitals, digits and _, as in $NAME.field."
+                token.at, f"{token.text!r} is not a register. Use capitals, digits and _, as in $NAME.field."
             )
-        return _Wrong(token.at, f"Here can be {wanted.removeprefix(', or ')}, not {_shown(token)}.")
+        return _Wrong(token.at, f"Expected {wanted.removeprefix(', or ')}, not {_shown(token)}.")
 
     def _end_line(self) -> None:
         token = self._peek()
@@ -243,7 +245,7 @@ class _Reader:
         self._take()
         if token.kind == "unclosed":
             raise self._unexpected(token)
-        raise _Wrong(token.at, f"The line should end here, or go on with a comma; there is {_shown(token)}.")
+        raise _Wrong(token.at, f"The line should end here or continue with a comma, not {_shown(token)}.")
 
     def _peek(self) -> _Token:
         return self._tokens[self._next]
@@ -272,7 +274,7 @@ class _Reader:
 def _unescaped(token: _Token) -> str:
     def character(match: re.Match[str]) -> str:
         if match[1] not in "n\\'":
-            raise _Wrong(token.at, f"\\{match[1]} is unknown in a text; there are \\n, \\' and \\\\.")
+            raise _Wrong(token.at, f"\\{match[1]} is not a valid escape; use \\n, \\' or \\\\.")
         return "\n" if match[1] == "n" else match[1]
 
     return _ESCAPE.sub(character, token.text[1:-1])

@@ -156,7 +156,7 @@ class Rehearsal(Struct):
         return ""
 
     async def run_tool(self, name: str, args: Mapping[str, Any]) -> Fields:
-        raise ProgramFault(f"No tool runs while a program is tried out, so {name} did not.")
+        raise ProgramFault(f"{name} was not run, because no tool runs while a program is tried out.")
 
     async def run_agent(
         self, prompt: str, role: str, steps_max: int, *, material: str, only_reads: bool

@@ -90,7 +90,7 @@ class RunBook:
         try:
             kept = as_kept(record)
         except UsageError as error:
-            raise ProgramFault(f"The run cannot be kept, so it does not go on. {error}") from error
+            raise ProgramFault(f"The run cannot be saved, so it does not continue. {error}") from error
         await workspace.store.derivations.save(replace(kept, data=workspace.redactor.fields(kept.data)))
 
     def end(self) -> None:
@@ -165,7 +165,7 @@ class RunBook:
             raise RagforgeError(
                 f"A run of {program} is still going on in another window, so it is not resumed."
             )
-        raise RagforgeError(f"No run of {program} is unfinished. Start one without --resume.")
+        raise RagforgeError(f"{program} has no unfinished run. Start one without --resume.")
 
     async def example(self, program: str) -> str:
         """The newest run of the program that ended well, as an example. Raises RagforgeError for none."""

@@ -177,7 +177,7 @@ class ProgramTree:
         project = await self.project_id()
         versions = self._workspace.store.versions
         if await find_branch(versions, project, check_branch_name(name)):
-            raise UsageError(f"{self.name} has a branch {name} already.")
+            raise UsageError(f"{self.name} already has a branch {name}.")
         await versions.set_branch(Branch(project, name, version.id, now()))
 
     async def is_branch(self, name: str) -> bool:

@@ -88,12 +88,12 @@ async def test_interrupted_it_keeps_what_was_done_and_leaves_no_copy(
 
 async def test_what_makes_no_sense_is_said(quick: Program) -> None:
     for args, words in (
-        (("2",), "Say what"),
+        (("2",), "Add a prompt"),
         (("99", "x"), "at once"),
         (("take", "1"), "No session was started"),
-        (("--take", "1"), "--take K is now take K; it works until the next release."),
+        (("--take", "1"), "--take K is now take K; the old spelling works until the next release."),
         (("take",), "Missing argument 'K'"),
-        (("take", "0"), "whole number from 1"),
+        (("take", "0"), "whole number of at least 1"),
         (("take", "1", "2"), "unexpected extra argument"),
         (("2", "x", "--take", "1"), "unexpected extra argument"),
     ):

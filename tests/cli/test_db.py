@@ -218,14 +218,14 @@ async def test_what_is_one_users_is_exported_and_removed(quick: Program) -> None
     [row] = (await quick.run("sessions", "--json")).json
     file = quick.tmp_path / "mine.jsonl"
     nobody = await quick.run("db", "person", "export", "eve", str(file))
-    assert (nobody.code, "Nobody called 'eve'" in nobody.err, file.exists()) == (2, True, False)
+    assert (nobody.code, "No user called 'eve'" in nobody.err, file.exists()) == (2, True, False)
     exported = await quick.run("db", "person", "export", row["person"], str(file))
-    assert (exported.code, "Not reached: " in exported.err) == (0, True), exported
+    assert (exported.code, "Not covered: " in exported.err) == (0, True), exported
     assert "about the zebra" in file.read_text()
     again = await quick.run("db", "person", "export", row["person"], str(file))
     assert (again.code, "--force" in again.err) == (2, True)
     unasked = await quick.run("db", "person", "remove", row["person"], stdin=b"y\n")
-    assert (unasked.code, "1 session in which nobody else wrote" in unasked.out) == (2, True), unasked
+    assert (unasked.code, "1 session without turns of other users" in unasked.out) == (2, True), unasked
     assert (await quick.run("db", "person", "remove", row["person"], "--yes")).code == 0
     assert (await quick.run("sessions", "--json")).json == []
     assert (await quick.run("db", "check")).code == 0

@@ -99,7 +99,7 @@ async def test_what_cannot_be_brought_back_says_why(daily: Program):
         (
             ("recover", "nothing", "--only", "everything"),
             2,
-            "--only takes conversations, versions, machine, outbox",
+            "--only must be one of conversations, versions, machine, outbox",
         ),
         (("backups", "--now"), 4, "No backup was made"),
     ):

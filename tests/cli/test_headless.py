@@ -86,7 +86,7 @@ async def test_input_that_is_not_utf_8_is_refused_with_a_way_out(quick: Program,
     assert "not UTF-8" in typed.err
     nothing = await quick.run("-p", "  ")
     assert (nothing.code, nothing.out) == (2, "")
-    assert "nothing to send" in nothing.err
+    assert "Nothing to send" in nothing.err
     assert openai.chats == []
 
 
@@ -100,7 +100,7 @@ async def test_without_consent_a_write_is_refused_and_the_model_hears_it(
     assert not (quick.project / "new.txt").exists()
     assert [call["ok"] for call in ran.json["tools"]] == [False]
     assert "--allow" in ran.err
-    assert "Nobody can be asked" in str(openai.chats[-1]["messages"][-1])
+    assert "This run cannot ask for approval" in str(openai.chats[-1]["messages"][-1])
 
 
 async def test_allow_and_yolo_are_consent_for_what_they_say(quick: Program, openai: OpenAIStandIn):

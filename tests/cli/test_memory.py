@@ -134,7 +134,7 @@ async def test_what_is_forgotten_everywhere_is_asked_first_and_put_back_until_a_
     assert would.out == "Would remove 1 statement that you had forgotten everywhere.\n"
     assert (await alone.run("history", "gc")).out.startswith("Removed 1 statement")
     too_late = await alone.run("memory", "restore", one, "--everywhere")
-    assert (too_late.code, "nothing forgotten" in too_late.err) == (2, True)
+    assert (too_late.code, "Nothing that was forgotten" in too_late.err) == (2, True)
     for wrong in ((one, two, "--everywhere"), (two, "--now")):
         assert (await alone.run("memory", "forget", *wrong)).code == 2
     assert await contents(alone) == ["Two"]
@@ -167,7 +167,7 @@ async def test_why_names_the_turn_and_the_command_that_opens_it(
 
     await quick.run("sessions", "delete", ran.json["session"], "--yes")
     told = await quick.run("memory", "why", memory.id)
-    assert (told.code, "It is based on no stored turn" in told.out) == (0, True)
+    assert (told.code, "It is not based on a stored turn" in told.out) == (0, True)
 
 
 async def test_no_redaction(alone: Program) -> None:
@@ -230,7 +230,7 @@ async def test_wrong_words_ids_and_values_are_named(alone: Program) -> None:
         ("show", "abc"): "first 4",
         ("show", "ffffffff"): "ragforge memory list",
         ("edit", short): "--importance",
-        ("edit", short, "ONE."): "words are the same",
+        ("edit", short, "ONE."): "text is unchanged",
         ("edit", short, "Other", "--importance", "-1"): "between 0 and 1",
         ("list", "--sort", "age"): "importance",
     }

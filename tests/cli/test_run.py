@@ -64,7 +64,7 @@ async def test_shipped_programs_read_the_diff(program: Program, gemini: GeminiSt
 
     too_dear = await program.run("run", "review", "--max-price", "0")
     assert (too_dear.code, too_dear.out) == (1, "")
-    assert "may cost nothing" in too_dear.err
+    assert "price limit is 0" in too_dear.err
 
 
 async def test_a_killed_run_goes_on_and_asks_nothing_twice(program: Program, gemini: GeminiStandIn) -> None:
@@ -91,7 +91,7 @@ async def test_a_killed_run_goes_on_and_asks_nothing_twice(program: Program, gem
 
     again = await program.run("run", "talk.spu", "--resume")
     assert again.code == 1
-    assert "No run of talk is unfinished." in again.err
+    assert "talk has no unfinished run." in again.err
 
 
 async def test_wrong_programs_names_and_inputs_are_told(alone: Program) -> None:
@@ -108,7 +108,7 @@ async def test_wrong_programs_names_and_inputs_are_told(alone: Program) -> None:
         (("talk.spu",), 2, "needs --input NAME=VALUE: NAME (who speaks)"),
         (("talk.spu", "--input", "age=3"), 2, "has no input AGE; its inputs: NAME."),
         (("talk.spu", "--input", "name"), 2, "--input takes NAME=VALUE"),
-        (("talk.spu", "Bob"), 1, "No model stands for helper"),
+        (("talk.spu", "Bob"), 1, "No model is set for helper"),
         (("mine",), 2, "says .program other"),
         (("theirs",), 2, "is not trusted"),
     ):
@@ -122,7 +122,7 @@ async def test_wrong_programs_names_and_inputs_are_told(alone: Program) -> None:
         "talk: 1 labels, 5 instructions, 3 different operations",
         "line 5: asks 'helper'",
         "line 8: asks 'helper'",
-        "No model stands for helper: add --model, or set programs.models.helper.",
+        "No model is set for helper: add --model, or set programs.models.helper.",
     ]
     trusted = await alone.run("--trust-project", "run", "theirs")
     assert (trusted.code, trusted.out) == (0, "hi\n")

@@ -12,7 +12,7 @@ AS_JSON = ("--output-format", "json")
 async def test_a_prompt_needs_a_model_unless_the_store_is_asked_for(alone: Program) -> None:
     ran = await alone.run("-p", "where is the parser?", env={"RAGFORGE_MODEL": ""})
     assert (ran.code, ran.out) == (3, "")
-    assert "--model local answers from what is stored" in ran.err
+    assert "--model local answers with search results" in ran.err
     as_json = await alone.run("-p", "/retry", *AS_JSON, env={"RAGFORGE_MODEL": ""})
     assert (as_json.code, as_json.json["status"]) == (3, "failed")
     assert (await alone.run("sessions")).out.count("parser") == 0
@@ -130,7 +130,7 @@ async def test_a_subcommand_is_one_and_a_slip_is_no_prompt(quick: Program, opena
     assert "keys.submit" not in (await quick.run("config")).out
     both = await quick.run("-p", "one", "two")
     assert both.code == 2
-    assert "Give the prompt once" in both.err
+    assert "Give the prompt only once" in both.err
     assert openai.chats == []
 
 

@@ -149,8 +149,8 @@ async def test_wrong_dates_sessions_and_limits_are_named(alone: Program):
         (("--since", "yesterday"), "2026-11-21"),
         (("--since", "0001-01-01"), "2026-11-21"),
         (("--session", "ffffffff"), "ragforge sessions"),
-        (("--limit", "0"), "it takes a whole number from 1 to 1,000"),
-        (("--limit", "many"), "it takes a whole number from 1 to 1,000"),
+        (("--limit", "0"), "must be a whole number from 1 to 1,000"),
+        (("--limit", "many"), "must be a whole number from 1 to 1,000"),
         (("--until", "tomorrow"), "--until 'tomorrow'"),
         (("--kind", "turns"), "Unknown kind 'turns'. Choose from: turn, tool_call,"),
         ((b"\xff",), "UTF-8"),
@@ -170,7 +170,7 @@ async def test_any_words_can_be_looked_for(alone: Program, words: str):
 async def test_a_search_for_nothing_asks_for_what(alone: Program, words: tuple[str, ...]):
     ran = await alone.run("search", *words)
     assert (ran.code, ran.out) == (2, "")
-    assert "Say what to look for, as in: ragforge search" in ran.err
+    assert "Add what to look for, for example: ragforge search" in ran.err
 
 
 async def test_search_loads_nothing_heavy(filled: Program):
@@ -214,4 +214,4 @@ async def test_search_and_log_say_who_and_are_narrowed_to_one_user(alone: Progra
         several, nobody = await alone.run(*verb, "--by", "ada"), await alone.run(*verb, "--by", "eve")
         assert (several.code, nobody.code) == (2, 2)
         assert "ada@example.org, ada@laptop" in several.err
-        assert "Nobody called 'eve'" in nobody.err
+        assert "No user called 'eve'" in nobody.err

@@ -18,4 +18,4 @@ async def test_a_folder_without_a_session_names_where_the_project_has_one(
     await quick.run("-p", "hello")
     ran = await quick.run("undo", cwd=below)
     assert ran.code == 2
-    assert f"-r ID takes one of {quick.project}; `ragforge sessions` lists them." in ran.err
+    assert f"-r ID resumes one from {quick.project}; `ragforge sessions` lists them." in ran.err

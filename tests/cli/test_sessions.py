@@ -119,7 +119,7 @@ async def test_sessions_say_who_began_them_and_are_narrowed_to_one_person(alone:
     several, nobody = await alone.run("sessions", "--by", "ada"), await alone.run("sessions", "--by", "eve")
     assert (several.code, nobody.code) == (2, 2)
     assert "ada@example.org, ada@laptop" in several.err
-    assert "Nobody called 'eve'" in nobody.err
+    assert "No user called 'eve'" in nobody.err
 
 
 async def test_archived_sessions_leave_the_list_and_a_message_brings_them_back(quick: Program):
@@ -137,7 +137,7 @@ async def test_archived_sessions_leave_the_list_and_a_message_brings_them_back(q
     assert "0 of 1 archived session consolidated" in (await quick.run("db", "check")).out
     assert (await quick.run("sessions", "consolidate", "--json")).json == {"consolidated": 1, "lacking": 0}
     again = await quick.run("sessions", "consolidate")
-    assert again.out == "Every archived session of this project is consolidated.\n"
+    assert again.out == "All archived sessions of this project are consolidated.\n"
     assert "1 of 1 archived session consolidated." in (await quick.run("db", "check")).out
     assert "walruses" in (await quick.run("sessions", "--archived")).out.split("\n", 2)[2]
     assert (await quick.run("sessions", "--json")).json == []

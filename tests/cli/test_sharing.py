@@ -25,7 +25,7 @@ async def test_a_session_is_exported_imported_searched_forked_and_its_memories_a
     assert (ran.code, ran.err) == (0, "")
     assert "1 turn" in ran.out
     assert (await quick.run("sessions", "export", id, str(file))).code == 2
-    assert "is here already" in (await quick.run("sessions", "import", str(file))).out
+    assert "was already imported" in (await quick.run("sessions", "import", str(file))).out
     await is_written_to_be_read(quick, id, tmp_path)
 
     (second := tmp_path / "second").mkdir()
@@ -35,7 +35,7 @@ async def test_a_session_is_exported_imported_searched_forked_and_its_memories_a
     ran = await other.run("sessions", "import", "../walrus.ragforge")
     assert (ran.code, ran.err) == (0, "")
     assert "shared by" in ran.out
-    assert "is here already" in (await other.run("sessions", "import", "../walrus.ragforge")).out
+    assert "was already imported" in (await other.run("sessions", "import", "../walrus.ragforge")).out
     [row] = (await other.run("sessions", "--json")).json
     assert row["id"] == id
     assert row["shared_by"]
@@ -56,7 +56,7 @@ async def test_a_session_is_exported_imported_searched_forked_and_its_memories_a
     assert "yarn" in proposal["content"]
     assert (await other.run("proposals", "accept", "nothing")).code == 2
     assert "Accepted 1 memory." in (await other.run("proposals", "accept", "all")).out
-    assert "No proposal is open." in (await other.run("proposals")).err
+    assert "There are no open proposals." in (await other.run("proposals")).err
     assert "yarn" in (await other.run("context", "Which package manager?")).out
 
 

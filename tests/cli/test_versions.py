@@ -165,22 +165,22 @@ async def test_names_that_are_none_and_names_that_are_too_short(quick: Program, 
         ("diff", "nowhere"): "no version or branch",
         ("branch", "a..b"): "is not a valid branch name",
         ("branch", "-d", "none"): "no branch 'none'. `ragforge branch` lists them.",
-        ("undo", "0"): "'[N]': it takes a whole number from 1 on, and not '0'.",
-        ("redo", "two"): "'[N|ID]': it takes a whole number from 1 on, or at least 4 characters of an id",
-        ("log", "10001"): "a whole number from 1 to 10,000, and",
-        ("log", "--limit", "0"): "--limit N is now N; it works until the next release.",
+        ("undo", "0"): "'[N]': must be a whole number of at least 1, not '0'.",
+        ("redo", "two"): "'[N|ID]': must be a whole number of at least 1 or at least 4 characters of an id",
+        ("log", "10001"): "a whole number from 1 to 10,000, not",
+        ("log", "--limit", "0"): "--limit N is now N; the old spelling works until the next release.",
         ("undo", "-r", "ffffffff"): "no session 'ffffffff'",
-        ("undo", "--files", "--chat"): "give only one",
+        ("undo", "--files", "--chat"): "only one of",
         ("undo", "3"): "Only 2 turns",
         ("redo", "ffff"): "nothing to redo",
-        ("redo", "--turn", "ffff"): "--turn ID is now ID; it works until the next release. ragforge: ",
+        ("redo", "--turn", "ffff"): "--turn ID is now ID; the old spelling works until the next release.",
         ("redo", "--turn=ffff"): "nothing to redo",
-        ("redo", "--turn"): "whole number from 1 on, or at least 4 characters of an id, and not ''",
+        ("redo", "--turn"): "whole number of at least 1 or at least 4 characters of an id, not ''",
         ("undo", "--on-conflict", "guess"): "'guess' is not one of 'keep', 'restore', 'merge'.",
         ("undo", "--on-conflict"): "requires an argument",
         ("undo", "--hard"): "No such option: --hard",
         ("merge",): "Missing argument 'NAME|VERSION'.",
-        ("merge", "x", "--ours", "--strategy", "none"): "--ours is now --on-conflict ours; it works",
+        ("merge", "x", "--ours", "--strategy", "none"): "--ours is now --on-conflict ours; the old",
     }
     for args, words in wrong.items():  # one after the other: two would find the session open elsewhere
         ran = await quick.run(*args)
@@ -255,7 +255,7 @@ async def test_what_versions_take(quick: Program, openai: OpenAIStandIn):
         assert (ran.code, ran.out) == (0, "There is nothing to remove.\n")
     assert (await quick.run("undo")).code == 0
     wrong = await quick.run("history", "gc", "--dry-run", "--gone", "bolt://nowhere")
-    assert (wrong.code, "give only one" in wrong.err) == (2, True)
+    assert (wrong.code, "only one of" in wrong.err) == (2, True)
 
 
 async def test_one_content_of_a_version_is_had_back(quick: Program, openai: OpenAIStandIn):

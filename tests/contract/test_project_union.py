@@ -201,7 +201,7 @@ async def test_a_split_takes_along_what_shares_turns_or_versions(store: Store) -
     assert [each.content for each in plan.copied] == ["Same."]
     with pytest.raises(UsageError, match="belongs together"):
         await plan_split(store, project, {fork.id, apart.id})
-    with pytest.raises(UsageError, match="Nothing of that"):
+    with pytest.raises(UsageError, match="contains none of that"):
         await plan_split(store, project, {"nowhere"})
     target = a_project(name="own")
     await split(store, project, target, plan, None)

@@ -134,7 +134,7 @@ async def test_a_file_that_is_cut_altered_newer_or_leads_out_is_refused_and_chan
         with pytest.raises(StoreDamaged, match="leads out of the project"):
             await read_received(written(*others, leading))
     foreign = a_project()
-    with pytest.raises(StoreDamaged, match="not exactly one session"):
+    with pytest.raises(StoreDamaged, match="not contain exactly one session"):
         await read_received(written(foreign, *bundle.records))
     *others, last = (each for each in bundle.records if not isinstance(each, ConversationSession))
     with pytest.raises(StoreDamaged):

@@ -193,7 +193,7 @@ def test_the_interface_asks_for_a_password_that_is_missing(server: OwnServer, tm
         screen = desk.start("--store", f"bolt://neo4j@127.0.0.1:{port_of(server)}", "--model", "local")
         screen.wait_for("Give the password", timeout_s=AWAY_S_MAX)
         screen.press(ENTER)
-        screen.wait_for("is kept nowhere")
+        screen.wait_for("not saved")
         screen.press(PASSWORD.encode())
         screen.wait_for("•" * len(PASSWORD))
         screen.press(ENTER)

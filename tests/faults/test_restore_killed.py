@@ -218,7 +218,7 @@ async def test_what_somebody_did_after_the_crash_is_left_and_told(restorer: Rest
     (ground.root / "changed").write_text("by hand, after the crash")
     recovered = restorer.run("recover", ground.folder).result
     assert recovered["finished"] is True
-    assert recovered["skipped"] == [["changed", "it has just changed, and is left as it is"]]
+    assert recovered["skipped"] == [["changed", "it has just changed and is kept"]]
     assert read_tree(ground.root) == {**AFTER, "changed": a_file("by hand, after the crash")}
 
 

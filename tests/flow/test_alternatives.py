@@ -184,7 +184,7 @@ async def test_what_was_not_allowed_before_is_refused_with_a_reason(
     assert "not confined" in asked
     group = await start_alternatives(session, AttemptRequest(2, "write it"))
     await all_lines(group)
-    assert "nobody can be asked" in str(models.asked[READABLE][-1].body)
+    assert "Alternatives run without questions" in str(models.asked[READABLE][-1].body)
     assert [change.path for change in group.results[0].version.changes] == ["a.txt", "allowed"]
     assert [change.provenance for change in group.results[0].version.changes] == [
         Provenance.TOOL,
@@ -234,8 +234,8 @@ async def test_what_makes_no_sense_is_refused_before_anything_is_made(
     for wanted, words in (
         (AttemptRequest(1, "x"), "2 to 8"),
         (AttemptRequest(9, "x"), "2 to 8"),
-        (AttemptRequest(2, "  "), "Say what"),
-        (AttemptRequest(2, "x", ("nonsense",)), "Not the name of a model"),
+        (AttemptRequest(2, "  "), "Add a prompt"),
+        (AttemptRequest(2, "x", ("nonsense",)), "Not a model name"),
         (AttemptRequest(2, "x", ("gemini:a", "gemini:b", "gemini:c")), "3 models"),
     ):
         with pytest.raises(UsageError, match=words):

@@ -53,7 +53,7 @@ async def test_the_copy_holds_what_the_project_holds_and_what_is_carried(
         assert "./.venv/python" in heard
         assert "./up" in heard
         assert "dist" not in heard
-        assert any("Links that lead out of the copies" in line and "up" in line for line in lines)
+        assert any("Links that still point outside the copies" in line and "up" in line for line in lines)
         assert any("absent (it does not exist)" in line for line in lines)
         assert group.results[0].version.changes == ()
         assert tree(root) == before
@@ -192,7 +192,7 @@ async def test_what_could_not_be_kept_stays_until_the_next_start(
         gemini.script(*[way] * 3)
         group = await start_alternatives(session, AttemptRequest(2, "write it"))
         lines = await all_lines(group)
-        assert any("until the next start" in line for line in lines)
+        assert any("the next start makes the version" in line for line in lines)
         assert [each.name for each in group.results] == ["fast"]
         assert len(list((data / "copies").rglob("a.txt"))) == 1
         group._room.leave()  # as the end of the process does

@@ -100,7 +100,7 @@ async def test_at_once_no_file_holds_it_any_more(session: Session, gemini: Gemin
     assert "cormorant" in whole
     assert VALUE not in whole
     assert await store.check() == []
-    with pytest.raises(UsageError, match="nothing forgotten everywhere"):
+    with pytest.raises(UsageError, match="forgotten everywhere can be restored"):
         await told(session, "--everywhere --undo")
 
 

@@ -161,8 +161,8 @@ async def test_a_wait_longer_than_the_limit_is_not_begun(gemini: GeminiStandIn) 
 async def test_a_wait_of_a_day_is_said_in_hours(gemini: GeminiStandIn) -> None:
     gemini.script(RateLimited(86_400))
     events, error = await events_until_error(gemini)
-    assert "asks to wait 24 hours; not tried again" in str(error)
-    assert "the longest wait is 1 minute (retry.delay_s_max)" in str(error)
+    assert "asks to wait 24 hours, which is longer" in str(error)
+    assert "the limit of 1 minute (retry.delay_s_max)" in str(error)
     assert not events
     assert len(asked(gemini)) == 1
 

@@ -118,18 +118,18 @@ def test_what_is_left_is_counted() -> None:
     left = {number: left_words(Link(number)) for number in (0, 1, 3)}
     assert left == {
         0: "",
-        1: "1 row waits for the server and goes there at the next start",
-        3: "3 rows wait for the server and go there at the next start",
+        1: "1 row waits for the server and is sent at the next start",
+        3: "3 rows wait for the server and are sent at the next start",
     }
 
 
 def test_who_holds_up_what_waits_and_what_is_stranded_is_told() -> None:
     who = "process 12 has been carrying since 14:03 and is suspended: continue it (fg), or end it"
     held = Link(2, held=who)
-    assert left_words(held) == f"2 rows cannot go to the server: {who}"
+    assert left_words(held) == f"2 rows cannot be sent to the server: {who}"
     assert left_words(replace(held, waiting=0)) == ""
     assert stranded_words(Link()) == ""
-    assert "3 rows on this machine are for another database" in stranded_words(Link(stranded=3))
+    assert "3 rows on this machine were meant for a database" in stranded_words(Link(stranded=3))
     assert "`ragforge db waiting`" in stranded_words(Link(stranded=3))
     assert [fact.name for fact in link_facts(replace(held, stranded=3))] == ["waiting", "held up", "stranded"]
 

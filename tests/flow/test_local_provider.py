@@ -76,7 +76,7 @@ async def test_hits_are_quoted_with_where_they_come_from_and_how_to_get_there():
 
 async def test_nothing_found_says_so_and_what_to_do():
     text = await answer(Shelf(), say("unicorns"))
-    assert "Nothing stored matches" in text
+    assert "No results." in text
     assert "/model" in text
 
 
@@ -121,7 +121,7 @@ async def test_versions_are_told_as_what_they_are():
 async def test_without_words_nothing_is_looked_for(parts):
     shelf = Shelf(hit("x"))
     text = await answer(shelf, UserMessage(parts))
-    assert "Enter some words" in text
+    assert "Enter words to search for" in text
     assert not shelf.asked
 
 

@@ -179,14 +179,14 @@ async def test_the_smaller_difference_is_that_nearer_to_both_sides(
     ("strategy", "answer", "problem"),
     [
         (Strategy.COMBINE_BEST, {"content": f"<<<<<<< ours\n{BOTH}", "why": ""}, "markers are left"),
-        (Strategy.COMBINE_BEST, {"content": " \n", "why": ""}, "empty, and neither side was"),
+        (Strategy.COMBINE_BEST, {"content": " \n", "why": ""}, "empty, but neither side was"),
         (Strategy.COMBINE_BEST, {"why": "I forgot it."}, "cannot be read"),
         (
             Strategy.RESOLVE_CONFLICTS,
             {"resolutions": [{**RESOLVED, "lines": ["=======", "x"]}]},
             "markers are left",
         ),
-        (Strategy.RESOLVE_CONFLICTS, {"resolutions": []}, "nothing of conflict 1 of 1"),
+        (Strategy.RESOLVE_CONFLICTS, {"resolutions": []}, "nothing about conflict 1 of 1"),
         (Strategy.RESOLVE_CONFLICTS, {"resolutions": [{**RESOLVED, "conflict": 2}]}, "conflict 1 of 1"),
         (Strategy.RESOLVE_CONFLICTS, {"resolutions": [{**RESOLVED, "lines": "x"}]}, "cannot be read"),
     ],
@@ -285,7 +285,7 @@ async def test_what_no_model_is_asked_about_is_named(gemini: GeminiStandIn, tree
         secrets=(key,),
     )
     assert questions == []
-    assert "only you can decide" in left["gone"]
+    assert "this needs your decision" in left["gone"]
     assert "not text" in left["bin"]
     assert "secret" in left["key"]
     assert "too long" in left["big"]
@@ -338,8 +338,8 @@ async def test_a_second_model_says_whether_the_merge_may_stand(
     ("verdict", "reason"),
     [
         ({"may_stand": False, "reasons": ["`items` is a generator."]}, "`items` is a generator."),
-        ({"keeps_theirs": False}, "not everything that theirs did is kept"),
-        ({"may_stand": False}, "no reason was given"),
+        ({"keeps_theirs": False}, "some changes of theirs are missing"),
+        ({"may_stand": False}, "no reason given"),
     ],
 )
 async def test_a_merge_that_is_doubted_may_not_stand_and_it_is_said_why(

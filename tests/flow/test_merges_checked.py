@@ -144,7 +144,7 @@ async def test_files_that_changed_since_are_not_overwritten_by_a_result(
         moved = await take_candidate(session, "right", undecided.value.candidates, "combine_best")
         assert moved.marked == ("a.txt",)
         assert "MINE" in content(session)
-        assert any("Changed since then" in note and "a.txt" in note for note in moved.notes)
+        assert any("they changed since then" in note and "a.txt" in note for note in moved.notes)
 
 
 async def test_interrupted_nothing_was_merged_and_nothing_runs_on(

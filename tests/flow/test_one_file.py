@@ -78,7 +78,7 @@ async def test_an_embedder_is_a_file_and_named_where_another_is_unknown() -> Non
     one, same, other, empty = await find("hashing:64").embed(["a cat", "A CAT", "two dogs", ""])
     assert one == same != other
     check_vector(empty, of="nothing")
-    with pytest.raises(UsageError, match=r"from 2 to 4096, and not 'many'"):
+    with pytest.raises(UsageError, match=r"from 2 to 4096 dimensions, not 'many'"):
         find("hashing:many")
     for unknown in ("hashing", "static:x", "base", "registry:x", "no.such:x", ""):
         with pytest.raises(UsageError, match=r"hashing:DIMENSIONS, minilm, model2vec:FOLDER, static"):

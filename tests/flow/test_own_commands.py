@@ -133,9 +133,9 @@ async def test_plan_mode_holds_for_what_a_command_runs(session: Session, tmp_pat
 @pytest.mark.parametrize(
     ("name", "text", "why"),
     [
-        ("cost.md", "Mine now.", "a command that comes with ragforge has this name"),
-        ("quit.md", "Mine now.", "a command that comes with ragforge has this name"),
-        ("store.md", "Mine now.", "a command that comes with ragforge has this name"),
+        ("cost.md", "Mine now.", "a built-in command has this name"),
+        ("quit.md", "Mine now.", "a built-in command has this name"),
+        ("store.md", "Mine now.", "a built-in command has this name"),
         ("open.md", "---\ndescription: x\nNo end.", "its head has no end"),
         ("twice.md", "---\nmodel: a\nmodel: b\n---\nx", "line 3 gives 'model' a second time"),
         ("odd.md", "---\n{model}\n---\nx", "line 2 is not `key: value`"),
@@ -143,8 +143,8 @@ async def test_plan_mode_holds_for_what_a_command_runs(session: Session, tmp_pat
         ("head.md", "---\ndescription: x\n---\n", "it has no text"),
         ("rights.md", "---\nallowed-tools: shell\n---\nx", "say which commands, as in shell(git status)"),
         ("rule.md", "---\nallowed-tools: shell(\n---\nx", "Not a rule"),
-        ("2fast.md", "x", "its name may have small letters"),
-        ("long.md", "x" * 50_000, "it has more than 40,000 bytes"),
+        ("2fast.md", "x", "its name may contain only lowercase letters"),
+        ("long.md", "x" * 50_000, "it is larger than 40,000 bytes"),
     ],
 )
 async def test_files_that_cannot_be_used_say_why_and_built_ins_stay(
@@ -154,7 +154,7 @@ async def test_files_that_cannot_be_used_say_why_and_built_ins_stay(
     listed = await run_typed(session, "commands", "")
     assert isinstance(listed, Tell)
     assert why in listed.text
-    if "comes with" in why and name != "store.md":
+    if "built-in" in why and name != "store.md":
         assert not isinstance(await run_typed(session, name.removesuffix(".md"), ""), Send)
     else:
         with pytest.raises(UsageError):

@@ -100,7 +100,7 @@ async def test_a_review_holds_what_is_not_committed_and_new_files_too(
         # A repository that would make git run a program is not asked.
         git(project, "config", "filter.evil.clean", "touch stolen")
         (project / ".gitattributes").write_text("* filter=evil\n")
-        with pytest.raises(ProgramFault, match="may make it run a program"):
+        with pytest.raises(ProgramFault, match="can make it run a program"):
             await followed(session, "review")
         assert not (project / "stolen").exists()
 

@@ -210,7 +210,7 @@ async def test_failing_embedder_leaves_the_words_and_says_why(store: Store, tmp_
     turn = await said(store, session, "The parser.")
     answer = await search(Recall(store, an_embedder(f"model2vec:{tmp_path}")), Query("parser"))
     assert ids(answer) == [turn.id]
-    assert answer.limited.startswith("Found by words alone, not by meaning:")
+    assert answer.limited.startswith("Searched by words only:")
     assert str(tmp_path) in answer.limited
 
 

@@ -61,7 +61,7 @@ async def test_a_verb_is_a_file_in_the_interface(session: Session, greet: Verb) 
     told = await run_command(session, "greet", "Ada --often 2")
     assert isinstance(told, Follow)
     assert [line async for line in told.lines] == [
-        "--often N is now --times N; it works until the next release.",
+        "--often N is now --times N; the old spelling works until the next release.",
         Tell("Hello Ada! Hello Ada!"),
     ]
     with pytest.raises(UsageError, match=r"/greet needs NAME: Whom to greet\."):
@@ -93,7 +93,7 @@ def test_a_verb_is_a_file_on_the_command_line(
     assert told.out == "Hello Ada! Hello Ada! Hello Ada!\n"
     assert "--often N is now --times N" in told.err
     assert run(["greet", "Ada", "--times", "4"]) == 2
-    assert "it takes a whole number from 1 to 3, and not '4'." in boxed(capsys.readouterr().err)
+    assert "must be a whole number from 1 to 3, not '4'." in boxed(capsys.readouterr().err)
     assert run(["-h"]) == 0
     assert "Say hello." in capsys.readouterr().out
 
@@ -103,7 +103,7 @@ async def test_a_report_says_the_same_in_both_places(session: Session) -> None:
     assert isinstance(listed, Report)
     assert listed.shown == "This project has no versions yet. Every turn makes one."
     assert Report([[Span("a"), Span("b", Emphasis.MARKED)], "c"], ("d",)).shown == "```text\nab\nc\n```\nd"
-    with pytest.raises(UsageError, match="log has no --json"):
+    with pytest.raises(UsageError, match="log has no option --json"):
         await run_command(session, "log", "--json")
 
 
@@ -135,12 +135,12 @@ async def test_what_follows_a_verb_is_its_own_or_refused_with_what_there_is(
     assert asked.then == "mode all --yes"
     for line, said in {
         "jobs stop": "/jobs stop needs ID",
-        "jobs pause 1": "/jobs has no 'pause'. Write /jobs or /jobs output ID or /jobs stop ID.",
-        "mode quick": "/mode: MODE takes one of: ask, accept-edits, plan, all; and not 'quick'.",
-        "clear all": "/clear does not know what to do with 'all'.",
-        "copy code 0": "/copy code: N takes a whole number from 1 on, and not '0'.",
+        "jobs pause 1": "/jobs has no 'pause'. Use /jobs or /jobs output ID or /jobs stop ID.",
+        "mode quick": "/mode: MODE must be ask, accept-edits, plan or all, not 'quick'.",
+        "clear all": "/clear takes no further argument: 'all'.",
+        "copy code 0": "/copy code: N must be a whole number of at least 1, not '0'.",
         "rename": "/rename needs TITLE",
-        "branch -d": "/branch: -d takes",
+        "branch -d": "/branch: -d must be",
     }.items():
         name, _, text = line.partition(" ")
         with pytest.raises(UsageError) as raised:

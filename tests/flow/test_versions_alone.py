@@ -69,13 +69,13 @@ async def test_a_redo_of_more_than_was_undone_changes_nothing_and_says_how_much_
     await undo(session, 2)
     await undo(session, part=Part.FILES)
     before, chat = tree(root_of(session)), session.live.record.head
-    with pytest.raises(UsageError, match=r"Only 3 can be redone, and not 9\. Nothing was changed"):
+    with pytest.raises(UsageError, match=r"Only 3 can be redone, not 9\. Nothing was changed"):
         await redo(session, 9)
     assert (tree(root_of(session)), session.live.record.head) == (before, chat)
     await redo(session, 3)
     assert (tree(root_of(session)), session.live.record.head) == (done, head)
     await undo(session, 2)
-    with pytest.raises(UsageError, match="Only 2 can be redone, and not 3"):
+    with pytest.raises(UsageError, match="Only 2 can be redone, not 3"):
         await redo(session, 3, part=Part.FILES)
     await redo(session, 2, part=Part.FILES)
     assert tree(root_of(session)) == done

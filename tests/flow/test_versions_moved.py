@@ -94,7 +94,7 @@ async def test_several_turns_are_undone_at_once_and_logged(session: Session, gem
         await undo(session)
     await redo(session)
     assert await head_turn(session) == turns[0].id
-    with pytest.raises(UsageError, match="Only 1 turn of this session can be undone, and not 2"):
+    with pytest.raises(UsageError, match="Only 1 turn of this session can be undone, not 2"):
         await undo(session, 2)
 
 
@@ -350,7 +350,7 @@ async def test_branches_follow_new_versions(session: Session, gemini: GeminiStan
 async def test_a_branch_needs_a_version_and_after_the_first_undo_there_is_none_here(
     session: Session, gemini: GeminiStandIn
 ):
-    with pytest.raises(UsageError, match="These files have no versions yet: nothing was done"):
+    with pytest.raises(UsageError, match="These files have no versions yet"):
         await start_branch(session.worktree, "early")
     one = await turn(session, gemini, "one", write("a.txt", "1\n"))
     [version] = await versions_of(session, one)

@@ -64,12 +64,12 @@ async def test_a_full_disk_stops_a_command_and_nothing_is_lost(
     ran = await program.run("-p", "remove them", "--yolo")
     assert files(program.project) == before
     assert (program.project / "a.txt").read_text() == "precious\n"
-    assert "could not be stored first" in ran.err
+    assert "could not be saved first" in ran.err
     assert "disk is full" in ran.err
     assert ran.code == 0
     assert "I could not." in ran.out
     [heard] = [each for each in gemini.requests if "functionResponse" in str(each.body)]
-    assert "could not be stored first" in str(heard.body)
+    assert "could not be saved first" in str(heard.body)
 
 
 async def test_who_makes_room_goes_on_and_can_undo_it(
@@ -90,7 +90,7 @@ async def test_who_makes_room_goes_on_and_can_undo_it(
         events = await say(session, "remove them", user)
         [refused, done] = await heard(session)
         assert refused[1] is CallStatus.FAILED
-        assert "could not be stored" in refused[0]
+        assert "could not be saved" in refused[0]
         assert "There is room now" in refused[0]
         assert done[1] is CallStatus.OK
         assert len(user.asked) == 1
@@ -120,7 +120,7 @@ async def test_the_user_can_want_it_nonetheless(session: Session, gemini: Gemini
     assert asked.rules == ()
     assert files(session.cwd) == {}
     assert kinds(await version_of(session, events)) == {"0.bin": ("removed", "during-shell")}
-    assert "could not be stored" in told(events)
+    assert "could not be saved" in told(events)
 
 
 async def test_a_file_whose_old_content_cannot_be_kept_is_not_overwritten(
@@ -134,7 +134,7 @@ async def test_a_file_whose_old_content_cannot_be_kept_is_not_overwritten(
     await say(session, "shorten it", says_no())
     assert (session.cwd / "a.txt").read_text() == words
     [_, refused, made] = await heard(session)
-    assert "could not be stored" in refused[0]
+    assert "could not be saved" in refused[0]
     assert made[1] is CallStatus.OK, "what overwrites nothing loses nothing"
     assert (session.cwd / "new.txt").read_text() == "n"
     await full(session, False)

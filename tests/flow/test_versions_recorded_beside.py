@@ -134,7 +134,7 @@ async def test_what_a_tool_waits_for_is_told(session: Session, gemini: GeminiSta
                 if isinstance(event, Notice):
                     assert not (session.cwd / "a.txt").exists()
                     await elsewhere.aclose()
-    assert "The tool waits for that." in told(seen)
+    assert "The tool waits for this." in told(seen)
     assert kinds(await version_of(session, seen)) == {"a.txt": ("added", "tool")}
 
 

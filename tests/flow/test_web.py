@@ -99,7 +99,7 @@ async def test_a_page_is_markdown_and_its_host_is_asked_about_once(
     assert "x()" not in page.result
     assert "robots.txt" not in page.result
     assert "größe" in text.result
-    assert "Its robots.txt asks programs not to fetch this page" in text.result
+    assert "robots.txt asks programs not to fetch this page" in text.result
     [asked] = user.asked
     assert isinstance(asked, ToolApproval)
     assert asked.rules == (Rule("web_fetch", f"localhost:{site.port}"),)

@@ -263,7 +263,7 @@ wrong:
     """
     await Machine(program_of(text), world).run()
     # The fault led back to WAIT_INPUT, and there was no more input.
-    assert [line for line in world.displayed if "That did not work. line 19" in line]
+    assert [line for line in world.displayed if "Failed. line 19" in line]
     state = await run_whole(World(inputs=()), text)
     registers = deepcopy(state.registers)
     assert "WRONG" not in registers

@@ -26,7 +26,7 @@ def test_the_dashboard_hints_and_the_archive_are_used_by_key_and_mouse(tmp_path:
     screen.wait_for("Wanted  Concepts  Archive  Numbers")
     screen.click("pytest")
     screen.press(b"e")
-    screen.wait_for("Enter keeps the new words")
+    screen.wait_for("Enter saves the new text")
     screen.press(b" -q")
     screen.wait_for("pytest -q")
     screen.press(ENTER)

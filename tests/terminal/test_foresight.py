@@ -60,7 +60,7 @@ def test_a_suggestion_is_taken_another_ignored_and_the_turn_that_went_otherwise_
         screen.press(RIGHT)
         screen.wait_for(lambda text: f"│ {TAKEN}" in text and "next?" not in text)
         screen.press(ENTER)
-        screen.wait_for("≠ otherwise than foreseen: 2 files foreseen, neither changed")
+        screen.wait_for("≠ not as foreseen: 2 files foreseen, neither changed")
         screen.wait_for(f"next? {IGNORED} · Right takes it")
         ask(screen, "How long is a week?", "A week has seven days.")
         assert IGNORED not in screen.text

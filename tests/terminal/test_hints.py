@@ -27,7 +27,7 @@ def test_a_hint_is_applied_and_what_was_put_off_is_told_by_the_next_run(tmp_path
         first.send("How is the login endpoint protected?")
         first.wait_for("· 1 hint")
         first.press(F8)
-        first.wait_for("Enter: write it into the prompt")
+        first.wait_for("Enter: put it in the prompt")
         first.press(ENTER)
         first.wait_for(lambda screen: f"│ {LIMIT}" in screen and "1 hint" not in screen)
         first.press(b"\x03")

@@ -76,7 +76,7 @@ def test_a_dumb_terminal_has_the_whole_conversation_in_lines(desk: Desk):
     greeting.write_text("Hello there\n")
     desk.env["TERM"] = "dumb"
     screen = desk.start()
-    screen.wait_for("Ctrl+D leaves.")
+    screen.wait_for("Ctrl+D quits.")
     screen.send("What is the capital of France?")
     screen.wait_for("It is **Paris**, on the Seine.\n>")
     screen.send("Make greet.txt more polite")
@@ -86,7 +86,7 @@ def test_a_dumb_terminal_has_the_whole_conversation_in_lines(desk: Desk):
     assert "1 + Good day there" in shown
     # A paste is no answer, and no word of it is lost.
     screen.press(b"y\ry\r")
-    screen.wait_for("not an answer, so it is kept")
+    screen.wait_for("not one of the answers, so it is kept")
     assert greeting.read_text() == "Hello there\n"
     answer(screen, b"y")
     screen.wait_for("Tool done, +1 -1: edit greet.txt")
@@ -135,7 +135,7 @@ def test_plain_asks_again_about_a_call_that_waited_and_ctrl_c_ends_a_turn(desk: 
     again.press(CTRL_C)
     again.wait_for("Turn interrupted.")
     again.press(CTRL_C)
-    again.wait_for("Ctrl+C again, or Ctrl+D, leaves.")
+    again.wait_for("Press Ctrl+C again, or Ctrl+D, to quit.")
     again.press(CTRL_C)
     assert again.ended() == 0
     for one in (screen, again):

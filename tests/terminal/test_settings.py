@@ -75,7 +75,7 @@ def test_what_cannot_be_opened_is_told_in_the_terminal_that_is_left(
 def test_an_address_that_is_none_is_told_and_the_embedded_store_offered(desk: Desk):
     screen = desk.start("--store", "x://y")
     screen.wait_for("Not a store's address: 'x://y'")
-    screen.wait_for("Use the embedded store")
+    screen.wait_for("Use the built-in store")
     screen.press(DOWN)
     screen.press(DOWN)
     screen.press(ENTER)

@@ -53,7 +53,7 @@ def worker(tmp_path: Path) -> Iterator[Desk]:
 def ask(screen: Screen, message: str, answer: str) -> None:
     """A turn, to its end."""
     screen.send(message)
-    screen.wait_for(lambda text: "takes it back" in text.partition(answer)[2])
+    screen.wait_for(lambda text: "/undo undoes it" in text.partition(answer)[2])
 
 
 def back_in_prompt(screen: Screen, message: str) -> None:

@@ -20,7 +20,7 @@ def test_ask_approve_quit_resume_from_the_list_and_search(desk: Desk):
     assert file.read_text() == "Hello there\n"
     first.press(b"1")
     first.wait_for("It is polite now.")
-    first.wait_for("/undo takes it back")  # the turn has ended
+    first.wait_for("/undo undoes it")  # the turn has ended
     first.wait_for(lambda screen: re.search(r"- *Hello there", screen))
     first.wait_for(lambda screen: re.search(r"\+ *Good day there", screen))
     assert file.read_text() == "Good day there\n"

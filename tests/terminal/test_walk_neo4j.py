@@ -107,7 +107,7 @@ def test_ask_approve_quit_resume_and_search_with_the_conversation_in_a_graph(gra
     assert file.read_text() == "Hello there\n"
     first.press(b"1")
     first.wait_for(DONE)
-    first.wait_for("/undo takes it back")  # the turn has ended; left before, it would be interrupted
+    first.wait_for("/undo undoes it")  # the turn has ended; left before, it would be interrupted
     first.wait_for(PROMPT)
     assert file.read_text() == "Good day there\n"
     first.press(CTRL_D)

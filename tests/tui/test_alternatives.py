@@ -37,7 +37,7 @@ async def test_three_at_once_one_stopped_one_taken(lab: Lab) -> None:
         assert not copies(lab)
         await chat.say("/alternatives 3 write it")
         await answered(chat, "y")
-        await chat.sees("Copying the project")
+        await chat.sees("Making one copy of the project")
         await chat.sees("2 (fast): write a.txt")
         await chat.sees("1 (readable): finished, 1 file +1 -0")
         await chat.sees("3 (thorough): finished, 1 file +1 -0")

@@ -89,7 +89,7 @@ async def test_what_the_user_said_stands_in_the_question_and_a_key_opens_it() ->
         await armed(app, pilot)
         await until(pilot, lambda: "You said on 3 Nov" in words(app))
         assert '"never push on fridays"' in words(app)
-        await until(pilot, lambda: "o opens what you said" in words(app))
+        await until(pilot, lambda: "o shows where you said so" in words(app))
         key(app, "o")
         await until(pilot, lambda: app.said_asked == ["turn-7"])
         assert not task.done()

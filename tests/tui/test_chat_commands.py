@@ -38,7 +38,7 @@ async def test_help_shows_every_command_and_the_users_keys(lab: Lab) -> None:
         await chat.say("/help")
         await chat.until(lambda: isinstance(chat.top, LookupScreen), "it opens")
         rows = {row.name: row for row in chat.top.query_one(EntryList).rows}
-        assert rows["F2"].about == "open what is folded in view; again: as it was"
+        assert rows["F2"].about == "open all folds in view; again: restore them"
         assert {f"/{name}" for name in interface_verbs()} <= set(rows)
         assert "/undo [N] [--files | --chat] [--on-conflict keep|restore|merge]" in rows["/undo"].more
         assert "Ctrl+S" not in rows
@@ -91,7 +91,7 @@ async def test_permissions_lists_what_was_allowed_and_takes_it_back(lab: Lab) ->
         await chat.say("/permissions")
         await chat.sees(f"`{rule}`")
         await chat.say("/permissions remove 1")
-        await chat.sees("No rules in this project")
+        await chat.sees("This project has no rules")
 
 
 async def test_permissions_spells_out_what_hides_in_a_rule(lab: Lab) -> None:
@@ -205,7 +205,7 @@ async def test_search_goes_to_the_turn_of_a_version_and_says_where_others_are(la
         await chat.say("/search medlar")
         await chat.until(lambda: isinstance(chat.top, SearchScreen) and chat.top._found)
         await chat.pilot.press("enter")
-        await chat.until(lambda: "This belongs to no session. /log shows it." in chat.notices())
+        await chat.until(lambda: "This is not part of a session. /log shows it." in chat.notices())
         await chat.pilot.press(*["backspace"] * len("medlar"), *"quince")
         await chat.until(lambda: [each.hit.text for each in chat.top._found[:1]] == ["quince"])
         await chat.pilot.press("enter")
@@ -346,7 +346,7 @@ async def test_a_program_shows_its_calls_and_esc_stops_it_for_later(lab: Lab) ->
         await chat.sees("first (gemini:gemini-3.8-flash): ")
         await chat.until(lambda: len(lab.gemini.asked()) == 2, "the second call")
         await chat.pilot.press("escape")
-        await chat.sees("Stopped. /run twice --resume goes on")
+        await chat.sees("Stopped. /run twice --resume continues")
         lab.gemini.script(Text("Berta."))
         await chat.say("/run twice --resume")
         await chat.sees("Berta.")

@@ -173,12 +173,12 @@ async def test_foresight_switched_off_says_so(filled: Lab) -> None:
     filled.set_environ(RAGFORGE_FORESIGHT_ENABLED="false")
     async with filled.chat((80, 24)) as chat:
         await chat.say("/foresight")
-        await chat.sees("Foresight is switched off")
+        await chat.sees("Foresight is off")
 
 
 async def test_a_marked_turn_opens_to_what_was_expected_and_what_happened(filled: Lab) -> None:
     async with filled.chat((80, 40), continue_newest=True) as chat:
-        await chat.sees("≠ otherwise than foreseen: the last run of pytest failed")
+        await chat.sees("≠ not as foreseen: the last run of pytest failed")
         assert chat.words().count("≠") == 1
         await chat.pilot.press("f6", "enter")
         await chat.sees("Task: Step 12 of the parser is done.")
@@ -218,7 +218,7 @@ async def test_what_comes_next_is_taken_by_right_and_goes_once_something_is_type
         assert len(gemini.requests) == asked, "nothing is sent"
 
         await suggesting(chat, gemini, "Go ahead.", write("src/weeks.py", "7\n"))
-        await chat.sees("≠ otherwise than foreseen: 1 file foreseen, it did not change")
+        await chat.sees("≠ not as foreseen: 1 file foreseen, it did not change")
         await chat.say("/foresight")
         await chat.until(lambda: isinstance(chat.top, ForesightScreen), "a screen above it")
         await chat.pilot.press("escape")
@@ -269,14 +269,14 @@ async def test_suggestions_end_when_none_of_twenty_is_taken(lab: Lab, gemini: Ge
     async with lab.chat((80, 24)) as chat:
         await chat.screen.ready().workspace.local.add_counts({(SUGGESTIONS.name, ("shown",), ""): 19})
         await suggesting(chat, gemini, "Read dates")
-        await chat.sees("None of 20 suggestions")
+        await chat.sees("You took none of 20 suggestions")
         gemini.script(Text("Done."))
         await chat.say("Read weeks")
         await chat.turn_ended()
         part: Any = chat.screen.presenter.foresight
         await chat.until(lambda: not part._turn_id, "nothing is waited for")
         assert suggested(chat) == ""
-        assert chat.words().count("None of 20") == 1
+        assert chat.words().count("none of 20") == 1
 
 
 @pytest.fixture
@@ -295,7 +295,7 @@ def test_the_screen_of_foresight(parser: Path, snap_compare: Compare, size: tupl
     async def before(pilot: Pilot[Any]) -> None:
         chat = await opened(pilot)
         assert isinstance(pilot.app, RagforgeApp)
-        await Chat(pilot.app, pilot).sees("otherwise than foreseen")  # behind it, where there is room
+        await Chat(pilot.app, pilot).sees("not as foreseen")  # behind it, where there is room
         screen = ForesightScreen(chat.ready(), 50)
         await pilot.app.push_screen(screen)
         await until(pilot, lambda: screen.query_one(RankedTurns).rows, what="turns are listed")

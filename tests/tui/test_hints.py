@@ -56,7 +56,7 @@ async def test_hint_emission(lab: Lab, gemini: GeminiStandIn) -> None:
         await chat.until(lambda: "hint" not in chat.status)
         assert not chat.screen.busy
         await chat.say("/hints")
-        await chat.sees("No hint waits for an answer.")
+        await chat.sees("There are no open hints.")
 
 
 async def test_no_hint_comes_while_the_user_types_or_for_what_was_forgotten(
@@ -115,14 +115,14 @@ def test_what_was_left_open_is_one_line() -> None:
 
 
 HINTS = (
-    (HintType.INTENT_FOLLOWUP, "To do", f"{LIMIT}.", "write it into the prompt"),
+    (HintType.INTENT_FOLLOWUP, "To do", f"{LIMIT}.", "put it in the prompt"),
     (
         HintType.CONSTRAINT_WARNING,
         "Rule",
         "Every text that customers see must exist in French and in English.",
         "ask whether the answer keeps to it",
     ),
-    (HintType.PREFERENCE_REMINDER, "Preference", "I prefer short functions.", "ask for it in the prompt"),
+    (HintType.PREFERENCE_REMINDER, "Preference", "I prefer short functions.", "put it in the prompt"),
 )
 
 

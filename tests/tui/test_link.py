@@ -60,7 +60,7 @@ async def test_who_holds_up_what_waits_is_said_once_and_stays_in_the_status_line
     async with lab.chat() as chat:
         store = linked(chat)
         store.link = Link(3, held="process 12 has been carrying since 14:03 and does not end")
-        await chat.sees("3 rows cannot go to the server: process 12 has been carrying since 14:03")
+        await chat.sees("3 rows cannot be sent to the server: process 12 has been carrying since 14:03")
         await chat.until(lambda: "3 waiting · held up" in chat.status)
         store.link = Link(4, held=store.link.held)
         await chat.until(lambda: "4 waiting · held up" in chat.status)
@@ -105,7 +105,7 @@ async def test_rows_that_wait_are_told_when_one_leaves(lab: Lab) -> None:
     async with lab.chat() as chat:
         linked(chat).link = Link(3)
     assert lab.left is not None
-    assert lab.left.waits == "3 rows wait for the server and go there at the next start"
+    assert lab.left.waits == "3 rows wait for the server and are sent at the next start"
     assert lab.left.exit_code == 0
 
 

@@ -83,13 +83,13 @@ async def test_a_model_that_is_silent_is_said_to_be_until_it_speaks() -> None:
         await later(app, pilot, 2)
         assert line(app).startswith("thinking")
         await later(app, pilot, 10)
-        assert line(app).startswith("no word from the model for 12 s")
+        assert line(app).startswith("no output from the model for 12 s")
         app.live.show(TextDelta("Here I am."))
         assert line(app).startswith("answering")
         # What comes now is the user's to answer, or a tool's.
         app.live.show(UsageUpdated(Usage(10, 0, 5), 0.1, 15, 100))
         await later(app, pilot, 10)
-        assert "no word" not in line(app)
+        assert "no output" not in line(app)
 
 
 async def test_a_command_is_told_of_once_it_has_taken_a_second_and_nothing_is_while_the_user_is_asked() -> (

@@ -225,7 +225,7 @@ async def test_a_line_says_what_was_kept_and_a_key_forgets_it(lab: Lab, gemini: 
     async with lab.chat() as chat:
         store = chat.screen.ready().workspace.store
         await chat.pilot.press("ctrl+n")
-        await chat.sees("Nothing was remembered here")
+        await chat.sees("There is nothing new to forget")
         await chat.say("We decided to use MySQL for the orders.")
         await chat.sees("remembered: We decided to use MySQL for the orders · Ctrl+N forgets it")
         await chat.say("We decided to use PostgreSQL for the orders instead of MySQL.")

@@ -120,7 +120,7 @@ async def test_what_is_forgotten_is_taken_back_with_a_key(filled: Lab) -> None:
         await chat.until(lambda: rows(chat) == ["The nightly import runs at two"])
         await chat.pilot.press("ctrl+x")
         await chat.until(lambda: rows(chat) == [], "forgotten")
-        assert "Ctrl+U takes it back" in hint(chat)
+        assert "Ctrl+U undoes this" in hint(chat)
         await chat.pilot.press("ctrl+u")
         await chat.until(lambda: rows(chat) == ["The nightly import runs at two"], "restored")
 
@@ -135,7 +135,7 @@ async def test_what_is_forgotten_is_taken_back_with_a_key(filled: Lab) -> None:
         await chat.pilot.press("ctrl+u")
         await chat.until(lambda: "Restored" in hint(chat))
         await chat.pilot.press("ctrl+u")
-        await chat.until(lambda: "nothing to undo" in hint(chat))
+        await chat.until(lambda: "Nothing to undo" in hint(chat))
 
 
 async def test_a_memory_is_made_the_users_own_and_everybodys_again(filled: Lab) -> None:
@@ -215,7 +215,7 @@ async def test_a_memory_without_a_turn_says_so(filled: Lab) -> None:
     async with filled.chat() as chat:
         await open_screen(chat)
         await chat.enter()
-        await chat.until(lambda: "based on no stored turn" in hint(chat))
+        await chat.until(lambda: "not based on a stored turn" in hint(chat))
         assert isinstance(chat.top, MemoryScreen)
 
 

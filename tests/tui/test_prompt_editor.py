@@ -28,7 +28,7 @@ def test_the_text_comes_back_as_it_was_saved(tmp_path: Path):
     ("body", "told"),
     [
         ("path.write_text('lost'); sys.exit(3)", "ended with code 3"),
-        ("path.unlink()", "its file is gone"),
+        ("path.unlink()", "its file no longer exists"),
         (r"path.write_bytes(b'\xff\xfe')", "not UTF-8"),
     ],
 )
@@ -65,5 +65,5 @@ async def test_a_terminal_that_cannot_be_handed_over_keeps_the_draft(tmp_path: P
     async with app.run_test() as pilot:
         await pilot.press(*"draft", "ctrl+g")
         await until(pilot, lambda: app.got(Prompt.Noticed))
-        assert "cannot be handed" in app.got(Prompt.Noticed)[0].text
+        assert "cannot take over" in app.got(Prompt.Noticed)[0].text
         assert app.prompt.text == "draft"

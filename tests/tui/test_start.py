@@ -56,7 +56,7 @@ async def test_without_a_model_a_key_is_asked_for_proved_and_kept(lab: Lab) -> N
         field.value = lab.gemini.key
         await chat.pilot.press("enter")
         await chat.until(lambda: not isinstance(chat.top, ModelScreen))
-        await chat.sees("Now talking to gemini:")
+        await chat.sees("Now using gemini:")
         keys = Path(os.environ["RAGFORGE_CONFIG_DIR"]) / "keys.toml"
         assert str(keys) in chat.words()
         assert stat.S_IMODE(keys.stat().st_mode) == 0o600
@@ -112,7 +112,7 @@ async def test_without_a_model_search_answers_and_says_so(lab: Lab) -> None:
     async with lab.chat() as chat:
         await at_setup(chat)
         listed = chat.top.query_one(OptionList)
-        listed.highlighted = options(chat).index("Continue without a model: search answers")
+        listed.highlighted = options(chat).index("Continue without a model: answers are search results")
         await chat.pilot.press("enter")
         await chat.sees("Without a model")
         await chat.say("where are the apples")
@@ -142,7 +142,7 @@ async def test_another_endpoint_is_reached_by_its_url(lab: Lab) -> None:
         await chat.pilot.press("enter")
         await chat.until(lambda: any(option.startswith("at-127") for option in options(chat)))
         await chat.pilot.press("enter")
-        await chat.sees("Now talking to at-127")
+        await chat.sees("Now using at-127")
 
 
 async def test_escape_leaves_the_setup_and_says_what_holds(lab: Lab) -> None:

@@ -48,7 +48,7 @@ async def test_do_it_leaves_plan_mode_and_carries_the_plan_out(lab: Lab) -> None
         await chat.say("/plan add a flag")
         await chat.sees("The plan.")
         await chat.turn_ended()
-        await chat.sees("Say `do it` to carry the plan out")
+        await chat.sees("Say `do it` to carry out the plan")
         assert chat.screen.ready().session.live.consent.mode is Mode.PLAN
         await chat.say("do it")
         await chat.sees("Carried out.")

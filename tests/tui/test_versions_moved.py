@@ -94,5 +94,5 @@ async def test_a_command_typed_while_files_move_is_not_joined_to_the_message_tha
             await chat.until(lambda: "moving files" in chat.status)
             await chat.pilot.press(*"/log")
             await chat.until(lambda: chat.draft == "/log", "what is typed meanwhile")
-        await chat.sees("Up brings the message that was taken back.")
+        await chat.sees("press Up for the message that was undone.")
         assert chat.draft == "/log"

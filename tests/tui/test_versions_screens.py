@@ -141,9 +141,9 @@ async def test_escape_twice_goes_back_to_before_a_turn_after_showing_what_that_t
         await chat.pilot.press("escape", "escape")
         await chat.until(lambda: isinstance(chat.top, RewindScreen), "the turns are shown")
         rows = chat.top.query_one(TurnRows)
-        await chat.until(lambda: "Takes back 1 turn" in shown(chat, "#version-detail"), "the newest")
+        await chat.until(lambda: "Undoes 1 turn" in shown(chat, "#version-detail"), "the newest")
         await chat.pilot.press("up")
-        await chat.until(lambda: "Takes back 2 turns: 2 files" in shown(chat, "#version-detail"), "two")
+        await chat.until(lambda: "Undoes 2 turns: 2 files" in shown(chat, "#version-detail"), "two")
         assert any("bee" in line for line in diff(chat))
         assert [row.turn.index for row in rows.from_chosen] == [1, 2]
         await chat.pilot.press("enter")
@@ -155,7 +155,7 @@ async def test_escape_twice_goes_back_to_before_a_turn_after_showing_what_that_t
 
 async def test_natural_words_hint_at_the_command_and_enter_still_sends_them(lab: Lab) -> None:
     async with worked(lab) as chat:
-        await chat.sees("1 file changed, +1 -1 · /undo takes it back")
+        await chat.sees("1 file changed, +1 -1 · /undo undoes it")
         hint = chat.screen.parts.hint
         for words, command in (
             ("undo that", "undo"),

@@ -70,32 +70,32 @@ def test_words_and_options_in_any_order(typed: str, parsed: Struct) -> None:
 @pytest.mark.parametrize(
     ("kind", "typed", "said"),
     [
-        (UndoArguments, "1 2", "/undo does not know what to do with '2'."),
-        (UndoArguments, "--files --chat", "/undo takes --files or --chat: give only one."),
+        (UndoArguments, "1 2", "/undo takes no further argument: '2'."),
+        (UndoArguments, "--files --chat", "/undo takes only one of --files and --chat."),
         (
             UndoArguments,
             "--hard",
-            "/undo has no --hard. It takes --files | --chat, ",
+            "/undo has no option --hard. Its options: --files | --chat, ",
         ),
-        (UndoArguments, "-x", "/undo has no -x."),
-        (UndoArguments, "--files=yes", "/undo takes no value after --files: write --files alone."),
+        (UndoArguments, "-x", "/undo has no option -x."),
+        (UndoArguments, "--files=yes", "/undo takes no value for --files: write only --files."),
         (
             UndoArguments,
             "--on-conflict",
-            "/undo: --on-conflict takes one of: keep, restore, merge; and not ''.",
+            "/undo: --on-conflict must be keep, restore or merge, not ''.",
         ),
-        (UndoArguments, "--on-conflict=", "takes one of: keep, restore, merge; and not ''."),
-        (UndoArguments, "--on-conflict guess", "and not 'guess'."),
-        (RatedArguments, "--rating=", "/undo: --rating takes a number, and not ''."),
-        (RatedArguments, "--type fact,fib", "takes one of: identity, goal, "),
-        (UndoArguments, "'1", "/undo has a quote that is not closed: '1. Close it, or leave it out."),
-        (UndoArguments, "''", "/undo: N takes a whole number from 1 on, and not ''."),
+        (UndoArguments, "--on-conflict=", "must be keep, restore or merge, not ''."),
+        (UndoArguments, "--on-conflict guess", "or merge, not 'guess'."),
+        (RatedArguments, "--rating=", "/undo: --rating must be a number, not ''."),
+        (RatedArguments, "--type fact,fib", "must be identity, goal, "),
+        (UndoArguments, "'1", "/undo has an unclosed quote: '1. Close it or remove it."),
+        (UndoArguments, "''", "/undo: N must be a whole number of at least 1, not ''."),
         (
             RedoArguments,
             "two",
-            "N|ID takes a whole number from 1 on, or at least 4 characters of an id, and not",
+            "N|ID must be a whole number of at least 1 or at least 4 characters of an id, not",
         ),
-        (RedoArguments, "0", "and not '0'."),
+        (RedoArguments, "0", "an id, not '0'."),
         (CheckoutArguments, "", "/undo needs NAME|VERSION: A branch, a label, HEAD, or a part of an id."),
     ],
 )
@@ -107,7 +107,7 @@ def test_what_it_does_not_know_is_said_with_what_it_takes(kind: type[Struct], ty
 
 @pytest.mark.parametrize("typed", ["0", "-1", "1.5", "x", "²", "1" * 5000])
 def test_a_count_is_a_whole_number_from_1(typed: str) -> None:
-    with pytest.raises(UsageError, match="a whole number from 1 on, and not"):
+    with pytest.raises(UsageError, match="a whole number of at least 1, not"):
         parse(UndoArguments, typed, command="undo")
 
 
@@ -180,4 +180,4 @@ def test_spellings_of_before_are_taken_and_told(words: list[str], now: list[str]
     former = (Former("--ours", "--on-conflict ours"), Former("--turn ID", "ID"), Former("--take K", "take K"))
     said: list[Any] = []
     assert modern(words, former, tell=said.append) == now
-    assert said == [f"{notice}; it works until the next release." for notice in notices]
+    assert said == [f"{notice}; the old spelling works until the next release." for notice in notices]

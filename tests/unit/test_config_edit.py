@@ -67,7 +67,7 @@ def test_a_first_value_makes_the_file_for_its_owner_alone(tmp_path: Path) -> Non
         ("turn.step_max", 5, r"turn\.steps_max"),
         ("turn", 5, "a section"),
         ("endpoints.new.key_env", "X", "no base_url"),
-        ("endpoints.gemini.base_url", "http://x", "provider of its own"),
+        ("endpoints.gemini.base_url", "http://x", "is a built-in provider"),
         ("", "x", "unknown setting"),
     ],
 )

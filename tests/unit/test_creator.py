@@ -62,7 +62,7 @@ async def test_what_there_is_none_of_is_said() -> None:
         "There is nothing to undo: this is the first version.",
         "There is nothing to redo: no version follows this one.",
     ]
-    assert "had nothing to show" in world.displayed[3]
+    assert "has no output" in world.displayed[3]
     assert "There is no program yet" in world.displayed[4]
     assert not world.library.versions
 
@@ -70,14 +70,14 @@ async def test_what_there_is_none_of_is_said() -> None:
 @pytest.mark.parametrize(
     ("task", "answer", "words"),
     [
-        ("modify_code", "Certainly! I changed it.", "The answer is no object"),
+        ("modify_code", "Certainly! I changed it.", "The answer is not a JSON object"),
         (
             "modify_code",
             edit("nowhere", ""),
             "'nowhere' is not in the text",
         ),
         ("modify_code", edit("DISPLAY", ""), "more than once"),
-        ("diff_analysis", '{"changes": [', "The answer is no object"),
+        ("diff_analysis", '{"changes": [', "The answer is not a JSON object"),
         ("validate_changes", {"holds": False, "reasons": ["It never greets."]}, "It never greets."),
         (
             "modify_code",
@@ -95,7 +95,7 @@ async def test_what_does_not_pass_is_said_and_nothing_is_kept(task: str, answer:
     others = tuple(each for each in CREATING if each.task != task)
     world = await talk("sort my mail", "add a greeting", answers=(*others, ScriptedAnswer(task, answer)))
     assert len(world.library.versions) == 1
-    assert any("That did not work." in each and words in each for each in world.displayed)
+    assert any("Failed." in each and words in each for each in world.displayed)
 
 
 async def test_faults_go_back_to_the_model_and_what_it_repairs_is_kept() -> None:
@@ -119,7 +119,7 @@ async def test_answers_that_cannot_be_used_are_left_out() -> None:
     [kept] = world.library.versions.values()
     assert WHOLE.rstrip("\n") in kept["code"]
     none = await talk("sort my mail", answers=without)
-    assert "None can be used: No example answers the task generate_program." in none.displayed[0]
+    assert "No answer can be used: No example answers the task generate_program." in none.displayed[0]
 
 
 def test_edits_leave_the_rest_byte_for_byte() -> None:

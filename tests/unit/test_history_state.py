@@ -237,7 +237,9 @@ async def test_notes_of_a_newer_ragforge_are_refused(state: HistoryState) -> Non
 
 async def test_a_damaged_file_is_named_and_left_alone(tmp_path: Path) -> None:
     (tmp_path / "history.db").write_bytes(b"not a database, but somebody's words" * 100)
-    with pytest.raises(StoreDamaged, match=r"history\.db cannot be used .*are kept elsewhere\. Move it away"):
+    with pytest.raises(
+        StoreDamaged, match=r"history\.db cannot be used .*are stored elsewhere\. Move it away"
+    ):
         await open_history_state(tmp_path)
     assert (tmp_path / "history.db").read_bytes().startswith(b"not a database")
 

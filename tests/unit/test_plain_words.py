@@ -15,6 +15,9 @@ DIALECT = re.compile(
     | (?:was|were|is)\ worked\ out | made\ good | stands\ half\ way | \bthe\ person\b | no\ person\ to\ ask
     | is\ no\ (?:text|JSON|date|address) | no\ whole\ answer | put\ back\ everywhere
     | no\ terminal\ to\ ask | wants\ to\ be\ paid | there\ is\ no\ command\ /
+    | give\ only\ one\b | takes?\ (?:it|that|them)\ back | nobody\ can\ be\ asked | put\ together\ without
+    | words\ alone | (?:chat|files)\ alone | on\ the\ way\ to\ it | words\ of\ before | gone\ on\ with
+    | (?:otherwise|other)\ than\ foreseen | goes\ on\ (?:after|with)\b | model\ hears | which\ nobody\ types
     """,
     re.VERBOSE | re.IGNORECASE,
 )

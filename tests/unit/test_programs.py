@@ -40,7 +40,7 @@ a:
 """
 FAULTS = """\
 2:1 Unknown directive .limits_. Did you mean limit?
-4:1 The label a is on line 3 already.
+4:1 The label a is already on line 3.
 5:3 Unknown operation DISPLAYS. Did you mean DISPLAY?
 6:11 This quote is never closed.
 7:21 This '{' is never closed.
@@ -50,9 +50,9 @@ FAULTS = """\
 12:11 DISPLAY takes a value here, not hello.
 14:3 JMP cannot be in a PARALLEL block
 15:3 A PARALLEL block cannot hold another one.
-17:3 An operation is written in capitals
-18:11 '$x' is no register
-19:20 Here can be ']', not '}'.
+17:3 Operations are written in capitals
+18:11 '$x' is not a register
+19:20 Expected ']', not '}'.
 20:15 Unknown function NOPE().
 21:3 TOOL_EXEC needs the directive: .needs tools
 22:15 The line should end here
@@ -96,10 +96,10 @@ def test_all_that_is_wrong_is_said_at_once() -> None:
         (b"HALT\n\xff", "2:1 This is not UTF-8 text."),
         (b";" * (BYTES_MAX + 1), "0:0 A program has at most"),
         (b"DISPLAY " + b"[" * 1000, "1:41 Brackets can be nested 32 deep."),
-        (b"DISPLAY '\\x'", "1:9 \\x is unknown in a text"),
+        (b"DISPLAY '\\x'", "1:9 \\x is not a valid escape"),
         (
             b"JE explain_code",
-            "1:4 explain_code of std.spu jumps to conversation_loop, which is no label here.",
+            "1:4 explain_code of std.spu jumps to conversation_loop, which is not a label here.",
         ),
         (b"HALT\n.program late", "2:1 .program belongs before the first label and line."),
         (b"PARALLEL_START\nHALT", "1:1 PARALLEL_START has no PARALLEL_END."),

@@ -126,7 +126,7 @@ async def test_a_folder_with_other_files_is_not_replaced_by_a_file(place: Place)
     applied = await place.restore(wanted)
     assert read_tree(place.root) == {"a/theirs": a_file("2")}
     assert applied.done == ("a/ours",)
-    assert applied.skipped == (Skipped("a", "a folder with other files is there"),)
+    assert applied.skipped == (Skipped("a", "a folder with other files has this name"),)
 
 
 async def test_the_other_names_of_a_file_keep_its_content(place: Place, tmp_path: Path) -> None:

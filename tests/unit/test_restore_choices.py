@@ -69,7 +69,7 @@ async def test_a_merge_that_is_not_clear_leaves_markers_and_says_so(place: Place
     applied = await place.restore(WANTED, {"a": ConflictChoice.MERGE})
     assert applied.marked == ("a",)
     text = (place.root / "a").read_text()
-    assert "<<<<<<< now on the disk\nby the person\n=======\nline 3\n>>>>>>> restored\n" in text
+    assert "<<<<<<< now on disk\nby the person\n=======\nline 3\n>>>>>>> restored\n" in text
 
 
 async def test_a_merge_goes_through_every_step(place: Place) -> None:
@@ -105,11 +105,11 @@ async def test_a_merge_takes_the_mode_that_one_side_changed(
 
 
 UNMERGEABLE: dict[str, tuple[A | None, A | None, A | None, str]] = {
-    "removed here": (LEFT, OLD, None, "what is there is not a file"),
+    "removed here": (LEFT, OLD, None, "it is no longer a file"),
     "to be removed": (LEFT, None, NOW, "it would be removed"),
-    "a link": (LEFT, OLD, a_link("x"), "what is there is not a file"),
+    "a link": (LEFT, OLD, a_link("x"), "it is no longer a file"),
     "was a link": (a_link("x"), OLD, NOW, "it was not a file before"),
-    "an empty folder": (LEFT, OLD, a_folder(), "what is there is not a file"),
+    "an empty folder": (LEFT, OLD, a_folder(), "it is no longer a file"),
     "no text": (a_file("a\0b"), a_file("a\0c"), a_file("a\0d"), "it is not text"),
     "not at hand": (a_file("nobody kept it"), OLD, NOW, "an earlier content of it is not on this machine"),
 }
@@ -134,7 +134,7 @@ async def test_what_is_too_large_to_be_kept_first_is_not_overwritten(place: Plac
     with (place.root / "a").open("r+b") as file:
         file.truncate(257 * 1024 * 1024)  # a hole: it takes no room
     applied = await place.restore(WANTED, {"a": ConflictChoice.RESTORE})
-    assert applied.skipped == (Skipped("a", "it is too large (257.0 MB) to be kept elsewhere first"),)
+    assert applied.skipped == (Skipped("a", "it is too large (257.0 MB) to be saved first"),)
     assert (place.root / "a").stat().st_size == 257 * 1024 * 1024
 
 

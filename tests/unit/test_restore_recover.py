@@ -46,7 +46,7 @@ async def test_a_caller_that_died_learns_what_it_wanted_to_write(place: Place) -
             done=("a", "d"),
             skipped=(
                 Skipped("c", "it has changed since then and is kept"),
-                Skipped("b", "it has just changed, and is left as it is"),
+                Skipped("b", "it has just changed and is kept"),
             ),
         )
     await place.state.clear_journal(place.root)

@@ -79,8 +79,8 @@ async def test_a_full_disk_takes_back_what_was_staged(place: Place) -> None:
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
     assert str(raised.value) == (
-        "undo of turn 1: nothing was changed, because the disk refuses to change large: the file would be "
-        "larger than this system allows."
+        "undo of turn 1: nothing was changed, because the disk does not allow changing large: the file would "
+        "be larger than this system allows."
     )
     await as_it_was(place)
 

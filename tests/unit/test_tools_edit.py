@@ -79,7 +79,7 @@ async def test_other_indentation_is_found_said_and_kept(tmp_path: Path) -> None:
     assert after.decode() == (
         "class A:\n    def f(self):\n        if x:\n            return 2\n\n    def g(self): ...\n"
     )
-    assert "only with other indentation or trailing white space" in result.text
+    assert "only with different indentation or trailing white space" in result.text
     assert "+            return 2" in result.diff
 
 

@@ -87,7 +87,7 @@ async def test_what_was_written_may_be_written_again_without_reading(tmp_path: P
     await write.run(WriteArgs("a", "one"), ctx)
     assert not (await write.run(WriteArgs("a", "two"), ctx)).failed
     same = await write.run(WriteArgs("a", "two"), ctx)
-    assert same.text == "a already has exactly this content."
+    assert same.text == "a already has this content."
 
 
 async def test_mode_and_owner_stay(tmp_path: Path) -> None:

@@ -54,7 +54,7 @@ def test_turns_that_came_to_nothing_go_along_and_do_not_count():
     assert ids(turns_to_undo(path, "s", 1, empty={"d"})) == ["d", "c"]
     assert ids(turns_to_undo(path, "s", 2, empty={"b"})) == ["d", "c"]
     assert ids(turns_to_undo(path, "s", 3, empty={"b"})) == ["d", "c", "b", "a"]
-    with pytest.raises(UsageError, match="Only 3 turns of this session can be undone, and not 4"):
+    with pytest.raises(UsageError, match="Only 3 turns of this session can be undone, not 4"):
         turns_to_undo(path, "s", 4, empty={"b"})
     with pytest.raises(UsageError, match="nothing to undo"):
         turns_to_undo(path, "s", 1, empty={"a", "b", "c", "d"})
@@ -63,7 +63,7 @@ def test_turns_that_came_to_nothing_go_along_and_do_not_count():
 def test_turns_of_the_session_that_this_one_was_forked_from_stay():
     path = [*path_of("a", "b", session="other"), *path_of("a", "b", "c")[2:]]
     assert ids(turns_to_undo(path, "s", 1, empty=())) == ["c"]
-    with pytest.raises(UsageError, match="Only 1 turn of this session can be undone, and not 2"):
+    with pytest.raises(UsageError, match="Only 1 turn of this session can be undone, not 2"):
         turns_to_undo(path, "s", 2, empty=())
     with pytest.raises(UsageError, match="before the fork"):
         turns_to_undo(path[:2], "s", 1, empty=())

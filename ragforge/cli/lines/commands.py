@@ -90,7 +90,7 @@ class LineCommands:
             case base.UserQuestion():
                 await self._answer(outcome)
             case base.ClearView():
-                self._printer.line("There is no view to clear here.")
+                self._printer.line("There is no screen to clear in plain mode.")
             case base.Quit():
                 face.leave()
             case base.GoIncognito():
@@ -111,7 +111,7 @@ class LineCommands:
             case base.QuestionKind.APPROVE if asked.request:
                 asked.reply(await self._questions.approve(asked.request))
             case _:
-                self._printer.line("What waits for input runs on the command line: ragforge run NAME.")
+                self._printer.line("Programs that wait for input run on the command line: ragforge run NAME.")
                 asked.reply(None)
 
     async def _answered(self, asked: base.Confirm | base.Choose) -> str:
@@ -156,7 +156,7 @@ class LineCommands:
             outcome = await outcome.verb.run(conversation.session, outcome.args)
         await self._carry_out(outcome)
         if screen == "sessions":
-            self._printer.line("/sessions ID goes to one of them.")
+            self._printer.line("/sessions ID opens one of them.")
 
     def _help(self, words: str) -> None:
         rows = {name: (verb.usage, verb.help) for name, verb in verbs_on(Face.INTERFACE).items()}

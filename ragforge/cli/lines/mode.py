@@ -40,7 +40,7 @@ TWICE_S_MAX = 2.0
 UNSENT_CHARS_SHOWN = 2_000
 """Of words that return; all of them are kept."""
 GOES_ON = (TurnStatus.FINISHED, TurnStatus.CONTINUED)
-HELLO = "Type a message, or /help for commands. Ctrl+C interrupts, Ctrl+D leaves."
+HELLO = "Type a message, or /help for commands. Ctrl+C interrupts, Ctrl+D quits."
 
 
 def run_line_mode(options: Options) -> tuple[int, bool]:
@@ -129,7 +129,7 @@ class LineMode:
             if self._interrupted_s - before_s < TWICE_S_MAX:
                 self.leave()
             else:
-                self._printer.line("Ctrl+C again, or Ctrl+D, leaves.")
+                self._printer.line("Press Ctrl+C again, or Ctrl+D, to quit.")
                 self._show_prompt()
 
     def leave(self, code: int = 0) -> None:
@@ -223,7 +223,7 @@ class LineMode:
         except SessionBusy as busy:
             question = "Another ragforge has this session open. Continue in a fork, a separate session?"
             if not await self._questions.confirmed(question, f"{busy.holder}."):
-                raise UsageError("That session stays where it is open.") from busy
+                raise UsageError("The session remains open there.") from busy
             shown = await conversation.fork(session_id)
         for notice in shown.notices:
             self._printer.line(notice)
@@ -311,13 +311,13 @@ class LineMode:
                 await self._commands.run(name, args)
             case Shell():
                 self._printer.line(
-                    "Your commands cannot run during a turn. Run it again when the turn has ended."
+                    "Shell commands cannot run during a turn. Run it again when the turn has ended."
                 )
             case Say():
                 parts = await parts_of(text, conversation.mention_folders, conversation.workspace.blobs.put)
                 if not await conversation.join_turn(parts):
                     await conversation.enqueue(parts)
-                self._printer.line("It waits for the end of the turn.")
+                self._printer.line("Queued until the turn ends.")
 
     async def _print(self, turn: AsyncGenerator[AgentEvent, None]) -> Turn | None:
         ended: Turn | None = None

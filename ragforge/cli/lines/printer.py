@@ -83,7 +83,7 @@ class LinePrinter:
                 self.line(f"{reason}; again in {delay_s:.0f} s, {attempt} of {attempts_max}")
             case ConstraintsMet(hits=hits, asked=False):
                 for hit in hits:
-                    self.line(f"Against what you said: {hit.found}. {hit.words}")
+                    self.line(f"Against your rule: {hit.found}. {hit.words}")
             case Notice(text):
                 self.line(text)
             case TurnEnded():

@@ -69,9 +69,9 @@ class Questions:
             asked.answered.set_result(asked.answers.get(words, typed.text.strip()))
             return True
         why = (
-            "That came too early for an answer."
+            "That was typed too early to count as an answer."
             if is_answer
-            else "That is not an answer, so it is kept as your next message."
+            else "That is not one of the answers, so it is kept as your next message."
         )
         self._printer.line(f"{why} {asked.hint}")
         return is_answer

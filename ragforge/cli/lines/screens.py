@@ -20,10 +20,10 @@ from ragforge.versions.book import VersionBook
 LISTED_MAX = 20
 KEY_PAGE = "https://aistudio.google.com/apikey"
 HELP = {
-    "hints": "Show the hints that wait for an answer.",
+    "hints": "Show the hints that you have not answered.",
     "store": "Show where conversations are kept.",
     "theme": "Change the colours of the full screen: auto, dark or light.",
-    "trust": "Look at the project's instruction files, and choose whether the model reads them.",
+    "trust": "Show the project's instruction files, and choose whether the model reads them.",
 }
 """Commands that are screens alone in the interface."""
 
@@ -99,7 +99,7 @@ class LineScreens:
         session = self._face.conversation.session
         rows = await VersionBook(session.worktree).turns(session.live.record.head)
         if not rows:
-            raise UsageError("There is no turn yet to go back to.")
+            raise UsageError("There are no turns to go back to yet.")
         options = [
             (
                 f"turn {row.turn.index + 1}, {counted(len(row.changes), 'file')}, "
@@ -112,7 +112,7 @@ class LineScreens:
 
     async def _store(self, args: str) -> None:
         if args:
-            raise UsageError(f"Leave, and run: ragforge db connect {args}")
+            raise UsageError(f"Quit, and run: ragforge db connect {args}")
         conversation = self._face.conversation
         status = await conversation.workspace.store.status()
         for fact in servers.facts_of(status, conversation.link):
@@ -121,7 +121,7 @@ class LineScreens:
     async def _theme(self, args: str) -> None:
         if args not in ("auto", "dark", "light"):
             raise UsageError(
-                "Lines have the terminal's own colours. For the full screen: /theme auto|dark|light."
+                "Plain mode uses the terminal's own colours. The theme applies to the full screen."
             )
         await self._run_line(f"config theme {args}")
 
@@ -141,7 +141,7 @@ class LineScreens:
         hints = self._face.conversation.hints
         await hints.drop_outdated()
         if not hints.open:
-            self._printer.line("No hint waits for an answer.")
+            self._printer.line("There are no open hints.")
             return
         known = {hint.id: hint for hint in hints.open}
         options = [
@@ -157,7 +157,7 @@ class LineScreens:
         payload, conversation = hint.action_payload, self._face.conversation
         match payload.action:
             case HintAction.WRITE:
-                self._printer.line(f"Send this, or change it first:\n{payload.text}")
+                self._printer.line(f"Send this, or edit it first:\n{payload.text}")
             case HintAction.COMMAND:
                 await self._run_line(payload.text)
             case HintAction.OPEN_TURN:

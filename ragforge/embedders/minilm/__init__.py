@@ -128,9 +128,8 @@ def _installed() -> Path:
     found = importlib.util.find_spec(PACKAGE)
     if found is None or found.origin is None:
         raise UsageError(
-            "The embedder minilm is a package of its own, which is not installed. Build it in ragforge's "
-            "sources with `make minilm`, then install dist/ragforge_minilm-*.whl beside ragforge. Or set "
-            "memory.embedder to static."
+            "The embedder minilm is a separate package, which is not installed. Run `make minilm` in "
+            "ragforge's sources, then install dist/ragforge_minilm-*.whl. Or set memory.embedder to static."
         )
     return Path(found.origin).parent
 

@@ -141,14 +141,14 @@ class Vectors(Derivation):
         limit = await self.desk.limit(home, name, Usage(input_tokens=1))
         if limit is Limit.PRICE:
             self.note = (
-                f"Nothing is embedded, and search uses words alone: the price of {name} is unknown, so its "
+                f"Nothing is embedded, and search uses words only: the price of {name} is unknown, so its "
                 "cost could not be limited. Add it to prices.toml, or set memory.embedder to another."
             )
         elif limit is Limit.DAY:
             cap_usd = settings.memory.cost_usd_per_day_max
             self.note = (
-                "Embedding waits until midnight UTC, and search uses words alone: background work has cost "
-                f"the {cap_usd:g} USD that memory.cost_usd_per_day_max allows for a day."
+                "Embedding waits until midnight UTC, and search uses words only: background work has "
+                f"reached the {cap_usd:g} USD that memory.cost_usd_per_day_max allows for a day."
             )
         return limit is None
 
@@ -170,7 +170,7 @@ class Vectors(Derivation):
         """In how many seconds it is tried again."""
         self._failures += 1
         self._last = []
-        self.note = f"Search uses words and what is already embedded. {error}"
+        self.note = f"Search uses words and existing vectors only. {error}"
         log.warning("Embedding waits: %s", error)
         if isinstance(error, UsageError):
             return self.desk.timing.final_s

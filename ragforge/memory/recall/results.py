@@ -110,13 +110,13 @@ class Questions:
         await asyncio.wait([task], timeout=late)
         if not task.done():
             return None, (
-                f"{embedder.name} did not answer within {timeouts.QUERY_EMBEDDING_S_MAX * 1000:.0f} ms: "
-                "found by words alone, not by meaning."
+                f"{embedder.name} did not answer within {timeouts.QUERY_EMBEDDING_S_MAX * 1000:.0f} ms, so "
+                "only words were searched."
             )
         try:
             return task.result(), ""
         except (ModelError, UsageError) as error:
-            return None, f"Found by words alone, not by meaning: {error}"
+            return None, f"Searched by words only: {error}"
 
     async def close(self) -> None:
         """End what is still asked."""

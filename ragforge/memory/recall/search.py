@@ -26,7 +26,7 @@ RELATING_MAX = 50
 """So many of the best lead on to what is beside them."""
 RELATED_MAX = 200
 CACHED_MAX = 64
-WHEN_MADE = "The background work makes them."
+WHEN_MADE = "They are made in the background."
 
 OWNERS = {HitKind(kind): kind for kind in OwnerKind}
 """What has a vector."""
@@ -118,8 +118,8 @@ def _missing_vectors(candidates: Sequence[Candidate]) -> str:
     if without == 0 or 2 * without < len(comparable):
         return ""
     if without == len(comparable):
-        return f"Found by words alone, not by meaning: there are no vectors here yet. {WHEN_MADE}"
-    return f"Found mostly by words: many vectors are still missing. {WHEN_MADE}"
+        return f"Searched by words only: there are no vectors here yet. {WHEN_MADE}"
+    return f"Searched mostly by words: many vectors are still missing. {WHEN_MADE}"
 
 
 async def _ranked(recall: Recall, query: Query, candidates: Sequence[Candidate]) -> list[RankedHit]:

@@ -148,12 +148,12 @@ class GeminiProvider:
         key, source = self._endpoint.api_key, self._endpoint.key_source
         if not key:
             raise ModelRefusedKey(
-                f"There is no key for Gemini. Set GEMINI_API_KEY, or make one at {KEY_PAGE}."
+                f"There is no key for Gemini. Set GEMINI_API_KEY, or create a key at {KEY_PAGE}."
             )
         if not (key.isascii() and key.isprintable() and " " not in key):
             raise ModelRefusedKey(
-                f"The key{f' ({source})' if source else ''} contains characters that no key has. Copy it "
-                f"again from {KEY_PAGE}."
+                f"The key{f' ({source})' if source else ''} contains characters that no key contains. Copy "
+                f"it again from {KEY_PAGE}."
             )
         if not MODEL_NAME.fullmatch(self.model):
             raise ModelUnknown(f"{self.model!r} is not a model name. Choose one with /model.")

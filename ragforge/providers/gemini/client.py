@@ -262,6 +262,6 @@ def _open(endpoint: Endpoint) -> "httpx2.AsyncClient":
     except (ValueError, ImportError, OSError, httpx2.InvalidURL) as error:
         said = str(error).rstrip(".")
         raise ModelUnreachable(
-            f"The connection to {endpoint.url} cannot be set up ({said}). Check the address, the proxy "
+            f"The connection to {endpoint.url} could not be set up ({said}). Check the address, the proxy "
             "variables and SSL_CERT_FILE."
         ) from error

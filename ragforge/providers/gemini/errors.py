@@ -118,7 +118,9 @@ def _of_service(refusal: _Refusal, endpoint: Endpoint) -> ModelError | Retryable
         case 401 | 403:
             return _refused_key(said, endpoint)
         case 400 if re.search(r"token count.*exceed", refusal.message, re.IGNORECASE):
-            return ContextTooLong(f"The request does not fit the window of {endpoint.model} ({said}).")
+            return ContextTooLong(
+                f"The request does not fit the context window of {endpoint.model} ({said})."
+            )
         case 413:
             return ContextTooLong(f"The request is larger than Gemini accepts ({said}).")
         case 404:
@@ -137,15 +139,15 @@ def _of_service(refusal: _Refusal, endpoint: Endpoint) -> ModelError | Retryable
         case _:
             return ModelError(
                 f"Gemini refused the request for {endpoint.model} ({said}). "
-                "/retry asks again; if that does not help, /new starts without the history that may be the "
-                "cause."
+                "/retry asks again; if that does not help, start a new session with /new, because the "
+                "history may be the cause."
             )
 
 
 def _refused_key(said: str, endpoint: Endpoint) -> ModelRefusedKey:
     source = f"{endpoint.key_source}; " if endpoint.key_source else ""
     return ModelRefusedKey(
-        f"Gemini refused the key ({source}{said}). Check it, or make a new one at {KEY_PAGE}."
+        f"Gemini refused the key ({source}{said}). Check it, or create a new one at {KEY_PAGE}."
     )
 
 
@@ -154,13 +156,13 @@ def _over_quota(refusal: _Refusal, said: str, endpoint: Endpoint) -> ModelError 
     daily = [quota_id for quota_id in refusal.quota_ids if "PerDay" in quota_id]
     if daily:
         return ModelOverloaded(
-            f"Today's quota of {endpoint.model} is used up ({said}; {daily[0]}). "
+            f"Today's quota for {endpoint.model} is used up ({said}; {daily[0]}). "
             "Choose another model with /model, or continue tomorrow."
         )
     asks = f", asking to wait {wait_words(refusal.retry_delay_s)}" if refusal.retry_delay_s else ""
     over = ModelOverloaded(
-        f"{endpoint.model} is over its quota ({said}{asks}). "
-        "Wait a little and /retry, or choose another model with /model."
+        f"{endpoint.model} is over its quota ({said}{asks}). Wait a moment and use /retry, or choose "
+        "another model with /model."
     )
     return Retryable(over, reason="429", delay_s=refusal.retry_delay_s)
 
@@ -193,10 +195,10 @@ def _of_network(error: Exception, endpoint: Endpoint) -> ModelError | Retryable:
         )
     reason, what = "connection lost", f"The connection to Gemini at {endpoint.url} broke ({said})."
     if any(isinstance(cause, socket.gaierror) for cause in causes):
-        reason, what = "no network", f"The name in {endpoint.url} cannot be found ({said})."
+        reason, what = "no network", f"The host name in {endpoint.url} cannot be resolved ({said})."
     elif any(isinstance(cause, ConnectionRefusedError) for cause in causes):
         reason, what = "no connection", f"Nothing answers at {endpoint.url} (connection refused)."
-    check = "the network and the proxy that your environment names" if getproxies() else "the network"
+    check = "the network and your proxy settings" if getproxies() else "the network"
     unreachable = ModelUnreachable(f"{what} Check {check}, then /retry.")
     return Retryable(unreachable, reason=reason, attempts_max=timeouts.GEMINI_NETWORK_ATTEMPTS_MAX)
 
@@ -219,7 +221,7 @@ def _causes(error: BaseException) -> Iterator[BaseException]:
 def _one_line(text: str, endpoint: Endpoint) -> str:
     """What a server said, fit for a sentence: short, no page of HTML, without the key."""
     if "<html" in text.lower() or text.lstrip().startswith("<"):
-        return "a page of HTML, so probably something between here and Gemini answered"
+        return "an HTML page, so probably something between here and Gemini answered"
     if endpoint.api_key:
         text = text.replace(endpoint.api_key, "[key]")
     text = " ".join(text.split())

@@ -65,14 +65,14 @@ def refused(service: Service, status: int, body: str, headers: Mapping[str, str]
     words = _what_it_says(service, body)
     said = f" It says: {words}" if words else ""
     if status < 500 and _NO_MONEY.search(body):
-        return ModelOverloaded(f"{service.name} needs credit, or the quota is used up.{said}")
+        return ModelOverloaded(f"{service.name} is out of credit or quota.{said}")
     if status not in (401, 403, 429) and _TOO_LONG.search(body):
         return ContextTooLong(f"The request is longer than {service.model} accepts.{said}")
     match status:
         case 401 | 403:
             return ModelRefusedKey(_key_refused(service, status, said))
         case 402:
-            return ModelOverloaded(f"{service.name} needs credit (402).{said}")
+            return ModelOverloaded(f"{service.name} is out of credit (402).{said}")
         case _ if status < 500 and _NO_MODEL.search(body):
             return ModelUnknown(_model_unknown(service, said))
         case 404 | 405:
@@ -130,7 +130,7 @@ def silent(service: Service, idle_timeout_s: float) -> ModelError:
     """What to say when nothing came for too long."""
     return ModelUnreachable(
         f"{service.name} sent nothing for {idle_timeout_s:g} s. Try again with /retry; "
-        "the setting stream.idle_timeout_s is how long to wait."
+        "the setting stream.idle_timeout_s sets how long to wait."
     )
 
 

@@ -297,7 +297,7 @@ class Thinker(Struct):
                 return await call
         except TimeoutError as error:
             raise ModelUnreachable(
-                f"The model took longer than {self.timing.call_s_max:g} s for a summary. It is asked again."
+                f"The model took longer than {self.timing.call_s_max:g} s for a summary. Trying again."
             ) from error
 
     async def _is_up(self, name: ModelName, *, patient: bool) -> bool:
@@ -323,17 +323,17 @@ class Thinker(Struct):
         limit = await self.limit(workspace, name, Usage(input_tokens=1, output_tokens=1))
         if limit is Limit.PRICE:
             self.note = (
-                f"Summaries are put together without a model: the price of {name} is unknown, so its "
-                "cost could not be limited. Add it to prices.toml, or set memory.model to another."
+                f"Summaries are made without a model: the price of {name} is unknown, so its cost cannot "
+                "be limited. Add the price to prices.toml, or set memory.model to another model."
             )
         elif limit is Limit.DAY:
             cap_usd = workspace.settings.memory.cost_usd_per_day_max
             self.note = (
-                "Summaries are put together without a model until midnight UTC: background work has cost "
-                f"the {cap_usd:g} USD that memory.cost_usd_per_day_max allows for a day."
+                "Summaries are made without a model until midnight UTC: background work has reached the "
+                f"{cap_usd:g} USD that memory.cost_usd_per_day_max allows for a day."
             )
         return limit is None
 
 
 def _without(why: str) -> str:
-    return f"Summaries are put together without a model for now. {why}"
+    return f"Summaries are made without a model for now. {why}"

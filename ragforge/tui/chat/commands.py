@@ -176,7 +176,7 @@ class ChatCommands(Struct, frozen=True):
         for line in moved.lines:
             chat.say(line)
         if result.chat and not chat.prompt.bring_back(result.draft) and result.draft.strip():
-            chat.say("What you are writing stays; Up brings the message that was taken back.")
+            chat.say("Your draft is kept; press Up for the message that was undone.")
 
     async def _follow(self, name: str, lines: AsyncGenerator[str | Outcome, None]) -> None:
         """Say each line as it comes, and do what comes of it."""

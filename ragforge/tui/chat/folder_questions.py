@@ -19,9 +19,9 @@ if TYPE_CHECKING:  # the session loads it when it is needed
 
 READ_REPOSITORY = "Read the repository that .git leads to?"
 WHY_UNREAD = (
-    "It does not know this folder, neither as its work tree nor as its submodule, so it may be anybody's. "
-    "Yes lets git show the model its commits and files, and is remembered for this repository. "
-    "After a no, every git command asks."
+    "This folder is neither its work tree nor its submodule, so the repository may belong to somebody "
+    "else. Yes lets git show its commits and files to the model, and is remembered for this repository. If "
+    "you say no, every git command asks."
 )
 
 
@@ -62,8 +62,10 @@ async def ask_about_person(chat: ChatFrame) -> None:
     person = conversation.workspace.person
     if not person.elsewhere:
         return
-    question = f"Are you {escaped(person.id)}, who uses this store on {escaped(person.elsewhere)}?"
-    detail = "Yes: what that user is and prefers is yours here too. No: you are somebody else in this store."
+    question = f"Are you the {escaped(person.id)} who uses this store on {escaped(person.elsewhere)}?"
+    detail = (
+        "Yes: that user's personal memories are yours here too. No: you are a different user in this store."
+    )
     if await chat.ask(ConfirmScreen(question, detail=detail)) is False:
         await conversation.be_somebody_else()
 

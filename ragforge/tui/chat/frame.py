@@ -285,9 +285,7 @@ class ChatFrame(Screen[None]):
         self.run_worker(self.mark(stored.turns), group="marks", exclusive=True)
         await self.show_commands_waiting()
         if at is not None:
-            self.say(
-                f"Shown up to turn {at}. Ctrl+End shows what came after; a message continues from there."
-            )
+            self.say(f"Shown up to turn {at}. Ctrl+End shows the rest; a message continues from turn {at}.")
 
     async def show_commands_waiting(self) -> None:
         """What was run and has gone with no message yet."""

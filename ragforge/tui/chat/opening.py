@@ -23,7 +23,7 @@ if TYPE_CHECKING:  # loaded by opening it
     from ragforge.tui.chat.frame import ChatFrame
     from ragforge.tui.chat.sessions import Sessions
 
-STILL_OPENING = "Still opening: the store has not answered yet."
+STILL_OPENING = "Still opening: waiting for the store to answer."
 
 
 async def open_conversation(chat: ChatFrame, sessions: Sessions, open_session: OpenSession) -> None:

@@ -101,7 +101,7 @@ async def _hand_over(chat: ChatFrame, command: str) -> None:
         async with written_here(conversation.session, command=command):
             code = await _in_terminal(chat, command, cwd, env)
     except SuspendNotSupported:
-        chat.say("This terminal cannot be handed to a command.")
+        chat.say("Commands cannot take over this terminal.")
     except OSError as error:
         chat.say(f"{command} could not be run: {error.strerror}.")
     else:

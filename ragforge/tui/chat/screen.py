@@ -106,7 +106,7 @@ class ChatScreen(ChatFrame):
         if self.conversation is None:
             self.prompt.put_back(event.text)
             self.sent_early = self.prompt.draft
-            self.notify("Still opening. This is sent as soon as the store is open.", markup=False)
+            self.notify("Still opening. Your message is sent as soon as the store is open.", markup=False)
         else:
             await self.presenter.submit(event.text)
 
@@ -282,7 +282,7 @@ class ChatScreen(ChatFrame):
         """Forget what the last line `remembered` names."""
         kept, self.kept = self.kept, ()
         if not kept:
-            self.say("Nothing was remembered here since it was last forgotten. /memory lists all.")
+            self.say("There is nothing new to forget. /memory lists all memories.")
         for memory in kept:
             await self.attempt(self.presenter.commands.run_line(f"forget {memory.id}"))
 
@@ -307,7 +307,9 @@ class ChatScreen(ChatFrame):
         if self.parts.todos.todos.items:
             self.parts.todos.toggle()
         else:
-            self.notify("The list is empty. The model makes one for longer work; /plan asks for one.")
+            self.notify(
+                "There is no to-do list yet. The model makes one for longer work, and /plan asks for one."
+            )
 
     async def action_show_newest(self) -> None:
         await self.show_newest()

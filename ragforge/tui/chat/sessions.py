@@ -26,8 +26,8 @@ TIPS_FROM_ROWS = 18
 """With fewer, the conversation has them."""
 TIPS = (
     "@ mentions a file. ! runs a command and adds its output to your next message.",
-    "Shift+Tab changes what is done without asking. Esc interrupts.",
-    "/undo undoes a turn and its changes to files. /search finds what was said before.",
+    "Shift+Tab changes what the model may do without asking. Esc interrupts.",
+    "/undo undoes a turn and its file changes. /search searches earlier conversations.",
 )
 START = "Type a message, or /help for commands and keys."
 
@@ -73,9 +73,7 @@ class Sessions(Struct, frozen=True):
             from ragforge.tui.screens.model import ModelScreen
 
             told = await chat.ask(ModelScreen(conversation, first=True))
-            chat.say(
-                told or "No model yet: /model chooses one. Until then search answers from what is stored."
-            )
+            chat.say(told or "No model yet. /model chooses one; until then, messages get search results.")
             chat.show_status()
         if not await folder_questions.may_stay(chat):
             return
@@ -127,7 +125,7 @@ class Sessions(Struct, frozen=True):
     async def _resume(self, opened: OpenedChat, *, first: bool) -> None:
         chat, before = self.chat, opened.conversation.session.id
         if self.turns.busy:
-            chat.say("A turn is running here. Wait for it, or press Esc, before you change the session.")
+            chat.say("A turn is running. Wait for it to end, or press Esc, before you switch sessions.")
             return
         if not first:
             await opened.conversation.keep_draft(chat.prompt.draft)
@@ -157,7 +155,7 @@ class Sessions(Struct, frozen=True):
             return await conversation.resume(opened.resume)
         except SessionBusy as busy:
             question = "Another ragforge has this session open. Continue in a fork, a separate session?"
-            detail = f"{busy.holder}. No shows the session here, to read only."
+            detail = f"{busy.holder}. No opens it read-only."
             if await self.chat.confirmed(question, detail=detail):
                 return await conversation.fork(opened.resume)
             return await conversation.resume(opened.resume, read_only=True)

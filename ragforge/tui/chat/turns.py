@@ -30,7 +30,7 @@ CALLED_AFTER_S = 10.0
 """A turn that took longer than this rings when it ends: the user has looked away."""
 TODO = "todo"
 """The tool that keeps the list of what is to do."""
-PLAN_ENDS = "Plan mode: nothing was changed. Say `do it` to carry the plan out, or what to change in it."
+PLAN_ENDS = "Plan mode: nothing was changed. Say `do it` to carry out the plan, or say what to change in it."
 GOES_ON = (TurnStatus.FINISHED, TurnStatus.CONTINUED)
 
 
@@ -72,7 +72,7 @@ class Turns:
         self._start(conversation.submit(parts, self.approve, outcome.terms), outcome.typed)
 
     async def _say_if_meant(self, text: str, question: str) -> None:
-        detail = "The model can read a file by its name alone: write @ and the path instead of its contents."
+        detail = "For a file, write @ and its path instead of its contents; the model reads it."
         if await self._chat.confirmed(question, detail=detail):
             await self._say(text)
         else:

@@ -30,7 +30,7 @@ class AskScreen(Dialog[str | None]):
         with Vertical(classes="dialog wide"):
             yield PlainText(self._question, classes="dialog-title")
             yield Input(select_on_focus=False)
-            yield PlainText("Enter sends it, Esc ends the program's input", classes="dialog-hint")
+            yield PlainText("Enter sends · Esc ends the program's input", classes="dialog-hint")
 
     def on_mount(self) -> None:
         """Let the line be typed in."""

@@ -71,7 +71,7 @@ class ChooseScreen(Dialog[str | None]):
 
     @property
     def _hint(self) -> str:
-        return "Shift+Up and Shift+Down scroll the differences"
+        return "Shift+Up and Shift+Down scroll the diff"
 
     def on_resize(self) -> None:
         """Let what the question is about give way to the answers, all of which have to be seen."""

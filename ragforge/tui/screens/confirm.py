@@ -38,9 +38,7 @@ class ConfirmScreen(Dialog[bool | None]):
         self._question = spelled_out(question)
         self._detail, self._command = spelled_out(detail), command
         self._last_key_s = 0.0
-        self._words = (
-            ("y  yes", "n  no", "Esc  nothing is done") if no_counts else ("y  yes", "n  no (Esc too)")
-        )
+        self._words = ("y  yes", "n  no", "Esc  cancel") if no_counts else ("y  yes", "n  no (Esc too)")
         self._choices = tuple(PlainText(f"  {words}", classes="dialog-choice") for words in self._words)
         self._cursor: int | None = None
         """Of the chosen answer; none before an arrow was pressed."""

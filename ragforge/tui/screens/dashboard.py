@@ -78,7 +78,7 @@ _ACTIONS: Mapping[Tab, tuple[ClickableWords, ...]] = {
     ),
     Tab.CONCEPTS: (ClickableWords("Enter searches", "take"),),
     Tab.ARCHIVE: (ClickableWords("Enter opens the session", "take"),),
-    Tab.NUMBERS: (ClickableWords("Enter says how it is counted", "take"),),
+    Tab.NUMBERS: (ClickableWords("Enter explains how it is counted", "take"),),
 }
 _CLOSE = (ClickableWords("Tab next", "next_tab"), ClickableWords("Esc closes", "leave"))
 
@@ -212,7 +212,7 @@ class DashboardScreen(ListDialog[DashboardAnswer | None]):
         if self._tab is Tab.WANTED and row is not None:
             words = _wish_words(row)
         elif self._tab is Tab.WANTED and self._may_lack_wishes:
-            words = f"The newest {WISHES_MAX} of each kind are listed. Sorting ranks all of them."
+            words = f"Shows the newest {WISHES_MAX} of each kind. Sorting ranks all of them."
         elif self._tab is Tab.ARCHIVE and row is not None:
             words = "\n".join(f"decided: {one_line(each)}" for each in row.decided)
         detail = self.query_one("#dashboard-detail", PlainText)
@@ -310,7 +310,7 @@ class DashboardScreen(ListDialog[DashboardAnswer | None]):
         """Type other words for it."""
         if wish := self._chosen_wish:
             self._ask_for(wish, wish.content, is_rule=False)
-            self._tell("Enter keeps the new words, Esc the old ones.")
+            self._tell("Enter saves the new text, Esc keeps the old one.")
 
     def action_allow_wish(self) -> None:
         """Type the rule that lets happen what it speaks of, without asking."""
@@ -321,7 +321,9 @@ class DashboardScreen(ListDialog[DashboardAnswer | None]):
                 self._tell(str(error))
                 return
             self._ask_for(wish, rule, is_rule=True)
-            self._tell("Enter adds the rule: what fits it needs no asking in this project. Esc adds none.")
+            self._tell(
+                "Enter adds the rule: what matches it is allowed in this project without asking. Esc cancels."
+            )
 
     def _ask_for(self, wish: Memory, text: str, *, is_rule: bool) -> None:
         self._typed_for, self._is_rule = wish, is_rule
@@ -350,8 +352,8 @@ class DashboardScreen(ListDialog[DashboardAnswer | None]):
     async def _reword(self, wish: Memory, words: str) -> str:
         edited = await self._conversation.memory_book.edit(wish, words)
         if edited.memory.id == wish.id:
-            return "The words are the same."
-        return "Kept. The words of before are in /memory."
+            return "The text is unchanged."
+        return "Saved. /memory still has the previous text."
 
     async def _allow(self, rule: str) -> str:
         await self._conversation.run("permissions", f"add {rule}", interface_verbs())

@@ -30,7 +30,7 @@ class ExpectedScreen(ReadScreen):
     def compose(self) -> ComposeResult:
         """Why it is marked, and the columns."""
         each, marked = self._each, self._marked
-        why = "; ".join(mark.words for mark in marked.marks) or "nothing went otherwise than foreseen"
+        why = "; ".join(mark.words for mark in marked.marks) or "everything went as foreseen"
         with Vertical(classes="dialog wide tall"):
             title = f"Turn {each.number}: {first_words(printable(text_of(each.turn.user)))}"
             yield PlainText(title, classes="dialog-title")

@@ -47,8 +47,8 @@ TIGHT = 16
 """Below it the list has the room of the curves."""
 CHROME_LINES = 8
 """Title, detail, hint and border."""
-HINT = "Enter opens the diff · E expected, happened · ← → your depth, with Shift the project's · Tab who"
-HINT_NARROW = "Enter diff · E expected · ← → depth · Tab who"
+HINT = "Enter opens the diff · E expectations · ← → your depth, with Shift the project's · Tab people"
+HINT_NARROW = "Enter diff · E expected · ← → depth · Tab people"
 HINT_FORESEERS = f"Tab goes back to the turns · means of at least {COUNT_MIN} · Esc closes"
 
 

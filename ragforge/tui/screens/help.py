@@ -8,16 +8,18 @@ from ragforge.tui.screens.lookup import LookupScreen
 from ragforge.tui.widgets.completion import by_use
 from ragforge.tui.widgets.entry_list import LookupEntry
 
-KEYS = "Enter writes a command into the prompt · Up and Down choose · Esc closes"
+KEYS = "Enter copies a command to the prompt · Up and Down choose · Esc closes"
 OWN = (
     LookupEntry(
         "!",
         "!COMMAND",
         "Run a shell command yourself.",
-        "Run a shell command yourself. Its output goes with "
-        "your next message; !!COMMAND keeps it from the model. Programs such as vim get the terminal.",
+        "Run a shell command yourself. Its output is added to your next message; !!COMMAND keeps it from "
+        "the model. Programs such as vim take over the terminal.",
     ),
-    LookupEntry("@", "@PATH", "Mention a file.", "Mention a file; an image goes along to models that see."),
+    LookupEntry(
+        "@", "@PATH", "Mention a file.", "Mention a file. Images are sent to models that accept them."
+    ),
 )
 
 

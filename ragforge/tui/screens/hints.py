@@ -23,7 +23,7 @@ if TYPE_CHECKING:  # loaded after the first frame
     from ragforge.session.hints import SessionHints
 
 KEYS = "Enter applies · I ignores · L later · Esc closes"
-IGNORED = "What you ignore three times is silent for 30 days."
+IGNORED = "A hint that you ignore three times is silent for 30 days."
 
 
 class HintRows(RowList[ProactiveHint]):
@@ -81,7 +81,7 @@ class HintsScreen(ListDialog[ProactiveHint | None]):
 
     async def action_postpone_hint(self) -> None:
         """Have it in the next session, or tomorrow."""
-        await self._answer(HintAnswer.LATER, "It returns in the next session, or tomorrow.")
+        await self._answer(HintAnswer.LATER, "The hint returns in the next session, or tomorrow.")
 
     async def _answer(self, answer: HintAnswer, told: str) -> None:
         if (hint := self._list.chosen) is None:
@@ -120,7 +120,7 @@ async def _open(chat: Chat, _: str) -> None:
     hints = conversation.hints
     await hints.drop_outdated()
     if not hints.open:
-        off = "Hints are off here (hints.enabled, memory.enabled, --no-memory)."
+        off = "Hints are off (see hints.enabled, memory.enabled and --no-memory)."
         chat.say("No hint waits for an answer." if hints.enabled else off)
     elif hint := await chat.ask(HintsScreen(hints)):
         await _apply(chat, hint)
@@ -144,6 +144,4 @@ async def _apply(chat: Chat, hint: ProactiveHint) -> None:
             assert_never(payload.action)
 
 
-SCREEN = NamedScreen(
-    "hints", _open, "Show the hints that wait for an answer: apply, ignore or later.", while_running=True
-)
+SCREEN = NamedScreen("hints", _open, "Show open hints: apply, ignore or postpone them.", while_running=True)

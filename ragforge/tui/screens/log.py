@@ -49,8 +49,8 @@ class LogScreen(ChangesScreen):
     AUTO_FOCUS = ""  # keys are the list's until a name is asked for
     HEADING = "Versions"
     HINT = (
-        "Enter checks out · C chat alone · F files alone · B branch · L label · M marks, to compare\n"
-        "Shift+Up and Shift+Down scroll what it changed · Esc closes"
+        "Enter checks out · C chat only · F files only · B branch · L label · M marks, to compare\n"
+        "Shift+Up and Shift+Down scroll the changes · Esc closes"
     )
     HINT_SHORT = "Enter checks out · B branch · L label · Esc"
     BINDINGS: ClassVar[list[BindingType]] = [*version_keys("branch_version", "label_version", "mark_version")]
@@ -147,18 +147,20 @@ class LogScreen(ChangesScreen):
         again = self._marked is not None and self._marked.version.id == row.version.id
         self._marked = None if again else row
         self._list.mark("" if again else row.version.id)
-        self._tell("" if again else "Marked ◆: what is chosen is compared with it. M on it again ends that.")
+        self._tell(
+            "" if again else "Marked ◆. The chosen version is compared with it. M again removes the mark."
+        )
         self._explain()
 
     def action_label_version(self) -> None:
         """Type a label for the chosen one."""
         if row := self._list.row:
-            self._ask(_Asks.LABEL, row.version.label, "a label; empty takes it away")
+            self._ask(_Asks.LABEL, row.version.label, "a label; empty removes it")
 
     def action_branch_version(self) -> None:
         """Type the name of a branch that starts at the chosen one."""
         if self._list.row:
-            self._ask(_Asks.BRANCH, "", "the name of a new branch from here")
+            self._ask(_Asks.BRANCH, "", "the name of the new branch")
 
     def _ask(self, what: _Asks, text: str, placeholder: str) -> None:
         if not self._takes_keys:
@@ -168,7 +170,7 @@ class LogScreen(ChangesScreen):
         field.value, field.placeholder, field.display = text, placeholder, True
         field.cursor_position = len(text)
         field.focus()
-        self._tell("Enter keeps it, Esc leaves it as it is.")
+        self._tell("Enter saves, Esc cancels.")
 
     @on(Input.Submitted)
     async def _typed(self, event: Input.Submitted) -> None:
@@ -188,7 +190,7 @@ class LogScreen(ChangesScreen):
             return
         self._stop_asking()
         self._show_label(row, label)
-        self._tell(f"Labelled: {label}" if label else "The label is gone.")
+        self._tell(f"Labelled: {label}" if label else "Label removed.")
 
     def _show_label(self, row: VersionRow, label: str) -> None:
         """The row with its new label, where it stands: pages that were read are not read again."""

@@ -31,8 +31,8 @@ LINES_AROUND = 17
 """Lines of the screen that are not the list."""
 DETAIL_CHARS_SHOWN = 400
 
-HINT = "Enter opens its turn · Ctrl+E edits · Ctrl+X forgets · Ctrl+U takes back"
-HINT_MORE = "Tab type · Ctrl+O sort · Ctrl+F forgotten ones too · Ctrl+G whose · Esc closes"
+HINT = "Enter opens its turn · Ctrl+E edits · Ctrl+X forgets · Ctrl+U undoes"
+HINT_MORE = "Tab type · Ctrl+O sort · Ctrl+F forgotten · Ctrl+G owner · Esc closes"
 
 
 class _Undo(Struct, frozen=True):
@@ -98,7 +98,7 @@ class MemoryScreen(FilterDialog[TurnPlace | None]):
 
     def _hint(self) -> None:
         self._tell(
-            "Enter keeps the new words, Esc the old ones." if self._editing else f"{HINT}\n{HINT_MORE}"
+            "Enter saves the new text, Esc keeps the old one." if self._editing else f"{HINT}\n{HINT_MORE}"
         )
 
     # What is known of the chosen one
@@ -214,12 +214,12 @@ class MemoryScreen(FilterDialog[TurnPlace | None]):
         self._stop_editing()
         new = edited.memory
         if new.id == memory.id:
-            self._tell("The words are the same: case, spaces and a final full stop do not count.")
+            self._tell("The text is unchanged: case, spaces and a final full stop do not count.")
             return
         if not edited.was_known:
-            self._undo.append(_Undo(lambda: self._forget(new), "The words of before hold again."))
+            self._undo.append(_Undo(lambda: self._forget(new), "The previous text is back."))
         await self._reload()
-        self._tell("Kept. Ctrl+U brings the words of before back." if not edited.was_known else "Kept.")
+        self._tell("Saved. Ctrl+U restores the previous text." if not edited.was_known else "Kept.")
 
     async def action_forget_memory(self) -> None:
         """Forget the chosen one, or restore it where it is forgotten."""
@@ -236,7 +236,7 @@ class MemoryScreen(FilterDialog[TurnPlace | None]):
                 alike = await self._book.forget(memory)
                 self._undo.append(_Undo(lambda: self._book.restore(memory), f"Restored: {words}"))
                 more = f" and {counted(len(alike), 'other')} that say{'' if alike[1:] else 's'} the same"
-                told = f"Forgotten: {words}{more if alike else ''} · Ctrl+U takes it back"
+                told = f"Forgotten: {words}{more if alike else ''} · Ctrl+U undoes this"
         except RagforgeError as error:
             self._tell(str(error))
             return
@@ -253,10 +253,10 @@ class MemoryScreen(FilterDialog[TurnPlace | None]):
         except RagforgeError as error:
             self._tell(str(error))
             return
-        self._undo.append(_Undo(lambda: self._hand_back(changed), "It is whose it was before."))
+        self._undo.append(_Undo(lambda: self._hand_back(changed), "The previous owner is back."))
         await self._reload()
-        whose = "Yours alone: only your model is given it." if changed.owner else "Everybody's now."
-        self._tell(f"{whose} Ctrl+U takes it back.")
+        whose = "Only yours: no other user's model receives it." if changed.owner else "Everybody's now."
+        self._tell(f"{whose} Ctrl+U undoes this.")
 
     async def _hand_back(self, memory: Memory) -> None:
         await self._book.hand_over(memory)
@@ -269,7 +269,7 @@ class MemoryScreen(FilterDialog[TurnPlace | None]):
         if self._editing is not None:
             return
         if not self._undo:
-            self._tell("There is nothing to undo on this screen.")
+            self._tell("Nothing to undo on this screen.")
             return
         undo = self._undo.pop()
         try:

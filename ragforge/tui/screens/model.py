@@ -27,11 +27,11 @@ if TYPE_CHECKING:  # loaded after the first frame
 PASTE_KEY, LIST_GEMINI, OTHER, NONE = "paste-key", "list-gemini", "other", "none"
 STORE = "store"
 WELCOME = (
-    "ragforge talks to a model that reads, edits and runs things in this folder, with your consent, "
-    "and remembers. Choose one, now or later with /model:"
+    "ragforge uses a model that reads files, edits them and runs commands in this folder with your "
+    "approval. Choose one now, or later with /model:"
 )
 KEYS = "Up, Down and Enter choose, Esc closes."
-WITHOUT = "Without a model: answers are search results of what is stored. /model changes it."
+WITHOUT = "Without a model, answers are search results. /model chooses one."
 LISTED_MAX = 20
 """Models of one server."""
 FIRST_GEMINI = "gemini:gemini-3.8-flash"
@@ -80,9 +80,9 @@ class ModelScreen(Dialog[str | None]):
         else:
             options.add_option(Option("Paste a Gemini API key", PASTE_KEY))
         options.add_option(Option("Another OpenAI-compatible endpoint, by its URL", OTHER))
-        options.add_option(Option("Continue without a model: search answers", NONE))
+        options.add_option(Option("Continue without a model: answers are search results", NONE))
         if self._first:
-            options.add_option(Option("Keep conversations in Neo4j, and then choose a model", STORE))
+            options.add_option(Option("Keep conversations in Neo4j first, then choose a model", STORE))
         options.highlighted = 0
         options.focus()
         self._hint(f"{KEYS} Looking for model servers on this machine ...")
@@ -125,12 +125,12 @@ class ModelScreen(Dialog[str | None]):
             case ["none"]:
                 self._asking = self._choose(
                     "local",
-                    "Without a model: answers are search results of what is stored. /model changes it.",
+                    "Without a model, answers are search results. /model chooses one.",
                 )
             case ["store"]:
                 self._choose_store()
             case ["model", name]:
-                self._asking = self._choose(name, f"Now talking to {name}.")
+                self._asking = self._choose(name, f"Now using {name}.")
             case _:
                 pass
 
@@ -141,7 +141,7 @@ class ModelScreen(Dialog[str | None]):
             self._asking = self._try_key(event.value)
         elif self._asks_for == "url":
             self._url = event.value
-            self._ask_for("endpoint-key", "its key, or nothing", "Enter alone where it needs no key.")
+            self._ask_for("endpoint-key", "its key, or nothing", "Press Enter if it needs no key.")
         elif self._asks_for == "endpoint-key":
             self._asking = self._add_endpoint(self._url, event.value)
 
@@ -155,14 +155,14 @@ class ModelScreen(Dialog[str | None]):
 
     @work(exclusive=True, group="model")
     async def _try_key(self, key: str) -> None:
-        self._hint("Asking Gemini whether the key works ...")
+        self._hint("Checking the key with Gemini ...")
         try:
             where = await self._conversation.save_gemini_key(key)
             name = await self._conversation.choose_model(FIRST_GEMINI)
         except RagforgeError as error:
             self._hint(str(error))
             return
-        self.dismiss(f"{where} Now talking to {name}; /model lists others.")
+        self.dismiss(f"{where} Now using {name}; /model lists others.")
 
     @work(exclusive=True, group="model")
     async def _add_endpoint(self, url: str, key: str) -> None:

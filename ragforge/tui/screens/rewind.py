@@ -24,8 +24,8 @@ class RewindScreen(ChangesScreen):
 
     HEADING = "Go back to before a turn"
     HINT = (
-        "Enter goes back to before the turn · C chat alone · F files alone\n"
-        "Shift+Up and Shift+Down scroll · Esc closes · /redo brings all of it again"
+        "Enter goes back to before the turn · C chat only · F files only\n"
+        "Shift+Up and Shift+Down scroll · Esc closes · /redo restores everything"
     )
     HINT_SHORT = "Enter goes back · C chat · F files · Esc"
     LIST_SHARE = 0.4
@@ -59,7 +59,7 @@ class RewindScreen(ChangesScreen):
         found = await self._book.taken_back(rows)
         added, removed = lines_changed(found)
         files = f"{counted(len(found), 'file')}, +{added} -{removed}" if found else "no files"
-        words = f"Takes back {counted(len(rows), 'turn')}: {files}. What you edited since stays."
+        words = f"Undoes {counted(len(rows), 'turn')}: {files}. Your own later edits stay."
         return Told(words, found)
 
     def _command(self, part: str) -> str:

@@ -44,7 +44,7 @@ class SearchScreen(FilterDialog[Chosen | None]):
 
     BINDINGS: ClassVar[list[BindingType]] = in_order(list_keys())
     HEADING = "Search this project"
-    PLACEHOLDER = "what it was about, words that were said, file names, commands"
+    PLACEHOLDER = "topics, words, file names, commands"
     PAGE = 5
 
     def __init__(self, conversation: Conversation, words: str = "") -> None:
@@ -137,7 +137,7 @@ class SearchScreen(FilterDialog[Chosen | None]):
         hit = self._found[self._index].hit
         if not hit.session_id:
             shown = "/log" if hit.version_id else "/memory"
-            self.notify(f"This belongs to no session. {shown} shows it.", markup=False)
+            self.notify(f"This is not part of a session. {shown} shows it.", markup=False)
         else:
             # What was undone, and what rests on no turn, has no place on the path.
             in_path = hit.turn_id and not hit.abandoned

@@ -24,7 +24,7 @@ if TYPE_CHECKING:  # loaded after the first frame
 
 ROWS_AROUND = 12
 """Lines of the screen that are not the list."""
-NO_ARCHIVED = "No session of this project is archived. Ctrl+F shows the others."
+NO_ARCHIVED = "This project has no archived sessions. Ctrl+F shows the others."
 
 
 class SessionsScreen(FilterDialog[str | None]):
@@ -63,7 +63,7 @@ class SessionsScreen(FilterDialog[str | None]):
         self._narrowed_by = None
         self.read_line()
         if not rows:
-            self._tell(NO_ARCHIVED if self._archived else "No session in this project yet. Esc closes.")
+            self._tell(NO_ARCHIVED if self._archived else "No sessions in this project yet. Esc closes.")
 
     def on_resize(self) -> None:
         """Fit the new height."""
@@ -71,7 +71,7 @@ class SessionsScreen(FilterDialog[str | None]):
 
     def _hint(self) -> None:
         self._tell(
-            "Enter keeps the new title, Esc the old one"
+            "Enter saves the new title, Esc keeps the old one"
             if self._renaming
             else "Archived. Enter resumes, Ctrl+E renames, Ctrl+X deletes, Ctrl+F back"
             if self._archived
@@ -149,7 +149,7 @@ class SessionsScreen(FilterDialog[str | None]):
         try:
             would = await self._conversation.would_delete(row.session.id)
             gone = f"{counted(would.turns, 'turn')} and {counted(would.tool_calls, 'tool call')}"
-            detail = f"Gone for good: {gone}."
+            detail = f"Permanently deletes: {gone}."
             if would.kept_turns:
                 detail += f" Kept: {counted(would.kept_turns, 'turn')} that another session shares."
             title = row.session.title or "this session"

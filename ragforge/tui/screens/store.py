@@ -107,7 +107,7 @@ class StoreScreen(Dialog[str | None]):
         self._show_facts()
         choices = {StoreChoice.CONNECT: "Connect to a Neo4j server"}
         if not server_connection.is_embedded(self._conversation.workspace):
-            choices[StoreChoice.EMBEDDED] = "Keep them on this machine again, in the embedded store"
+            choices[StoreChoice.EMBEDDED] = "Keep them on this machine again, in the built-in store"
         self._offer({**choices, StoreChoice.CLOSE: "Close"}, f"{hint} {KEYS}".strip())
         self._at_menu = True
 
@@ -152,7 +152,7 @@ class StoreScreen(Dialog[str | None]):
         if self._server.password:
             self._working = self._connect()
         else:
-            hint = "The user there; nothing where the server asks for none."
+            hint = "The user name, or empty if the server needs none."
             self._ask_for(Asked.USER, hint, value=self._server.user or DEFAULT_USER)
 
     @on(Input.Submitted)
@@ -174,7 +174,7 @@ class StoreScreen(Dialog[str | None]):
             self._working = self._connect()
             return
         kept = await server_connection.kept_password(self._conversation.workspace, self._server)
-        hint = "Enter alone takes the one that is kept." if kept else "It is kept in the system keyring."
+        hint = "Press Enter to use the saved one." if kept else "It is saved in the system keyring."
         self._ask_for(Asked.PASSWORD, hint, placeholder="password")
 
     async def _take_password(self, password: str) -> None:
@@ -187,7 +187,7 @@ class StoreScreen(Dialog[str | None]):
     def _named(self) -> Server:
         """The server that is being connected to. Raises RuntimeError before one was named."""
         if self._server is None:
-            raise RuntimeError("No server was named yet.")
+            raise RuntimeError("No server has been named yet.")
         return self._server
 
     # Connecting
@@ -203,8 +203,8 @@ class StoreScreen(Dialog[str | None]):
         except StoreForeign as error:
             self._show(str(error))
             self._offer(
-                {StoreChoice.BACK: "No, go back", StoreChoice.ADOPT: "Yes, keep them beside what is there"},
-                "Shall conversations be kept there all the same?",
+                {StoreChoice.BACK: "No, go back", StoreChoice.ADOPT: "Yes, keep them next to that data"},
+                "Keep conversations there anyway?",
             )
             return
         except RagforgeError as error:
@@ -214,19 +214,19 @@ class StoreScreen(Dialog[str | None]):
             self.dismiss(self._told)
             return
         holds = servers.counts_words(there.counts)
-        self._show(f"Connected to {there.kind}, which holds {holds}. {self._told}")
+        self._show(f"Connected to {there.kind}, which contains {holds}. {self._told}")
         self._offer(
             {
-                StoreChoice.COPY: f"Copy there what is kept here: {here}",
+                StoreChoice.COPY: f"Copy the history of this machine: {here}",
                 StoreChoice.START_EMPTY: "Do not copy it",
             },
-            "A copy leaves what is here as it is.",
+            "Copying does not change the data on this machine.",
         )
 
     @work(exclusive=True, group="store")
     async def _copy(self) -> None:
         def tell(words: str) -> None:
-            self._work(f"{words} Esc stops it. What was copied is kept; copy again to continue.")
+            self._work(f"{words} Esc stops it. What was copied so far is kept; copy again to continue.")
 
         tell("Copying ...")
         try:

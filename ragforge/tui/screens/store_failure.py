@@ -17,8 +17,8 @@ from ragforge.tui.screens.dialog import Dialog
 from ragforge.tui.widgets.plain import PlainText
 
 PASSWORD_HINT = (
-    "It counts until ragforge ends and is kept nowhere; `ragforge db connect` keeps one. Enter connects, "
-    "Esc goes back."
+    "It is used for this run only and not saved; `ragforge db connect` saves one. Enter connects, Esc goes "
+    "back."
 )
 
 
@@ -55,7 +55,7 @@ class NotOpenedScreen(Dialog[FailureAnswer]):
             yield OptionList(
                 *([Option("Give the password", FailureAnswer.PASSWORD)] if self._opened.ask_for else []),
                 Option("Try again", FailureAnswer.AGAIN),
-                Option("Use the embedded store for this run", FailureAnswer.EMBEDDED),
+                Option("Use the built-in store for this run", FailureAnswer.EMBEDDED),
                 Option("Quit", FailureAnswer.LEAVE),
                 markup=False,
             )
@@ -65,8 +65,8 @@ class NotOpenedScreen(Dialog[FailureAnswer]):
     @property
     def _hint(self) -> str:
         return (
-            f"The embedded store is {self._opened.embedded}. It has none of the server's conversations, "
-            "and what is said in this run stays there. Up, Down and Enter choose, Esc quits."
+            f"The built-in store is {self._opened.embedded}. It has none of the server's conversations, "
+            "and this run's conversation stays in it. Up, Down and Enter choose, Esc quits."
         )
 
     def on_mount(self) -> None:

@@ -24,7 +24,7 @@ from ragforge.tui.screens.choose import ChooseScreen
 from ragforge.tui.widgets.diff_view import diff_lines
 from ragforge.tui.widgets.text_rows import TextLine
 
-SPELLED = "Characters that cannot be seen are spelled out, as <U+200B>."
+SPELLED = "Invisible characters are shown as <U+200B>."
 
 
 class TrustAnswer(StrEnum):
@@ -127,6 +127,6 @@ async def _open(chat: Chat, _: str) -> None:
 SCREEN = NamedScreen(
     "trust",
     _open,
-    "Look at the project's instruction files, such as AGENTS.md, and choose whether the model reads them.",
+    "Show the project's instruction files, such as AGENTS.md, and choose whether the model reads them.",
     while_running=True,
 )

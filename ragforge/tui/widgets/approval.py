@@ -241,7 +241,7 @@ class ApprovalPanel(Widget):
         first = [next(iter(self._bound[f"answer_{choice.number}"]), "") for choice in self._choices]
         numbers = ", ".join(filter(None, first))
         opener = next((key for key, action in self._actions.items() if action == "open_said"), "")
-        more = f"; {opener} opens what you said" if opener and self._said_in else ""
+        more = f"; {opener} shows where you said so" if opener and self._said_in else ""
         self._say(f"press {numbers} or use the arrows{more}")
 
     @property

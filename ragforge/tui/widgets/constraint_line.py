@@ -28,7 +28,7 @@ class ConstraintView(BodyFold):
 
     def make_body(self) -> PlainText:
         self._said = PlainText(
-            "…" if self._hit.constraint.turn else "It was told by a command.", classes="said-body"
+            "…" if self._hit.constraint.turn else "You stated it with a command.", classes="said-body"
         )
         return self._said
 

@@ -51,7 +51,7 @@ class WishTable(RowList[Memory]):
         return row.id
 
     def _nothing(self) -> str:
-        return "Nothing yet: what you prefer, plan or demand is listed here once you said it."
+        return "Nothing yet. Your preferences, plans and requirements appear here once you state them."
 
     def _columns(self, width: int) -> list[WishOrder]:
         sorts = None if self.order is WishOrder.KIND else self.order
@@ -114,7 +114,7 @@ class ConceptList(RowList["Concept"]):
         return row.topic
 
     def _nothing(self) -> str:
-        return "Nothing yet: topics are listed here once memories have some."
+        return "Nothing yet. Topics appear here once memories have them."
 
     def _draw_rows(self, rows: Sequence[Concept], width: int, chosen: Concept | None) -> list[Content]:
         most = max((each.uses for each in self.rows), default=0)
@@ -148,7 +148,7 @@ class SessionTimeline(RowList["SessionFigures"]):
         return row.row.session.id
 
     def _nothing(self) -> str:
-        return "No session in this project yet."
+        return "No sessions in this project yet."
 
     def _draw_rows(
         self, rows: Sequence[SessionFigures], width: int, chosen: SessionFigures | None

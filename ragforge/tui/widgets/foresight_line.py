@@ -1,4 +1,4 @@
-"""The mark of a turn that went otherwise than foreseen: a dim line that opens to two columns."""
+"""The mark of a turn that went not as foreseen: a dim line that opens to two columns."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MARK = "≠"
 
 
 class ForeseenView(BodyFold):
-    """`▸ ≠ otherwise than foreseen: the last run of pytest failed`, and when opened expected and happened."""
+    """`▸ ≠ not as foreseen: the last run of pytest failed`, and when opened expected and happened."""
 
     class ColumnsWanted(Message):
         """What was expected of that turn is wanted: answer with `show_columns`."""
@@ -38,7 +38,7 @@ class ForeseenView(BodyFold):
         self._turn_id, self._words = turn_id, words
 
     def label(self) -> str:
-        return f"{MARK} otherwise than foreseen: {self._words}"
+        return f"{MARK} not as foreseen: {self._words}"
 
     def make_body(self) -> ExpectedColumns:
         return ExpectedColumns("…", "…")

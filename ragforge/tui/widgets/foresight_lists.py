@@ -30,7 +30,7 @@ class RankedTurns(RowList["ForeseenTurn"]):
         return row.turn.id
 
     def _nothing(self) -> str:
-        return "No turn has figures yet: they come in the background, after a turn that changed files."
+        return "There are no figures yet. They appear in the background after a turn has changed files."
 
     def _head(self, width: int) -> list[Content]:
         middle = f"{'lines':>7} {'foreseen':>8} " if width >= MEDIUM else ""
@@ -70,7 +70,7 @@ class ForeseerList(RowList["Foreseer"]):
         return f"{row.month} {row.model or '-'}"
 
     def _nothing(self) -> str:
-        return "Nothing yet: a prediction counts once the turn that it is about has ended."
+        return "Nothing yet. A prediction counts once its turn has ended."
 
     def _draw_rows(self, rows: Sequence[Foreseer], width: int, chosen: Foreseer | None) -> list[Content]:
         return [line for row in rows for line in self._lines(row, width, is_chosen=row is chosen)]

@@ -11,7 +11,7 @@ from ragforge.domain.printable import printable
 from ragforge.tui.keys import shown
 
 TAKES = "Right takes it"
-ALONE = "Enter sends the message all the same"
+ALONE = "Enter sends the message anyway"
 
 
 class HintLine(Static):

@@ -102,7 +102,7 @@ class TurnWork(Struct):
             return f"{first} and {len(others)} more" if others else first
         silent_s = now_s - self.heard_s if self.heard_s is not None else 0.0
         if silent_s >= timeouts.MODEL_SILENT_TOLD_AFTER_S:
-            return f"no word from the model for {int(silent_s)} s"
+            return f"no output from the model for {int(silent_s)} s"
         return self.doing
 
     @property

@@ -55,7 +55,7 @@ class MemoryList(RowList[Memory]):
         return row.id
 
     def _nothing(self) -> str:
-        return "No memory fits." if self._all else "Nothing is remembered yet. /remember keeps something."
+        return "No memory fits." if self._all else "No memories yet. /remember adds one."
 
     def _draw_rows(self, rows: Sequence[Memory], width: int, chosen: Memory | None) -> list[Content]:
         return [self._line(memory, width, is_chosen=memory is chosen) for memory in rows]

@@ -29,7 +29,7 @@ NOTHING_TO_PASTE = (
     "There is no image in the clipboard. To paste text, use your terminal's own key, often Ctrl+Shift+V."
 )
 STILL_OPENING = "The session is still opening. Paste the image again in a moment."
-SEARCH_PLACEHOLDER = "Words of a message sent before"
+SEARCH_PLACEHOLDER = "Search earlier messages"
 
 _SELECTING = ("left", "right", "word_left", "word_right", "line_start", "line_end")
 _NAMED_OTHERWISE = {f"select_{where}": f"cursor_{where}(True)" for where in _SELECTING}
@@ -296,7 +296,7 @@ class Prompt(RecallArea, inherit_bindings=False):
         elif self.text.strip():
             self.remember(self.draft_left, self.text)
             self._put("")
-            again = f"Cleared; Up brings it back. {again}"
+            again = f"Cleared; Up restores it. {again}"
         self.post_message(self.Noticed(again))
 
     def action_delete_or_quit(self) -> None:
@@ -348,7 +348,7 @@ class Prompt(RecallArea, inherit_bindings=False):
 
     def attached(self, images: str) -> None:
         """Say what goes with the message."""
-        self.post_message(self.Noticed(f"Goes with the message: {images}"))
+        self.post_message(self.Noticed(f"Sent with the message: {images}"))
 
     def _copy_selection(self) -> bool:
         if selected := self.take_selection():
@@ -384,9 +384,9 @@ class Prompt(RecallArea, inherit_bindings=False):
         if self._searching:
             self._completion.step(+1)
         elif self.sent.entries():
-            self._put_aside(CompletionKind.HISTORY, "", "search: Enter takes, Esc returns")
+            self._put_aside(CompletionKind.HISTORY, "", "search: Enter uses it, Esc cancels")
         else:
-            self.post_message(self.Noticed("Nothing was sent yet."))
+            self.post_message(self.Noticed("No earlier messages."))
 
     @property
     def _searching(self) -> bool:

@@ -88,7 +88,7 @@ def _warning(proposal: Proposal) -> list[TextLine]:
     found = oddities(proposal_text(proposal))
     if not found:
         return []
-    return [TextLine(f"Spelled out as <U+…>: {', '.join(found)}.", _OURS, "warning")]
+    return [TextLine(f"Shown as <U+…>: {', '.join(found)}.", _OURS, "warning")]
 
 
 def _head(proposal: Proposal) -> list[TextLine]:

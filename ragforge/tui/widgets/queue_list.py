@@ -30,5 +30,5 @@ class QueueList(Static):
             more = Content.styled(f"queued  {hidden} more", "dim")
             lines = [*lines[: SHOWN_MAX - 1], more, lines[-1]]
         if lines:
-            lines.append(Content.styled("Up: the last back. Esc: stop, all back", "dim"))
+            lines.append(Content.styled("Up: edit the last. Esc: stop, edit all", "dim"))
         self.update(Content("\n").join(lines))

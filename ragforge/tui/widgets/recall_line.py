@@ -126,7 +126,7 @@ class RecalledBody(Widget):
         if self._block.limited:
             yield PlainText(self._block.limited, classes="recalled-limited")
         yield PlainText(
-            "F6 and the arrows, or a click, go to an item: Right shows all of it with its figures, Enter "
+            "F6 and the arrows, or a click, choose an item. Right shows it in full with its scores, Enter "
             "opens its turn, Delete forgets a memory (asks first), Esc returns.",
             classes="recalled-hint",
         )

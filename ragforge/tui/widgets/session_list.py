@@ -64,7 +64,7 @@ class SessionList(RowList[SessionRow]):
         return [Content.styled(cut(self._hint, width), MUTED)] if self._hint else []
 
     def _nothing(self) -> str:
-        return "No session fits; Enter starts a new one." if self._all else ""
+        return "No session matches; Enter starts a new one." if self._all else ""
 
     def _draw_rows(self, rows: Sequence[SessionRow], width: int, chosen: SessionRow | None) -> list[Content]:
         return [

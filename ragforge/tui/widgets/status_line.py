@@ -220,14 +220,14 @@ def _left(status: Status) -> list[_Fact]:
             *_server_words(status),
             "$text-warning",
             2,
-            "Rows wait on this machine for the Neo4j server. /store shows its state.",
+            "Changes that wait on this machine for the Neo4j server. /store shows its state.",
         ),
         _Fact(
             status.model,
             status.model.partition(":")[2],
             "$foreground",
             3,
-            "The model that answers, after its provider. /model chooses another one.",
+            "The provider and model in use. /model chooses another one.",
         ),
         _Fact(status.git_branch, status.git_branch[:16], _MUTED, 8, "The git branch of this folder."),
         _Fact(
@@ -235,14 +235,14 @@ def _left(status: Status) -> list[_Fact]:
             PurePath(status.folder).name,
             _MUTED,
             12,
-            "The folder in which tools and commands run.",
+            "The folder where tools and commands run.",
         ),
         _Fact(
             status.session,
             status.session[:20],
             _MUTED,
             13,
-            "This session. /rename gives it another title, /sessions lists all.",
+            "This session's title. /rename changes it; /sessions lists all sessions.",
         ),
     ]
     return [replace(fact, is_right=False) for fact in facts]
@@ -260,7 +260,7 @@ def _waiting(status: Status) -> list[_Fact]:
             queued,
             "$text-accent",
             5,
-            "Messages that wait for the end of the turn. Up takes one back.",
+            "Messages that are sent when the turn ends. Up edits the last one.",
         ),
         _Fact(
             jobs,
@@ -269,7 +269,7 @@ def _waiting(status: Status) -> list[_Fact]:
             7,
             "Commands that run in the background. The model ends them with `job`.",
         ),
-        _Fact(hints, hints, _MUTED, 7, "What fits what you are doing. F8 or /hints shows them."),
+        _Fact(hints, hints, _MUTED, 7, "Hints for what you are doing. F8 or /hints shows them."),
         _Fact(
             status.background_note,
             "memory: /context",
@@ -282,7 +282,7 @@ def _waiting(status: Status) -> list[_Fact]:
             background,
             _MUTED,
             14,
-            "What is still to be done for the memory, in the background.",
+            "Background work on memory that is still to be done.",
         ),
     ]
 
@@ -303,26 +303,26 @@ def _used(status: Status) -> list[_Fact]:
             number_words(usage.total_tokens),
             _MUTED,
             11,
-            "Tokens of this session that the model has read and written. /cost has them by model.",
+            "Tokens that the model has read and written in this session. /cost shows them by model.",
         ),
         _Fact(
             *_background_cost_words(status),
             _MUTED,
             12,
-            "What the memory of this session cost, apart from the chat. /cost has more.",
+            "What memory work for this session has cost, in addition to the chat. /cost shows more.",
         ),
         _Fact(
             f"{share} of {window}" if share else "",
             share,
             "$text-warning" if is_nearly_full else _MUTED,
             4,
-            f"How much of the model's window of {window} tokens is used. /context shows by what.",
+            f"How much of the context window ({window} tokens) is used. /context shows the parts.",
         ),
         _Fact(
             *_cost_words(status),
             _MUTED,
             6,
-            "What this session's chat has cost, ~ where that is an estimate. /cost has it by model.",
+            "What this session's chat has cost; ~ marks an estimate. /cost shows it by model.",
         ),
     ]
 
@@ -330,18 +330,19 @@ def _used(status: Status) -> list[_Fact]:
 def _mode_fact(mode: Mode) -> _Fact:
     match mode:
         case Mode.ALL:
-            about = "Everything is done without asking. /mode ask ends that."
-            return _Fact("ALL: nothing is asked", "ALL", "$text-error bold reverse", 0, about)
+            about = "Everything is allowed without asking. /mode ask changes that."
+            return _Fact("ALL: everything is allowed", "ALL", "$text-error bold reverse", 0, about)
         case Mode.ACCEPT_EDITS:
             about = (
-                "Files of the project are changed without asking, commands ask. Shift+Tab changes the mode."
+                "The model may change files in the project without asking; commands need approval. "
+                "Shift+Tab changes the mode."
             )
             return _Fact("accept edits", "edits", "$text-warning bold", 0, about)
         case Mode.PLAN:
-            about = "Nothing is changed: the model reads and plans. Shift+Tab changes the mode."
+            about = "Nothing is changed: the model only reads and plans. Shift+Tab changes the mode."
             return _Fact("plan", "plan", "$text-primary bold", 0, about)
         case Mode.ASK:
-            about = "You are asked before a file is changed or a command runs. Shift+Tab changes the mode."
+            about = "File changes and commands need your approval. Shift+Tab changes the mode."
             return _Fact("ask", "ask", _MUTED, 0, about)
 
 

@@ -80,7 +80,7 @@ def changed_words(version: Version) -> str:
     added, removed = version.lines_added, version.lines_removed
     # Of very many files lines are not counted.
     lines = f", +{added} -{removed}" if added or removed else ""
-    return f"{files} changed{lines} · /undo takes it back"
+    return f"{files} changed{lines} · /undo undoes it"
 
 
 def without_ending(lines: Sequence[str]) -> list[str]:

@@ -78,7 +78,7 @@ class Transcript(Widget):
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("tab,down", "walk(1)", "Next part that opens", show=False),
+        Binding("tab,down", "walk(1)", "Next fold", show=False),
         Binding("shift+tab,up", "walk(-1)", "Previous part", show=False),
     ]
 
@@ -262,7 +262,7 @@ class Transcript(Widget):
         if last is not None and last.turn is not None and last.turn.id == turn.id:
             # It goes on after a wait or a failure: what it came to stands there already.
             last.turn = turn
-            last.entries.append(Noted("Going on from here."))
+            last.entries.append(Noted("Continuing from here."))
             self._live = last
             self._changed.update(range(len(last.entries)))
             self._flush_soon()

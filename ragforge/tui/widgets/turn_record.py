@@ -133,7 +133,7 @@ class Otherwise(Struct):
     words: str
 
 
-FORGOTTEN = "Something said here is forgotten: it stays in the history, and no model is given it."
+FORGOTTEN = "Something in this turn was forgotten: it stays in the history, but is not sent to any model."
 
 Entry: TypeAlias = (
     Said | Thought | Called | Noted | Told | Greeted | Remembered | Against | Searched | Changed | Otherwise

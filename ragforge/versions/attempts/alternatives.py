@@ -118,7 +118,7 @@ async def take(session: Session, number: int, *, choices: Choices | None = None)
     found = [each for each in here.alternatives if each.number == number]
     if not found:
         known = ", ".join(str(each.number) for each in here.alternatives)
-        none = f"Here there are none; `{typed('alternatives N PROMPT')}` makes some."
+        none = f"There are none yet; `{typed('alternatives N PROMPT')}` makes some."
         which = f"There are {known}." if known else none
         raise UsageError(f"There is no alternative {number}. {which}")
     return await checkout(session, found[-1].version.id, choices=choices, action=MoveAction.TAKE)
@@ -140,7 +140,7 @@ def table(rows: Sequence[Alternative], *, head: str = "") -> list[str]:
 def here_words(here: Here) -> str:
     """The alternatives with what they go on from, and what can be done with them, as Markdown."""
     if here.base is None:
-        return "There are no alternatives here. `/alternatives 3 PROMPT` tries a request in three ways."
+        return "There are no alternatives yet. `/alternatives 3 PROMPT` tries a request in three ways."
     first = here.alternatives[0]
     return (
         f"Alternatives from {shown(here.base)}:\n\n"

@@ -30,8 +30,8 @@ class CheckCommand(Struct, frozen=True):
     def question(self) -> str:
         """What is asked of the user about it."""
         return (
-            "This project sets a command that checks its files. May it run with your permissions in copies "
-            "of the project, now and whenever results are checked here?"
+            "This project sets a command that checks its files. May it run with your permissions, in "
+            "copies of the project, now and for later checks?"
         )
 
 
@@ -49,14 +49,14 @@ async def check_command(workspace: Workspace) -> CheckCommand:
         once = f"{VARIABLE}={shlex.quote(wanted)}"
         return CheckCommand(
             asked=wanted,
-            note=f"The project sets a check command that you have not confirmed, so it was not run: {shown}\n"
+            note=f"The project's check command was not run, because you have not confirmed it: {shown}\n"
             "/merge and /alternatives in the interface ask once whether it may. To run it this time, start "
             f"the command with {printable(once)}",
         )
     why = "you said no to" if may_run is False else _why_not_asked(wanted)
     return CheckCommand(
         note=f"The project sets a check command that {why}, so it was not run: {shown}\n"
-        f"To run it anyway, set it as your own: ragforge config set {KEY} COMMAND"
+        f"To run it anyway, set it in your own settings: ragforge config set {KEY} COMMAND"
     )
 
 
@@ -74,7 +74,7 @@ async def answer(workspace: Workspace, *, may_run: bool) -> None:
 def _why_not_asked(command: str) -> str:
     """Why it is not asked about, since a yes applies to every later run; empty if it can be."""
     if len(command) > ASKED_CHARS_MAX or command.count("\n") >= ASKED_LINES_MAX:
-        return "is too long to be asked about"
+        return "is too long to show"
     if found := oddities(command):
         return f"cannot be parsed reliably ({', '.join(found)})"
     return ""

@@ -11,8 +11,8 @@ if TYPE_CHECKING:  # verbs are declared before anything is opened
 
 
 IF_IT_FAILS = (
-    "A result that fails the command is marked as failed and is taken only if you choose it. Until then your "
-    "files stay as they are."
+    "A result that fails the check is marked and is used only if you choose it. Until then your files do "
+    "not change."
 )
 
 

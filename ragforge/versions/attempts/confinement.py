@@ -30,8 +30,8 @@ def _confined(tool: AnyTool, root: Path) -> AnyTool:
         if outside is None:
             return found
         return Preview(
-            refused=f"{outside} is outside this copy of the project. `{tool.name}` works only in "
-            f"{root} now; use paths relative to it."
+            refused=f"{outside} is outside this copy of the project. `{tool.name}` works only in {root} "
+            "now; use paths inside it."
         )
 
     return replace(tool, preview=preview)

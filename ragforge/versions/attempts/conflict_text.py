@@ -119,7 +119,7 @@ class Texts(Struct, frozen=True):
         if any(marker not in known for marker in _markers(text)):
             raise NotUsable("conflict markers are left in it")
         if not text.strip() and self.ours.text.strip() and self.theirs.text.strip():
-            raise NotUsable("it is empty, and neither side was")
+            raise NotUsable("it is empty, but neither side was")
 
     def _encoded(self, text: str) -> bytes:
         try:
@@ -137,7 +137,7 @@ async def texts_of(conflict: MergeConflict, blobs: Blobs, redactor: Redactor) ->
     What holds a secret is not sent, and a text in which it was hidden cannot be merged.
     """
     if conflict.text is None or not conflict.clashes or conflict.ours is None or conflict.theirs is None:
-        raise NotAsked(f"{conflict.kind}: only you can decide that")
+        raise NotAsked(f"{conflict.kind}: this needs your decision")
     nodes = (conflict.base, conflict.ours, conflict.theirs)
     base, ours, theirs = [await blobs.get(node.digest) if node else None for node in nodes]
     before, mine, yours = decode(base or b""), decode(ours or b""), decode(theirs or b"")
@@ -149,7 +149,7 @@ async def texts_of(conflict: MergeConflict, blobs: Blobs, redactor: Redactor) ->
     if sum(map(len, texts)) > CHARS_MAX:
         raise NotAsked("it is too long to send")
     if any(redactor.text(text) != text for text in texts):
-        raise NotAsked("it contains what looks like a secret, which is not sent")
+        raise NotAsked("it seems to contain a secret, which is not sent")
     contents = [
         (content or b"").removeprefix(file.mark)
         for content, file in ((base, before), (ours, mine), (theirs, yours))

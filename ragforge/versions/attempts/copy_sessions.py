@@ -20,8 +20,7 @@ SAVES = "memory_save"
 """A tool that is left out: what was learnt in a way that nobody takes is not to be remembered."""
 
 UNATTENDED = (
-    "Several alternatives are being tried at once and nobody can be asked; only what was allowed beforehand "
-    "can be done. Continue without it."
+    "Alternatives run without questions, so only what was allowed beforehand can run. Continue without it."
 )
 
 

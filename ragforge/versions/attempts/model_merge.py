@@ -159,7 +159,7 @@ _RESOLUTIONS = closed({"resolutions": {"type": "array", "items": _RESOLUTION}})
 async def _resolved(strategy: Strategy, question: Question, ask: Ask, purposes: str) -> Resolution:
     texts = question.texts
     if strategy is Strategy.COMBINE_BEST and texts.mixes_endings:
-        return Resolution(question, problem="its line endings are mixed, so it is not written anew")
+        return Resolution(question, problem="its line endings are mixed, so it is not rewritten")
     usage = Usage()
     try:
         answer = await ask(await asyncio.to_thread(_request, strategy, texts, purposes))
@@ -196,7 +196,7 @@ def _with_resolutions(answer: ModelReply, texts: Texts) -> tuple[bytes, str]:
     said = {each.conflict: each for each in read_answer(answer, _Resolutions).resolutions}
     count = len(texts.clashes)
     if lacking := [str(number) for number in range(1, count + 1) if number not in said]:
-        raise NotUsable(f"it says nothing of conflict {', '.join(lacking)} of {count}")
+        raise NotUsable(f"it says nothing about conflict {', '.join(lacking)} of {count}")
     each = [said[number] for number in range(1, count + 1)]
     content = texts.with_resolutions([resolved.lines for resolved in each])
     return content, " ".join(filter(None, (resolved.why for resolved in each)))

@@ -44,7 +44,7 @@ async def request_of(session: Session, prompt: str) -> Request:
     newest = await session.workspace.store.turns.get(head) if head else None
     if newest is None:
         raise UsageError(
-            f"Say what to try: `{typed('alternatives 3 PROMPT')}`. There is no earlier request to repeat."
+            f"Add a prompt: `{typed('alternatives 3 PROMPT')}`. There is no earlier request to repeat."
         )
     return Request(newest.user, newest)
 
@@ -74,8 +74,8 @@ async def start_of(session: Session, ground: Ground, request: Request) -> Start:
     own = await versions.of_turns([turn.id])
     if not own:
         raise UsageError(
-            f"What {named(turn)} did to the files was not recorded, so it cannot be repeated from the state "
-            f"before it. `{typed('alternatives 3 PROMPT')}` continues from here."
+            f"What {named(turn)} did to the files was not recorded, so it cannot be repeated from the "
+            f"earlier state. `{typed('alternatives 3 PROMPT')}` continues from here."
         )
     if own[0].parents:
         base = own[0].parents[0]

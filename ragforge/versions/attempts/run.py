@@ -110,8 +110,8 @@ class Run:
         versions = await self.session.workspace.store.versions.of_turns([turn.id])
         if not versions:
             tell(
-                f"{self.title}: no version of it could be made yet. Its changes are in {self._copy.root} "
-                "until the next start, which makes one."
+                f"{self.title}: its version could not be made yet. Its changes are in {self._copy.root}; "
+                "the next start makes the version."
             )
             return
         ended = _ENDS.get(turn.status, str(turn.status))

@@ -26,7 +26,7 @@ from ragforge.versions.copies.file_copies import make_room
 from ragforge.versions.copies.project_copies import bring_to, make_places, remove_copies
 from ragforge.versions.head_move import Ground
 
-COPYING = "Copying the project, once for each. Its own files are not changed."
+COPYING = "Making one copy of the project per alternative. The project itself is not changed."
 
 
 class AttemptRequest(Struct, frozen=True):
@@ -67,11 +67,11 @@ async def question(session: Session, wanted: AttemptRequest) -> str:
     if session.live.consent.mode is Mode.ALL:
         commands = "every command runs without asking"
     else:
-        commands = "commands that only read or that your rules allow are run, others are refused"
+        commands = "only commands that read or that your rules allow run"
     return (
-        f"Try {request.words} in {len(ways)} ways at once ({names})? Each writes files without asking, "
-        f"in its own copy of the project; {commands}. Shell commands are not confined to the copies. The "
-        "project does not change until you take one."
+        f"Try {request.words} in {len(ways)} ways at once ({names})? Each writes files without asking, in "
+        f"its own copy of the project; {commands}. Shell commands are not confined to the copies. The "
+        "project does not change until you take a result."
     )
 
 

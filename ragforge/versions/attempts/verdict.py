@@ -77,11 +77,11 @@ def _objections(verdict: _Verdict) -> list[str]:
     if verdict.reasons:
         return verdict.reasons
     named = (
-        (verdict.keeps_ours, "not everything that ours did is kept"),
-        (verdict.keeps_theirs, "not everything that theirs did is kept"),
-        (verdict.adds_nothing, "something is new that was on neither side"),
+        (verdict.keeps_ours, "some changes of ours are missing"),
+        (verdict.keeps_theirs, "some changes of theirs are missing"),
+        (verdict.adds_nothing, "something was added that is on neither side"),
     )
-    return [words for kept, words in named if not kept] or ["no reason was given"]
+    return [words for kept, words in named if not kept] or ["no reason given"]
 
 
 def _request(resolution: Resolution, purposes: str) -> ModelRequest:

@@ -105,12 +105,12 @@ class _Copying:
         """The path with all below it, whether it is tracked or not."""
         path = posixpath.normpath(path)
         if not VCS_NAMES.isdisjoint(path.split("/")):
-            self.missing.append(f"{path} (version control's own is never copied)")
+            self.missing.append(f"{path} (version control files are never copied)")
             return
         folder = f"{self._source}/{posixpath.dirname(path)}".rstrip("/")
         if os.path.realpath(folder) != folder:
             # A project may name what to carry, and must not fetch other folders by a link of its own.
-            self.missing.append(f"{path} (a link is on the way to it)")
+            self.missing.append(f"{path} (its path contains a link)")
             return
         try:
             mode = os.lstat(f"{self._source}/{path}").st_mode

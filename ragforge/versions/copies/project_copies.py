@@ -60,7 +60,7 @@ class Places(Struct, frozen=True):
         first = self.copies[0]
         notes = [_named("Not in the copies", first.missing)] if first.missing else []
         if first.links_out:
-            notes.append(_named("Links that lead out of the copies as they did before", first.links_out))
+            notes.append(_named("Links that still point outside the copies", first.links_out))
         return notes
 
 

@@ -31,11 +31,11 @@ class ConflictKind(StrEnum):
     REMOVED = "one removed it, the other changed or renamed it"
     BINARY = "both changed it, and it is not text"
     TOO_LARGE = "both changed it, and it is too large to merge"
-    MISSING = "both changed it, and a content of it is not on this machine"
-    KIND = "both changed it, and it is a link or a folder on a side"
+    MISSING = "both changed it, and one of its contents is not on this machine"
+    KIND = "both changed it, and it is a link or a folder on one side"
     MODE = "both changed its mode"
-    RENAMED = "both renamed it, and to different names"
-    FOLDER = "a file on the one side, a folder on the other"
+    RENAMED = "both renamed it, to different names"
+    FOLDER = "a file on one side, a folder on the other"
 
 
 class MergeConflict(Struct, frozen=True):

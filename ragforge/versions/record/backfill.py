@@ -19,7 +19,7 @@ log = logging.getLogger(__name__)
 
 CUT_OFF = "Made after a crash in the middle of this turn."
 CUT_OFF_IN_COMMAND = (
-    "Made after a crash: ragforge ended while a command of this turn ran, so what had changed afterwards is "
+    "Made after a crash: ragforge ended while a command of this turn ran, so changes found afterwards are "
     "attributed to the command."
 )
 ENDED = "Made afterwards: ragforge ended right after this turn, before its version was made."

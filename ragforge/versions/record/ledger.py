@@ -33,8 +33,8 @@ log = logging.getLogger(__name__)
 NOT_KEPT = "its content could not be kept"
 UNKNOWN_TURN = "Of a turn that is not in this store."
 SCAN_LOST = (
-    "The stored result of the last scan of this folder cannot be read. Edits made here since the last turn "
-    "are in no version; later ones will be."
+    "The result of the last scan of this folder cannot be read. Edits since the last turn are not in a "
+    "version; later edits will be."
 )
 KEPT_AGAIN = (
     "The stored contents of {} were missing or damaged. They were stored again from the files: {}. Older "

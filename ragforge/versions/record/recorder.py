@@ -274,8 +274,8 @@ class Worktree(Struct, frozen=True):
     def not_tracked(self) -> str:
         """That the folder has no versions, and why."""
         return (
-            f"No versions of files are kept in {self.files.root}: a home folder, or one above it, is never "
-            "tracked. Start ragforge in a project's folder to have them."
+            f"No versions of files are kept in {self.files.root}: home folders and the folders above them "
+            "are never tracked. Start ragforge in a project's folder to have versions."
         )
 
     async def head(self) -> Head:

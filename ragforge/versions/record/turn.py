@@ -32,13 +32,13 @@ from ragforge.versions.state import HistoryState
 log = logging.getLogger(__name__)
 
 OUTSIDE = "outside the project"
-LOOKED_AT = "The project's files are scanned before the first tool changes any. The tool waits for that."
+LOOKED_AT = "Scanning the project's files before the first change. The tool waits for this."
 SHELVED = (
-    "The contents of all files are kept before the first command runs, so that whatever it does can be "
-    "undone. This happens once; the command waits for it."
+    "Saving the contents of all files before the first command, so that its changes can be undone. This "
+    "happens once; the command waits for it."
 )
-NOT_WHOLE = "What this turn changes may not be recorded completely"
-NOT_RUN = "What this would change could not be stored first, so it could not be undone and was not run"
+NOT_WHOLE = "The changes of this turn may not be recorded completely"
+NOT_RUN = "Not run, because the affected files could not be saved first, so the change could not be undone"
 
 Tell = Callable[[str], Awaitable[None]]
 
@@ -335,8 +335,9 @@ class Recording:
     async def _tell_untracked_folder(self) -> None:
         root = self._recorder.root
         words = (
-            f"No versions of files are kept in {root}: a home folder, or one above it, is never tracked. "
-            "Changes made here cannot be undone. Start ragforge in a project's folder to have versions."
+            f"No versions of files are kept in {root}: home folders and the folders above them are never "
+            "tracked. Changes made here cannot be undone. Start ragforge in a project's folder to have "
+            "versions."
         )
         self._untracked["."] = Untracked(".", "a home folder, or one above it")
         if words not in self._recorder.told:

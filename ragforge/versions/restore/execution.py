@@ -32,8 +32,8 @@ TAKEN = frozenset({errno.ENOTEMPTY, errno.EEXIST, errno.EISDIR, errno.ENOTDIR})
 MADE_MODE = 0o700
 """Of a folder that was made an instant ago, until it gets its own."""
 
-CHANGED = "it has just changed, and is left as it is"
-OTHERS = "a folder with other files is there"
+CHANGED = "it has just changed and is kept"
+OTHERS = "a folder with other files has this name"
 
 
 class Outcome(Struct):
@@ -141,7 +141,7 @@ class _Work:
             self._outcome.done.add(index)
             return
         if now.otherwise_named:
-            self._skip(index, "the disk treats its name as that of another file, which is left as it is")
+            self._skip(index, "the disk treats its name as another file's name, and that file is kept")
             return
         if now.filled and not is_folder:
             self._skip(index, OTHERS)

@@ -155,7 +155,7 @@ async def _staged(task: Task, state: HistoryState, blobs: Blobs, told: Told, sto
 
 def _refused(plan: Plan, failure: StepFailed) -> RestoreFailed:
     return RestoreFailed(
-        f"{plan.title}: nothing was changed, because the disk refuses to change "
+        f"{plan.title}: nothing was changed, because the disk does not allow changing "
         f"{escaped(failure.path)}: {why(failure.error)}."
     )
 
@@ -247,12 +247,12 @@ async def _take_back(
     title, root = task.plan.title, task.plan.root
     cause = f"{escaped(failure.path)}: {why(failure.error)}"
     stopped = RestoreStopped(
-        f"{title} is half done: {cause}. What was done could not be undone just now. Fix this, then start "
-        "ragforge in this folder: it continues from there."
+        f"{title} is half done: {cause}. The changes so far could not be undone. Fix this, then start "
+        "ragforge in this folder to continue."
     )
     if task.because:
         raise stopped from failure
-    because = f"{title}: nothing was changed, because the disk refused it at {cause}."
+    because = f"{title}: nothing was changed, because of a disk error at {cause}."
     told("go back")
     try:
         await asyncio.to_thread(unstage, task.temporaries, task.plan, told)

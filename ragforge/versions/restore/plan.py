@@ -112,7 +112,7 @@ def cannot_merge(looked: Looked, missing: Collection[str]) -> str:
     """
     ours = looked.found.node
     if ours is None or ours.kind is not NodeKind.FILE:
-        return "what is there is not a file"
+        return "it is no longer a file"
     for base, theirs in looked.wanted.steps:
         if theirs is None:
             return "it would be removed"
@@ -251,7 +251,7 @@ async def _decided(root: Path, looked: Looked, choice: ConflictChoice | None, bl
         return _Decided(looked.wanted.wanted)
     found = looked.found.node
     if found is not None and found.size > KEPT_BYTES_MAX and choice is not ConflictChoice.KEEP:
-        return _Decided(is_kept=True, why=f"it is too large ({size(found.size)}) to be kept elsewhere first")
+        return _Decided(is_kept=True, why=f"it is too large ({size(found.size)}) to be saved first")
     match choice:
         case None:
             return _Decided(is_kept=True, why="it has changed since then and is kept")
@@ -281,7 +281,7 @@ async def _merged(root: Path, looked: Looked, blobs: Blobs) -> _Decided:
             raise OutOfReach("it would be removed")
         old = b"" if base is None else await blobs.get(base.digest)
         new = await blobs.get(theirs.digest)
-        merged = await asyncio.to_thread(merge3, old, ours, new, labels=("now on the disk", "restored"))
+        merged = await asyncio.to_thread(merge3, old, ours, new, labels=("now on disk", "restored"))
         if merged.binary:
             raise OutOfReach("it is not text")
         ours, conflicts = merged.content, conflicts + merged.conflicts

@@ -93,13 +93,13 @@ class Reach:
         """Raises OutOfReach for a path that must not be touched, or that no file can have."""
         parts = path.split("/")
         if not path or "\0" in path or any(part in ("", ".", "..") for part in parts):
-            raise OutOfReach("no file in the project can have this path")
+            raise OutOfReach("this path is not valid in the project")
         try:
             os.fsencode(path)
         except UnicodeEncodeError as error:
-            raise OutOfReach("no file can have this name here") from error
+            raise OutOfReach("this name is not valid here") from error
         if any(_is_version_control(part) for part in parts):
-            raise OutOfReach("version control's own files are never touched")
+            raise OutOfReach("version control files are never touched")
 
     @contextmanager
     def folder(self, path: str, *, listed: bool = False) -> Generator[int]:
@@ -200,8 +200,8 @@ def _opened(name: str, folder: int, path: str) -> int:
         with suppress(FileNotFoundError):
             mode = os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode
             kind = "a symbolic link" if stat.S_ISLNK(mode) else "no folder"
-            raise Blocked(f"{escaped(path)} on the way to it is {kind}") from error
-        raise Blocked(f"{escaped(path)} on the way to it is no folder") from error
+            raise Blocked(f"{escaped(path)} on its path is {kind}") from error
+        raise Blocked(f"{escaped(path)} on its path is not a folder") from error
 
 
 def _look_at(name: str, folder: int) -> PathState:

@@ -148,7 +148,7 @@ def _read(path: str, found: os.stat_result, *, bytes_max: int | None, keep: bool
             if error.errno not in _OTHER_KIND:
                 raise
             found = os.lstat(path)
-    raise OSError(errno.EAGAIN, "it changes all the time")
+    raise OSError(errno.EAGAIN, "it keeps changing")
 
 
 def _read_file(path: str, *, bytes_max: int | None, keep: bool) -> Content:

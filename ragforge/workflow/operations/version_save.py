@@ -38,7 +38,7 @@ async def _run(host: ProgramHost, operands: tuple[Value, ...]) -> Value:
     if not diff:
         diff = "(no change)"
     if not await host.confirm(f"Keep this as {name}.spu?", diff):
-        raise ProgramFault(f"{name}.spu was not kept: you did not say yes to it.")
+        raise ProgramFault(f"{name}.spu was not kept, because you did not approve it.")
     program = assemble(version["code"].encode()).program
     description = program.description if program else ""
     await host.library.add_version(version, program=name, description=description)
@@ -65,7 +65,7 @@ async def _passed(host: ProgramHost, version: Fields) -> Fields:
             given = {"code": version["code"], "faults": told}
             code = apply_edits(version["code"], (await ask_task(host, "", "repair_code", given))["edits"])
         except (ModelError, EditFault) as error:
-            raise ProgramFault(f"The program was not kept.\n{told}\nIt was not repaired: {error}") from error
+            raise ProgramFault(f"The program was not kept.\n{told}\nThe repair failed: {error}") from error
         version = {**version, "code": code, "program": name_of(code)}
     raise ProgramFault(f"The program was not kept.\n{told}")
 

@@ -81,7 +81,7 @@ def _item(before: _Before) -> Recalled:
         turn.id,
         f"Of the turn before: {'; '.join(mark.words for mark in before.marks)}.",
         0,
-        "it went otherwise than foreseen",
+        "it did not go as foreseen",
         turn.started_at,
         turn.session_id,
         turn.id,
