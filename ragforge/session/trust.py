@@ -129,7 +129,7 @@ def left_out_words(files: Sequence[FileTrust], *, can_ask: bool) -> str:
     """Return which files are not read and what to do about it."""
     names = ", ".join(escaped(str(file.path)) for file in files)
     if can_ask:
-        return f"Not read: {names}, because you chose so. /trust asks again."
+        return f"Not read: {names}. You chose to skip them; /trust asks again."
     changed = any(file.before is not None for file in files)
     why = "changed since you trusted it" if changed and len(files) == 1 else "not trusted"
     return (
