@@ -4,7 +4,6 @@ What it finds should be right; that much is missed is the price. Only the user's
 of those neither questions, nor hypotheses, nor what somebody else is said to say.
 """
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 
@@ -87,7 +86,6 @@ RULES: Mapping[MemoryType, AnyOf] = {
 """In the order in which they are asked: the first that fits says the type."""
 _PREFERENCE = {type: float(type is MemoryType.PREFERENCE) for type in MemoryType}
 _KEEPS = AnyOf(lambda language: language.keeps)
-_WORD = re.compile(r"\w+")
 _HABITS = AnyOf(lambda language: language.habits)
 _FIRST_PERSON = AnyOf(lambda language: language.first_person)
 _FOR_ONCE = AnyOf(lambda language: language.for_once)
@@ -144,7 +142,7 @@ def statements_in(user: str, before: str = "") -> list[UserStatement]:
     judged = [_judged(clause, guess) for clause, guess in zip(clauses, guesses(clauses, before), strict=True)]
     found: list[UserStatement] = []
     for _, each in groupby(judged, key=lambda one: one.clause.sentence):
-        sentence = _without_wish(_by_the_whole(_without_report(_without_doubt(list(each)))))
+        sentence = _without_wish(_by_the_whole(_without_doubt(list(each))))
         if _is_no_statement(sentence):
             continue
         if _forbids_by_name(sentence):
@@ -160,8 +158,6 @@ def statements_in(user: str, before: str = "") -> list[UserStatement]:
             if type is not None:
                 _add(found, list(run), whole=" ".join(one.clause.text for one in sentence))
     found = [each for each in found if each.sure >= SURE_MIN and not _is_for_once(each)]
-    if not before:
-        found = [each for each in found if len(_WORD.findall(each.words)) > 1]  # "Never!" of nothing
     if before and len(found) == 1 and needs_question(found[0].text, before):
         text = with_question(found[0].text, before)
         return [replace(found[0], text=text, words=plain(text))]
@@ -284,16 +280,6 @@ def _without_doubt(sentence: list[_Judged]) -> list[_Judged]:
 
 def _wonders(judged: _Judged) -> bool:
     return is_wondering(judged.clause.words)
-
-
-def _without_report(sentence: list[_Judged]) -> list[_Judged]:
-    """The same where what comes behind "the linter prints:" is nothing that the user says."""
-    said = next((at for at, one in enumerate(sentence) if _announces(one.clause)), len(sentence))
-    return [one if at <= said else replace(one, kept=0.0, ruled=False) for at, one in enumerate(sentence)]
-
-
-def _announces(clause: Clause) -> bool:
-    return clause.text.endswith(":") and is_report(clause.text)
 
 
 def _without_wish(sentence: list[_Judged]) -> list[_Judged]:
