@@ -44,7 +44,10 @@ def check_was_read(path: Path, content: bytes, ctx: ToolContext) -> None:
     shown = display(path, ctx)
     seen = ctx.read_files.hashes.get(path)
     if seen is None:
-        raise UsageError(f"{shown} exists and was not read in this session. Read it first.")
+        raise UsageError(
+            f"{shown} exists and was not read since this session was opened. Read it first, and change it "
+            "in the next step."
+        )
     if seen != hash_of(content):
         raise UsageError(f"{shown} has changed since it was read. Read it again, then repeat the change.")
 
