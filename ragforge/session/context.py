@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import time
 from collections.abc import Sequence
 from datetime import datetime
 from functools import partial
@@ -46,11 +47,35 @@ def recalls(workspace: Workspace) -> bool:
     return workspace.recalls and workspace.settings.memory.enabled
 
 
+SLOWDOWN_MAX = 5.0
+"""A block that waits longer than 1.5 s on a busy machine is worth less than the wait."""
+LOADING_S_MIN = 0.02
+"""What took less of the processor's time was loaded before, and tells nothing."""
+
+
+def slowdown(passed_s: float, processor_s: float) -> float:
+    """How many times as long as the processor worked on it something took, as far as a block is given more
+    time for it."""
+    if processor_s < LOADING_S_MIN:
+        return 1.0
+    return min(SLOWDOWN_MAX, max(1.0, passed_s / processor_s))
+
+
 async def prepare_recall(session: Session) -> None:
-    """Load what the first block needs: its time is for finding. What is wrong is said when it is asked."""
+    """Load what the first block needs: its time is for finding. What is wrong is said when it is asked.
+
+    How long that takes tells how busy the machine is, and how much longer the block may take.
+    """
     workspace = session.workspace
     if not recalls(workspace):
         return
+    began_s, worked_s = time.monotonic(), time.process_time()
+    await _load(workspace)
+    passed_s, processor_s = time.monotonic() - began_s, time.process_time() - worked_s
+    session.live.view.injecting.slowdown = slowdown(passed_s, processor_s)
+
+
+async def _load(workspace: Workspace) -> None:
     await asyncio.to_thread(_load_sources)
     try:
         if workspace.recall.embedder is not None:

@@ -25,6 +25,9 @@ class Injecting(Struct):
 
     model: str = ""
     vectors: dict[str, Vector] = field(default_factory=dict[str, Vector])
+    slowdown: float = 1.0
+    """How many times as long as on a machine that does nothing else work takes: a block may take so much
+    longer."""
 
 
 class Around(Struct, frozen=True):

@@ -120,6 +120,7 @@ class Lookup:
         self.limited: list[str] = []
         """Why not everything could be searched, for the user."""
         self._began_s = monotonic()
+        self._time_s = timeouts.GATHER_S_MAX * request.injecting.slowdown
         self._share = SEARCHED_BY
         self._before = asyncio.create_task(self._left_off(), name="where the user left off")
         work = self.attempt(partial(self._searched, self.recall), None)
@@ -135,11 +136,11 @@ class Lookup:
     @property
     def passed(self) -> float:
         """The share of the time that is over."""
-        return (monotonic() - self._began_s) / timeouts.GATHER_S_MAX
+        return (monotonic() - self._began_s) / self._time_s
 
     def end_s(self, share: float) -> float:
         """When this share of the time is over, by `time.monotonic`."""
-        return self._began_s + share * timeouts.GATHER_S_MAX
+        return self._began_s + share * self._time_s
 
     async def left_off(self) -> Resumption:
         """Where the user left off; nothing unless the message asks for it."""
@@ -259,7 +260,7 @@ class Lookup:
         share: of the time for the block, by which it has ended; by default that of the step.
         """
         end_s = self.end_s(self._share if share is None else share)
-        with answered_by(end_s - HERE_SHARE * timeouts.GATHER_S_MAX) as reading:
+        with answered_by(end_s - HERE_SHARE * self._time_s) as reading:
             try:
                 async with asyncio.timeout(max(0.0, end_s - monotonic())):
                     result = await work()
@@ -279,7 +280,7 @@ class Lookup:
         return otherwise
 
     def _tell_late(self) -> None:
-        ms = timeouts.GATHER_S_MAX * 1000
+        ms = self._time_s * 1000
         self.limited.append(f"Not everything could be searched within {ms:.0f} ms.")
 
     async def close(self) -> None:
