@@ -11,6 +11,9 @@ import pytest
 from ragforge.domain.derivations import Underived
 from ragforge.domain.foresight import KIND, Foresight
 from ragforge.store.open import open_store
+from ragforge.workflow.records import MESSAGE, ProgramMessageRecord
+from ragforge.workflow.runs import KIND as RUN
+from ragforge.workflow.runs import ProgramRun
 from tests.contract.builders import (
     DIMENSIONS,
     NOON,
@@ -74,6 +77,10 @@ async def written(
             )
         )
         await store.derivations.save(KIND.record(Underived(last.id, session.project_id, NOON), FORESIGHT))
+        project = Underived(session.project_id, session.project_id, NOON)
+        await store.derivations.save(RUN.record(project, ProgramRun("1", "talk", "talk.spu", ""), name="1"))
+        message = ProgramMessageRecord("2", "3", "talk", "user_prompt", NOON.isoformat(), "Greet.")
+        await store.derivations.save(MESSAGE.record(project, message, name="2"))
         vectors = [
             an_embedding(each, 1.0, number / 8, model="static:2") for number, each in enumerate((first, last))
         ]
@@ -105,6 +112,13 @@ def test_each_documented_query_finds_what_it_says(written: tuple[Neo4jServer, di
     assert [words for words, rows in found.items() if not rows] == []
     by_column = {column: rows for rows in found.values() for column in rows[0]}
     assert by_column["tools"][0]["tools"] == ["edit"]
+    assert by_column["ended"][0] | {"fault": ""} == {
+        "program": "talk",
+        "ended": False,
+        "fault": "",
+        "seconds": 0.0,
+        "messages": ["Greet."],
+    }
     assert by_column["went_on_with"][0]["went_on_with"] == ["And the database?", "Another way"]
     assert by_column["usd"] == [
         {"week": by_column["usd"][0]["week"], "model": "gemini:a", "usd": 0.25, "read": 100, "written": 10}
