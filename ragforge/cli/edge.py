@@ -48,7 +48,7 @@ def to_exit_code(run: Callable[[], int]) -> int:
         return FAILED
 
 
-_SLASH = re.compile(r"(?<![\w/.:~`-])(?<!-p )/([a-z]+)\b(?![/\w.])")
+_SLASH = re.compile(r"(?<![\w/.:~`-])(?<!-p )/([a-z]+)\b(?![/\w.])(?: ([a-z]+)\b)?")
 _IN_THE_SHELL = {
     "retry": "`ragforge -c -p /retry`",
     "model": "--model PROVIDER:NAME",
@@ -63,18 +63,23 @@ def for_the_shell(text: str) -> str:
 
     It is said here and not where it is made: a turn's error is stored, and read in the interface too.
     """
-    return _SLASH.sub(lambda found: _in_the_shell(found[1]) or found[0], text)
+    return _SLASH.sub(lambda found: _in_the_shell(found[1], found[2]) or found[0], text)
 
 
-def _in_the_shell(name: str) -> str:
-    """What does the same in the shell; empty where there is no such command."""
+def _in_the_shell(name: str, next_word: str | None) -> str:
+    """What does the same in the shell, with the word behind it; empty where there is no such command."""
     from ragforge.commands.base import find_verb
     from ragforge.domain.arguments import Face
 
     verb = find_verb(name)
+    behind = f" {next_word}" if next_word else ""
     if name in _IN_THE_SHELL or verb is None:
-        return _IN_THE_SHELL.get(name, "")
-    return f"`ragforge {name}`" if verb.is_on(Face.SHELL) else f"`ragforge -c -p /{name}`"
+        return _IN_THE_SHELL[name] + behind if name in _IN_THE_SHELL else ""
+    if not verb.is_on(Face.SHELL):
+        return f"`ragforge -c -p /{name}`{behind}"
+    if any(each.name == next_word for each in verb.verbs_on(Face.SHELL)):
+        return f"`ragforge {name}{behind}`"
+    return f"`ragforge {name}`{behind}"
 
 
 def tell(text: str) -> None:

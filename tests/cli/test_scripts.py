@@ -2,6 +2,7 @@
 
 import pytest
 
+from ragforge.cli.edge import for_the_shell
 from tests.cli.running import Program
 from tests.standins.openai import OpenAIStandIn, Reply
 from tests.standins.openai_replies import Failure
@@ -66,6 +67,13 @@ async def test_a_slash_command_runs_or_is_refused_and_never_reaches_the_model(
     path = await quick.run("-p", "/etc/hosts is odd")
     assert path.code == 0
     assert len(openai.chats) == asked + 1
+
+
+def test_a_verb_behind_a_verb_is_named_with_it() -> None:
+    assert for_the_shell("/program list lists them.") == "`ragforge program list` lists them."
+    assert for_the_shell("Say it: /program new WORDS") == "Say it: `ragforge program new` WORDS"
+    assert for_the_shell("/log lists the versions") == "`ragforge log` lists the versions"
+    assert for_the_shell("/retry asks again") == "`ragforge -c -p /retry` asks again"
 
 
 async def test_a_failure_names_what_can_be_typed_in_the_shell_and_that_works(
