@@ -13,6 +13,7 @@ from uuid import NAMESPACE_URL, uuid5
 from ragforge.config.paths import config_dir
 from ragforge.domain.errors import Conflict, UsageError
 from ragforge.domain.ids import new_id, now
+from ragforge.domain.programs import PROGRAM_NAME
 from ragforge.domain.turns import Project
 from ragforge.domain.versions import (
     USER,
@@ -49,6 +50,9 @@ class ProgramTree:
     """The versions of one program. Every method may raise StoreError."""
 
     def __init__(self, workspace: Workspace, name: str) -> None:
+        """Raises UsageError for what cannot be the name of a program."""
+        if not PROGRAM_NAME.fullmatch(name):
+            raise UsageError(f"{name!r} is no name of a program: small letters, digits, - and _.")
         self.name = name
         self._workspace = workspace
         self._folder = programs_folder(workspace) / name

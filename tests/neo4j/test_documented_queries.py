@@ -10,6 +10,7 @@ import pytest
 
 from ragforge.domain.derivations import Underived
 from ragforge.domain.foresight import KIND, Foresight
+from ragforge.store.base import Store
 from ragforge.store.open import open_store
 from ragforge.workflow.records import MESSAGE, ProgramMessageRecord
 from ragforge.workflow.runs import KIND as RUN
@@ -77,10 +78,7 @@ async def written(
             )
         )
         await store.derivations.save(KIND.record(Underived(last.id, session.project_id, NOON), FORESIGHT))
-        project = Underived(session.project_id, session.project_id, NOON)
-        await store.derivations.save(RUN.record(project, ProgramRun("1", "talk", "talk.spu", ""), name="1"))
-        message = ProgramMessageRecord("2", "3", "talk", "user_prompt", NOON.isoformat(), "Greet.")
-        await store.derivations.save(MESSAGE.record(project, message, name="2"))
+        await _talk_with_a_program(store, session.project_id)
         vectors = [
             an_embedding(each, 1.0, number / 8, model="static:2") for number, each in enumerate((first, last))
         ]
@@ -97,6 +95,13 @@ async def written(
         assert store.link.waiting == 0
         yield server, {"session": session.id, "turn": first.id}
         await store.close()
+
+
+async def _talk_with_a_program(store: Store, project_id: str) -> None:
+    project = Underived(project_id, project_id, NOON)
+    await store.derivations.save(RUN.record(project, ProgramRun("1", "talk", "talk.spu", ""), name="1"))
+    message = ProgramMessageRecord("2", "3", "talk", "user_prompt", NOON.isoformat(), "Greet.")
+    await store.derivations.save(MESSAGE.record(project, message, name="2"))
 
 
 def test_the_page_offers_queries_for_all_that_is_asked_often():
