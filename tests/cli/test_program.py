@@ -17,7 +17,7 @@ async def test_a_program_is_written_changed_undone_and_run(program: Program, gem
     refused = await program.run("program", "new", "sort my mail")
     assert refused.code == 1
     assert "+    DISPLAY 'whole'" in refused.err
-    assert "add --yes" in refused.err
+    assert "--yes to keep it" in refused.err
     assert not folder.exists()
 
     made = await program.run("program", "new", "sort my mail", "--yes")
