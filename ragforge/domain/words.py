@@ -1,5 +1,6 @@
 """Numbers and times in words for a user."""
 
+from collections.abc import Sequence
 from datetime import datetime
 
 from ragforge.domain.ids import now
@@ -49,6 +50,18 @@ def first_words(text: str, chars_max: int = 60) -> str:
     """The beginning of a text, on one line."""
     words = " ".join(text.split())
     return words if len(words) <= chars_max else words[: chars_max - 1] + "…"
+
+
+def aligned(rows: Sequence[Sequence[str]], *, words: int) -> list[str]:
+    """Rows of cells as lines in columns, the first `words` of them to the left, figures to the right."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [
+        "  ".join(
+            cell.ljust(width) if at < words else cell.rjust(width)
+            for at, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in rows
+    ]
 
 
 def cost_words(cost_usd: float | None) -> str:

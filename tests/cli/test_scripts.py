@@ -27,10 +27,13 @@ async def test_a_slash_command_runs_or_is_refused_and_never_reaches_the_model(
     asked = len(openai.chats)
     cost = await quick.run("-c", "-p", "/cost")
     assert (cost.code, cost.err) == (0, "")
-    assert "**This session**: chat" in cost.out
+    assert "This session: chat price unknown, memory price unknown\n" in cost.out
     as_json = (await quick.run("-c", "-p", " /cost", *AS_JSON)).json
     assert (as_json["schema_version"], as_json["status"], as_json["turn"]) == (1, "finished", None)
-    assert "**This project**" in as_json["text"]
+    assert "This project: chat" in as_json["text"]
+    for part in ("session", "project"):  # unknown is never 0
+        used = (await quick.run("cost", "--json")).json[part]
+        assert {each["cost_usd"] for each in (used, *used["rows"])} == {None}
     assert (await quick.run("rate", "6")).code == 2
     for stars in ("1", "4"):
         assert (await quick.run("rate", stars)).code == 0
@@ -132,7 +135,7 @@ async def test_a_subcommand_is_one_and_a_slip_is_no_prompt(quick: Program, opena
         assert f"ragforge -- {word}" in alone.err
     cost = await quick.run("cost")
     assert (cost.code, cost.err) == (0, "")
-    assert "**This project**" in cost.out
+    assert "This project: nothing used yet." in cost.out
     clash = await quick.run("config", "set", "keys.submit", "tab")
     assert (clash.code, "both use tab" in clash.err) == (2, True)
     assert "keys.submit" not in (await quick.run("config")).out

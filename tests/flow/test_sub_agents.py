@@ -85,8 +85,8 @@ async def test_tasks_are_done_at_the_same_time_and_kept_found_and_counted_apart(
     assert isinstance(opened, Tell)
     assert f"**{found[0].title}** · finished" in opened.text
     cost = await run_command(session, "cost", "")
-    assert isinstance(cost, Tell)
-    own, _, theirs = cost.text.partition("**Sub-agents of this session, in addition**: chat $")
+    assert isinstance(cost, Report)
+    own, _, theirs = cost.shown.partition("**Sub-agents of this session, in addition**: chat $")
     assert theirs
     assert "| chat | 2 |" in own  # the parent's own two steps
     assert "| chat | 3 |" in theirs.partition("**This project**")[0]

@@ -72,7 +72,7 @@ def background_model_beside(settings: Settings, chosen: ModelName) -> ModelName:
 
 
 def is_on_this_machine(settings: Settings, provider: str) -> bool:
-    """Whether the provider is an endpoint here: it costs nothing, and answers one request at a time."""
+    """Whether the provider is an endpoint here: it is asked whatever it costs, one request at a time."""
     endpoint = settings.endpoints.get(provider)
     return endpoint is not None and (urlsplit(endpoint.base_url).hostname or "") in THIS_MACHINE
 
@@ -95,8 +95,7 @@ def answers_one_at_a_time(session: Session) -> bool:
 
 def cost_of(workspace: Machine, name: ModelName, usage: Usage) -> float | None:
     """What the usage costs; None where the price is unknown."""
-    cost = Pricing(workspace, name, now()).cost(usage)
-    return 0.0 if cost is None and is_on_this_machine(workspace.settings, name.provider) else cost
+    return Pricing(workspace, name, now()).cost(usage)
 
 
 def spent_on(

@@ -10,6 +10,7 @@ from ragforge.domain.errors import UsageError
 from ragforge.domain.ids import short_id
 from ragforge.domain.json import JsonObject
 from ragforge.domain.versions import MoveAction, Version, files_touched
+from ragforge.domain.words import aligned
 from ragforge.session.moves import checkout
 from ragforge.session.state import Session
 from ragforge.store.base_versions import Versions
@@ -129,12 +130,7 @@ HEADER = ("#", "way", "changed", "check", "tokens", "cost", "time", "version", "
 
 def table(rows: Sequence[Alternative], *, head: str = "") -> list[str]:
     """The alternatives as lines of text, in columns."""
-    cells = [HEADER, *(_cells(row, head) for row in rows)]
-    widths = [max(len(row[column]) for row in cells) for column in range(len(HEADER))]
-    return [
-        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
-        for row in cells
-    ]
+    return aligned([HEADER, *(_cells(row, head) for row in rows)], words=len(HEADER))
 
 
 def here_words(here: Here) -> str:
