@@ -27,7 +27,8 @@ async def test_the_turn_of_a_rule_opens_above_the_call_that_waits(lab: Lab, gemi
         assert any(said in text for text in shown)
         assert "Noted, uv it is." in shown
         assert "turn 1" in shown[0]
-        for key in ("down", "pagedown", "3", "escape"):  # no answer to what waits below
+        for key in ("down", "pagedown", "1", "3", "y", "enter"):  # no answer to what waits below
+            await chat.until(lambda: panel.armed)
             await chat.pilot.press(key)
         await chat.until(lambda: chat.top is chat.screen, "closed")
         assert chat.panel is panel

@@ -252,7 +252,8 @@ class ApprovalPanel(Widget):
 
     def take(self, event: events.Key | events.Paste) -> bool:
         """Is this key an answer? Then it is given. Else it was meant for something else."""
-        if self._input is not None or not self.is_attached or not self.screen.is_current:
+        # Not `is_current`, which is true below a dialog as well: what is typed there is no answer.
+        if self._input is not None or not self.is_attached or not self.screen.is_active:
             return False
         if isinstance(event, events.Key):
             if self._scroll(event.key):

@@ -58,7 +58,7 @@ class StartList(SessionList):
 
     def _take(self, event: events.Key | events.Paste) -> bool:
         """Is this key the list's? Then it has acted."""
-        takes = self.is_open and self.is_chosen and self.screen.is_current
+        takes = self.is_open and self.is_chosen and self.screen.is_active
         if not (takes and isinstance(event, events.Key)):
             return False
         match event.key:
