@@ -45,6 +45,10 @@ CALLED_BY_MACHINE = (KEEPS, LOADS, LEARNS)
 """Labels that the machine calls: after each round and at the end; where a session is resumed; at the end of a
 run that made a version."""
 PARALLEL_MAX = 8
+FLOW = frozenset(
+    {"CMP", "JE", "JNE", "JMP", "CALL", "RET", "LOOP", "POP", "HALT", "PARALLEL_START", "PARALLEL_END"}
+)
+"""The operations that the machine does itself."""
 
 
 class LoopFrame(Struct):
@@ -116,6 +120,11 @@ class Machine:
         self._operations = find_operations()
         self._parallel = asyncio.Semaphore(PARALLEL_MAX)
         self._patterns: Value = []
+        self._with_patterns = frozenset(
+            id(each)  # the program holds it
+            for each in program.code
+            if any(calls_function(operand, "LOAD_PATTERNS") for operand in each.operands)
+        )
         self._tell_host()
         self._called = frozenset(CALLED_BY_MACHINE).intersection(program.labels)
 
@@ -179,6 +188,9 @@ class Machine:
         state.steps += 1
         if state.steps > self._steps_max:
             raise ProgramFault(f"The program ran {self._steps_max:,} operations and was stopped.")
+        if instruction.operation not in FLOW:
+            await self._operate(instruction)
+            return
         match instruction.operation:
             case "CMP":
                 state.is_equal = _same(self.value(operands[0]), self.value(operands[1]))
@@ -207,10 +219,8 @@ class Machine:
                 state.is_done = True
             case "PARALLEL_START":
                 await self._run_block(state.at + 1, self.program.ends[state.at])
-            case "PARALLEL_END":
+            case _:  # PARALLEL_END
                 state.at += 1
-            case _:
-                await self._operate(instruction)
 
     async def _operate(self, instruction: Instruction) -> None:
         state, operation = self.state, self._operations[instruction.operation]
@@ -281,7 +291,7 @@ class Machine:
         operation, operands = self._operations[instruction.operation], instruction.operands
         kinds = OPERATIONS[operation.name]
         read = operands[1:] if kinds[:1] == ("out",) else operands
-        if any(calls_function(operand, "LOAD_PATTERNS") for operand in read):
+        if id(instruction) in self._with_patterns:
             self._patterns = await self._host.load_patterns()
         if operation.name == "EXTRACT":
             values = (self.value(read[0], lenient=True),)
@@ -482,5 +492,4 @@ def _same(one: Value, other: Value) -> bool:
 
 def built_operations() -> frozenset[str]:
     """The operations that can run: those of the machine, and those that have a file."""
-    flow = {"CMP", "JE", "JNE", "JMP", "CALL", "RET", "LOOP", "POP", "HALT", "PARALLEL_START", "PARALLEL_END"}
-    return frozenset(flow | set(find_operations()))
+    return FLOW | frozenset(find_operations())
