@@ -41,7 +41,7 @@ def choose_from_lists(screen: Screen) -> None:
     screen.send("/trust")
     waits_for_a_line(screen, after="has no instruction files")
     screen.send("/hints")
-    waits_for_a_line(screen, after="No hint waits")
+    waits_for_a_line(screen, after="There are no open hints")
     screen.send("/model")
     screen.wait_for("Which model?")
     screen.wait_for("Enter for none:")

@@ -121,7 +121,7 @@ async def _open(chat: Chat, _: str) -> None:
     await hints.drop_outdated()
     if not hints.open:
         off = "Hints are off (see hints.enabled, memory.enabled and --no-memory)."
-        chat.say("No hint waits for an answer." if hints.enabled else off)
+        chat.say("There are no open hints." if hints.enabled else off)
     elif hint := await chat.ask(HintsScreen(hints)):
         await _apply(chat, hint)
         await hints.answer(hint, HintAnswer.APPLY)
