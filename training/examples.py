@@ -83,7 +83,7 @@ def _type(letters: str, path: Path, number: int) -> MemoryType:
 
 def labelled(example: Example) -> list[tuple[Clause, MemoryType | None]]:
     """The clauses of the message with the type of what each holds, None for nothing."""
-    return [(clause, _label(clause, example.spans)) for clause in clauses_of(example.user)]
+    return [(clause, _label(clause, example.spans)) for clause in clauses_of(example.user, parted=True)]
 
 
 def _label(clause: Clause, spans: tuple[Span, ...]) -> MemoryType | None:
