@@ -1,6 +1,7 @@
 """How near the pieces of a message are: the one vector of a turn stands for all that is said in it."""
 
 import asyncio
+import hashlib
 import threading
 from collections.abc import Sequence
 
@@ -19,8 +20,8 @@ PIECE_CHARS_MAX = 400
 """Sentences that are no longer together are one piece."""
 PIECES_MAX = 20
 """Of one message, from its beginning."""
-TEXTS_MAX = 1_024
-"""How many messages are kept as vectors of their pieces, a kilobyte each."""
+TEXTS_MAX = 512
+"""Of so many messages the vectors of their pieces are kept, a kilobyte a piece, and most are one piece."""
 
 
 async def nearest_pieces(recall: Recall, query: Query, leading: Sequence[Candidate]) -> dict[Key, float]:
@@ -52,23 +53,28 @@ def _nearness(question: Vector, texts: Sequence[str]) -> list[float]:
     return found
 
 
-_known: dict[str, bytes] = {}
+_known: dict[bytes, bytes] = {}
+"""By the hash of the message, which may be long."""
 _reading = threading.Lock()
 
 
 def _vectors(texts: Sequence[str]) -> list[bytes]:
     """The vectors of each text's pieces, one behind the other. The newest `TEXTS_MAX` are kept."""
+    keys = {
+        text: hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+        for text in texts
+    }
     with _reading:
-        known = {text: _known.pop(text) for text in dict.fromkeys(texts) if text in _known}
-    new = {text: _pieces(text) for text in dict.fromkeys(texts) if text not in known}
+        known = {key: _known.pop(key) for key in dict.fromkeys(keys.values()) if key in _known}
+    new = {key: _pieces(text) for text, key in keys.items() if key not in known}
     vectors = iter(StaticEmbedder().vectors([piece for each in new.values() for piece in each]))
-    for text, each in new.items():
-        known[text] = b"".join(bytes(next(vectors)) for _ in each)
+    for key, each in new.items():
+        known[key] = b"".join(bytes(next(vectors)) for _ in each)
     with _reading:
         _known.update(known)
-        for text in list(_known)[: max(0, len(_known) - TEXTS_MAX)]:
-            del _known[text]
-    return [known[text] for text in texts]
+        for key in list(_known)[: max(0, len(_known) - TEXTS_MAX)]:
+            del _known[key]
+    return [known[keys[text]] for text in texts]
 
 
 def _pieces(text: str) -> list[str]:

@@ -11,7 +11,6 @@ from ragforge.domain.search import Candidate, HitKind, Query, Related
 from ragforge.domain.vectors import Nearby, OwnerKind, Vector
 from ragforge.embedders.base import Embedder
 from ragforge.memory.recall.fusion import Shares, convex, reciprocal, spread, totals, weigh
-from ragforge.memory.recall.pieces import COMPARED_MAX, nearest_pieces
 from ragforge.memory.recall.results import HitSource, Kept, Key, RankedHit, Recall, SearchResults, Why, key_of
 from ragforge.store.base import Store
 
@@ -130,8 +129,11 @@ async def _ranked(recall: Recall, query: Query, candidates: Sequence[Candidate])
     # A list that was not cut off leaves out only what holds none of the words.
     unlisted = min(words.values()) if len(words) >= _depth(query) else 0.0
     first = totals(convex(words, meanings, unlisted=unlisted))
-    near = await nearest_pieces(recall, query, [by_key[key] for key in _best(first, COMPARED_MAX)])
-    meanings |= {key: max(meanings[key], each) for key, each in near.items()}
+    if meanings:
+        from ragforge.memory.recall.pieces import COMPARED_MAX, nearest_pieces  # not for a search by words
+
+        near = await nearest_pieces(recall, query, [by_key[key] for key in _best(first, COMPARED_MAX)])
+        meanings |= {key: max(meanings[key], each) for key, each in near.items()}
     shares = _fused(recall, convex(words, meanings, unlisted=unlisted))
     scores = totals(shares)
     leading = [by_key[key] for key in _best(scores, RELATING_MAX)]
