@@ -124,8 +124,8 @@ def _decide_web(tool: str, preview: Preview, rules: Sequence[Rule]) -> Decision:
 
 
 def _is_host(host: str, pattern: str) -> bool:
-    """Whether the pattern names the host: as it is, or `*.example.org` for all that end so."""
-    return host == pattern or (pattern.startswith("*.") and host.endswith(pattern[1:]))
+    """Whether the pattern names the host: as it is, `*.example.org` for all that end so, or `*` for any."""
+    return pattern in (host, "*") or (pattern.startswith("*.") and host.endswith(pattern[1:]))
 
 
 def _matches_any(name: str, patterns: Sequence[str]) -> bool:

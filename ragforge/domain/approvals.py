@@ -31,7 +31,7 @@ class Rule(Struct, frozen=True):
     shell: the pattern's words are the first words of a simple command. A final `*` is not needed.
     `shell(= rm -r build)`, with a sign in front, means that command exactly.
     edit, write and read: a path pattern as in gitignore, relative to the project.
-    web_fetch: a host, or `*.example.org` for all below one.
+    web_fetch: a host, `*.example.org` for all below one, or `*` for any.
     git: the path of a repository that git may read though it does not know the folder.
     """
 

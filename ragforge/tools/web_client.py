@@ -79,7 +79,7 @@ def why_private(address: IPv4Address | IPv6Address) -> str:
     if address.is_loopback:
         return "this machine"
     if address.is_link_local or address.is_multicast or address.is_unspecified or address.is_reserved:
-        return "a special address"
+        return "a reserved network"
     return "" if address.is_global else "a private network"
 
 
@@ -122,8 +122,9 @@ async def _checked_address(parts: SplitResult, private_hosts: Collection[str]) -
     if not {host, host_of(parts)} & set(private_hosts):
         for address in addresses:
             if why := why_private(address):
+                shown = host if host == str(address) else f"{host} ({address})"
                 raise UsageError(
-                    f"{host} is {address}, {why}, and is not fetched. The user can allow it with the setting "
+                    f"{shown} is on {why} and is not fetched. The user can allow it with the setting "
                     "web.private_hosts."
                 )
     return str(addresses[0])

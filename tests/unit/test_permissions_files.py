@@ -6,7 +6,7 @@ import pytest
 
 from ragforge.agent.permissions import Allow, Ask, Decision, Refuse, decide
 from ragforge.domain.approvals import Mode, parse_rule
-from ragforge.tools import edit, write
+from ragforge.tools import edit, web_fetch, write
 from ragforge.tools.base import Preview
 
 ROOT = Path("/home/somebody/project")
@@ -101,3 +101,13 @@ def test_write_has_rules_of_its_own() -> None:
         write.TOOL, {}, Preview(paths=(ROOT / "src/a.py",)), mode=Mode.ASK, rules=[], root=ROOT, cwd=ROOT
     )
     assert decision == Ask("changes a file", (parse_rule("write(/src/**)"),))
+
+
+@pytest.mark.parametrize(
+    ("rule", "is_allowed"),
+    [("docs.python.org", True), ("*.python.org", True), ("*", True), ("python.org", False)],
+)
+def test_hosts_are_allowed_by_name_by_what_they_end_with_or_all(rule: str, is_allowed: bool) -> None:
+    preview, rules = Preview(hosts=("docs.python.org",)), [parse_rule(f"web_fetch({rule})")]
+    decision = decide(web_fetch.TOOL, {}, preview, mode=Mode.ASK, rules=rules, root=ROOT, cwd=ROOT)
+    assert (decision == Allow()) is is_allowed
