@@ -77,7 +77,7 @@ async def keeps_an_example_and_merges(program: Program, gemini: GeminiStandIn, o
     assert merged.code == 0, merged.err
     newest = (await program.run("program", "log", "mails", "--json")).json["versions"][0]
     assert newest["parents"][1] == other
-    assert file.read_text().endswith("    DISPLAY 'merged'")
+    assert file.read_text().endswith("    DISPLAY 'merged'\n")
 
 
 async def test_a_program_is_shared_with_whoever_clones_the_project(

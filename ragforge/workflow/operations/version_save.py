@@ -25,16 +25,19 @@ REPAIRS_MAX = 2
 
 
 async def _run(host: ProgramHost, operands: tuple[Value, ...]) -> Value:
-    before, version = operands
+    session, version = operands
     if not is_version(version):
         raise ProgramFault(f"VERSION_SAVE takes what VERSION_CREATE made, not {type_words(version)}.")
-    session = as_object(before or {}, "VERSION_SAVE")
+    session = as_object(session or {}, "VERSION_SAVE")
     version = await _passed(host, version)
     name = version["program"]
     parent = await host.library.version(version["parent"]) if version["parent"] else None
     there = await host.library.head(name)
     compared = parent or (await host.library.version(there) if there else None)
-    diff = unified(compared["code"] if compared else None, version["code"], f"{name}.spu")
+    before = compared["code"] if compared else None
+    if not version["code"].endswith("\n") and (before is None or before.endswith("\n")):
+        version = {**version, "code": f"{version['code']}\n"}  # models leave the end of the last line out
+    diff = unified(before, version["code"], f"{name}.spu")
     if not diff:
         diff = "(no change)"
     if not await host.confirm(f"Keep this as {name}.spu?", diff):
