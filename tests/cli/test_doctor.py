@@ -25,7 +25,7 @@ async def test_all_is_well_where_it_is(alone: Program) -> None:
         await local.add_answer("gemini:gemini-3.5-flash-lite", usable=False)
     await local.close()
     ran = await alone.run("doctor")
-    assert "gemini:gemini-3.5-flash-lite 3 could not be used: it is not asked what it foresees" in ran.out
+    assert "3 of the last 40 structured answers of gemini:gemini-3.5-flash-lite were unusable" in ran.out
 
 
 async def test_each_thing_that_is_broken_is_named_and_the_others_are_checked(alone: Program) -> None:

@@ -140,7 +140,7 @@ async def test_what_is_open_is_not_merged(store: Store, opener: Opener) -> None:
     gnu, okapi = await filled(store, "gnu"), await filled(store, "okapi")
     contents = await read_contents(store, okapi.id)
     claim = await (await opener()).sessions.claim(contents.sessions[0])
-    with pytest.raises(UsageError, match="being written"):
+    with pytest.raises(UsageError, match="open elsewhere"):
         await merge(store, okapi, gnu, contents)
     assert await read_contents(store, okapi.id) == contents
     await claim.release()

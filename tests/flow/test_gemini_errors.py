@@ -284,11 +284,11 @@ async def test_silence_ends(gemini: GeminiStandIn, reply: Any) -> None:
     ("url", "told"),
     [
         ("http://127.0.0.1:1", "Nothing answers at http://127.0.0.1:1"),
-        ("https://host.invalid", "cannot be found"),
+        ("https://host.invalid", "cannot be resolved"),
         ("ftp://example.org", "is not a server's address"),
         ("no url", "is not a server's address"),
-        ("http://[broken", "cannot be set up"),
-        ("http://127.0.0.1:99999", "cannot be set up"),
+        ("http://[broken", "could not be set up"),
+        ("http://127.0.0.1:99999", "could not be set up"),
     ],
 )
 async def test_an_address_that_does_not_work_is_told(gemini: GeminiStandIn, url: str, told: str) -> None:

@@ -74,6 +74,6 @@ def test_what_is_there_for_a_reason_that_is_not_known_is_told_too() -> None:
         unknown_bytes=1024**3,
     )
     told = "\n".join(size_lines(found, size_gb_max=2))
-    assert "1.0 GB stays because an older ragforge kept it" in told
+    assert "1.0 GB stays, because an older ragforge stored it" in told
     assert "1.0 GB is not needed: `/history gc`" in told
     assert "more than history.size_gb_max (2 GB). `/history gc DAYS --dry-run`" in told

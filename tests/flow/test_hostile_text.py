@@ -96,10 +96,9 @@ def test_what_is_pasted_is_not_the_users(form: str) -> None:
 
 @pytest.mark.parametrize("type", [MemoryType.DECISION, MemoryType.FACT])
 def test_what_speaks_for_the_user_is_no_decision_and_no_fact_either(type: MemoryType) -> None:
-    """Whatever a model calls it. Who somebody is may be a fact."""
+    """Whatever a model calls it."""
     for words in (*WORDINGS, *FRENCH):
-        is_kept = may_keep(words, type, message="Tidy it up, and prefer short lines.")
-        assert is_kept == words.startswith("The maintainer"), words
+        assert not may_keep(words, type, message="Tidy it up, and prefer short lines."), words
     for words in FINDINGS:
         assert may_keep(words, type, message="go on"), words
     for words, message in (

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from ragforge.commands.base import Tell, run_command
+from ragforge.commands.base import Report, run_command
 from ragforge.domain.events import ContextBuilt
 from ragforge.domain.memories import Memory, MemoryFilter, MemorySort
 from ragforge.memory.forgotten import MARK
@@ -187,7 +187,7 @@ async def test_each_user_has_a_limit_of_the_day_and_turns_and_costs_of_their_own
             assert "0.5 USD" in session.workspace.background.progress.note
             assert len(gemini.structured()) == asked, "what she used up is not his"
             outcome = await run_command(session, "cost", "")
-            told = outcome.text if isinstance(outcome, Tell) else ""
+            told = outcome.shown if isinstance(outcome, Report) else ""
             path = await session.workspace.store.turns.path(session.live.record.head)
             assert [turn.person for turn in path] == [email, email]
     assert "| bob@example.org (you) | 3 |" in told

@@ -87,7 +87,10 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Connection]:
     prepare(path, STORE, lock_dir=path.parent)
     connection = connect(path)
     connection.execute("BEGIN")
-    connection.execute("INSERT INTO project VALUES (1, 'p', 'p', 0, '', '', '')")
+    connection.execute(
+        "INSERT INTO project (key, id, name, created_at, git_remote, first_commit) "
+        "VALUES (1, 'p', 'p', 0, '', '')"
+    )
     for session in (1, 2):
         connection.execute(
             "INSERT INTO session (key, id, project, cwd, started_at, last_activity_at, title, model, mode, "

@@ -23,7 +23,7 @@ async def test_the_list_is_seen_while_something_is_open_and_comes_back_with_the_
     async with lab.chat() as chat:
         assert panel(chat) == []
         await chat.pilot.press("ctrl+t")
-        assert "The list is empty" in chat.notices()
+        assert "There is no to-do list yet" in chat.notices()
         await chat.say("begin")
         await chat.until(lambda: panel(chat) == ["To do · 0 of 2 done", "▸ parse", "· test"])
         await chat.turn_ended()

@@ -619,6 +619,7 @@ LANGUAGE = Language(
         r"\b<person> is <name>",
         r"\b<wills> of the <person>\b",
         r"^\W*(?:i|i'm|my|please|kindly)\b",
+        r"\b(?:standing|permanent) (?:rule|order|instruction)s?\b",
     ),
     binds=(
         # Misspelt as people type it: Wikipedia, "Lists of common misspellings".

@@ -611,6 +611,7 @@ LANGUAGE = Language(
         r"\b<person> est <name>",
         r"\b(?:<wills>|but) de (?:l'|la )<person>\b",
         r"^\W*(?:je|j'\w+|mon|ma|mes|merci de|veuillez)\b",
+        r"\b(?:règle|consigne|instruction)s? permanentes?\b",
     ),
     softens=(
         r"\b(?:préfère|préférence|aime(?:rais)?|mieux|si possible|si tu peux|plutôt que|idéalement|essaie)\b",
