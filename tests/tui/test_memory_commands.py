@@ -278,3 +278,4 @@ def test_what_the_background_does_is_told_after_all_that_matters_more() -> None:
     assert progress_words(Progress(vectors=1)) == "1 text to embed"
     assert progress_words(Progress()) == ""
     assert "memory: price unknown" in status_words(Status(background_usd=None), 200)
+    assert "memory: price" not in status_words(Status(background_usd=None, cost_usd=None), 200)

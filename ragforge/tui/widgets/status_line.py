@@ -373,10 +373,10 @@ def _cost_words(status: Status) -> tuple[str, str]:
 
 
 def _background_cost_words(status: Status) -> tuple[str, str]:
-    """What memory costs, in full and short; nothing where it costs nothing."""
+    """What memory costs, in full and short; nothing where it costs nothing, or no price is known anyway."""
     cost = status.background_usd
     if cost is None:
-        return "memory: price unknown", "memory $?"
+        return ("", "") if status.cost_usd is None else ("memory: price unknown", "memory $?")
     if not cost:
         return "", ""
     words = f"${cost:.{2 if cost >= 0.1 else 4}f}" if cost >= 0.00005 else "<$0.0001"
