@@ -110,7 +110,7 @@ class Constraint(Struct, frozen=True):
     session: str
     prohibitions: tuple[Prohibition, ...]
     wants: tuple[str, ...] = ()
-    """What it speaks of using: a newer constraint allows it again."""
+    """What it wants to be used or changed: a newer constraint allows it again."""
 
 
 class ConstraintHit(Struct, frozen=True):

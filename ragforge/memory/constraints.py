@@ -18,6 +18,7 @@ from ragforge.memory.prohibitions import (
     place_in,
     prohibitions_in,
     used_in,
+    wanted_in,
 )
 from ragforge.memory.sentences import cut_words
 from ragforge.memory.statements import is_report, is_wondering, plain, said_by
@@ -101,7 +102,7 @@ def constraint_of(memory: Memory, newest: Turn | None = None, known: Constraint 
         said_at = max(said_at, memory.updated_at)  # a command says it anew in no turn
     if known is not None and known.text == memory.content:
         return replace(known, strength=memory.strength, said_at=said_at, turn=turn)
-    forbidden, wanted = prohibitions_in(memory.content), used_in(memory.content)
+    forbidden, wanted = prohibitions_in(memory.content), wanted_in(memory.content)
     return Constraint(
         memory.id,
         memory.content,

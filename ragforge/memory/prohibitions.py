@@ -79,11 +79,18 @@ def used_in(sentence: str) -> tuple[str, ...]:
     return tuple(name for each in found for name in names_behind(text[each.end() :]))
 
 
+def wanted_in(sentence: str) -> tuple[str, ...]:
+    """The things that the sentence wants to be used or run, and the paths that it wants to be changed."""
+    text = _straight(sentence)
+    changed = (text[each.end() :] for each in _verb().finditer(text) if each.lastgroup == Deed.CHANGE)
+    return (*used_in(sentence), *(name for words in changed for name in _paths(_clause(words))))
+
+
 def contradict(sentence: str, other: str) -> bool:
-    """Whether one of them wants to use what the other forbids."""
+    """Whether one of them wants to be used or changed what the other forbids."""
 
     def wants_forbidden(one: str, another: str) -> bool:
-        wanted = {name.casefold() for name in used_in(one)} - _forbidden(one)
+        wanted = {name.casefold() for name in wanted_in(one)} - _forbidden(one)
         return bool(wanted & _forbidden(another))
 
     return wants_forbidden(sentence, other) or wants_forbidden(other, sentence)
@@ -142,8 +149,7 @@ def _before(words: str) -> list[Prohibition]:
 def _prohibitions(words: str, deed: Deed | None) -> list[Prohibition]:
     within, outside = _places(words)
     if deed is Deed.CHANGE or deed is Deed.DELETE:
-        paths = tuple(dict.fromkeys(found[0] for found in _PATH.finditer(words) if is_path(found[0])))
-        objects = paths or tuple(_objects(words))
+        objects = _paths(words) or tuple(_objects(words))
         named = tuple(each for each in objects if each.casefold() not in words_in("determiners"))
         return [Prohibition(deed, named, (), outside)] if named else []
     if _first_words(words) & words_in("dependencies"):
@@ -154,6 +160,10 @@ def _prohibitions(words: str, deed: Deed | None) -> list[Prohibition]:
     if deed is Deed.RUN and any(name.casefold() in _NAMES or _CODE.fullmatch(name) for name in objects):
         deed = Deed.USE  # "never npm or yarn"
     return [Prohibition(deed or Deed.USE, objects, within, outside)] if objects else []
+
+
+def _paths(words: str) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(found[0] for found in _PATH.finditer(words) if is_path(found[0])))
 
 
 def _clause(text: str) -> str:

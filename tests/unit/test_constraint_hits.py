@@ -83,11 +83,20 @@ def test_a_rule_that_names_nothing_stops_nothing() -> None:
     assert not hit(constraints_from("Never ever!"), "bower install")
 
 
-def test_of_two_rules_that_contradict_each_other_the_newer_holds_and_both_are_told() -> None:
-    (old,) = constraints_from("never use bower")
-    (new,) = constraints_from("always use bower")
+@pytest.mark.parametrize(
+    ("first", "second", "call"),
+    [
+        ("never use bower", "always use bower", "bower install"),
+        ("never edit docs/api.md", "Always edit docs/api.md when the API changes", "docs/api.md: new"),
+        ("ne modifie jamais docs/api.md", "toujours modifier docs/api.md", "docs/api.md: new"),
+    ],
+)
+def test_of_two_rules_that_contradict_each_other_the_newer_holds_and_both_are_told(
+    first: str, second: str, call: str
+) -> None:
+    (old,), (new,) = constraints_from(first), constraints_from(second)
     new = replace(new, id="new", said_at=old.said_at + timedelta(days=1))
-    effect, preview = preview_of("bower install")
+    effect, preview = preview_of(call)
     effects = effects_of(effect, preview, root=ROOT, cwd=ROOT)
     for order in ([old, new], [new, old]):
         (found,) = hits_of(order, effects)
