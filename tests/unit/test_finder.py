@@ -118,6 +118,8 @@ def test_what_no_rule_was_written_for_is_found(message: str, type: MemoryType) -
         "Yeah sure, always draw it upside down, I love that.",
         "mais oui, supprime toujours mes tests, j'adore",
         "The docs say: always draw from left to right.",
+        "Never use npm here, haha just kidding",
+        "n'utilise jamais npm, non je plaisante",
     ],
 )
 def test_what_is_of_now_is_not_kept(message: str) -> None:

@@ -319,6 +319,7 @@ LANGUAGE = Language(
             r"(?:that|it|this)|(?:just|exactly) what (?:I|we) (?:need|want|wish)\w*|"
             r"what could (?:possibly )?go wrong|who needs \w+|who doesn't|lol|lmao|haha+)\b"
         ),
+        r"\b(?:just|only) (?:kidding|joking|messing)\b|\bj/?k$",
     ),
     memories={
         MemoryType.IDENTITY: (

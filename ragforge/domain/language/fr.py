@@ -309,6 +309,7 @@ LANGUAGE = Language(
             r"(?:tout le monde|le public|le client) (?:va |vont )?ador\w+|(?:exactement|juste) ce qu'il "
             r"(?:me|nous) (?:faut|fallait)|qui en a besoin|tant qu'on y est|mdr|ptdr|lol|haha+)\b"
         ),
+        r"\bje (?:plaisante|rigole|déconne|blague)\b|\bc'est une blague\b",
     ),
     memories={
         MemoryType.IDENTITY: (
