@@ -222,6 +222,9 @@ async def test_as_a_process_it_serves_a_script(tmp_path: Path) -> None:
             assert end_of(await ask(provider, "go")).message.calls[0].name == "list"
             assert text_of(await ask(provider, "go")) == "Two chunks."
             assert text_of(await ask(provider, "bye now")) == "Good bye."
+        async with asyncio.timeout(60):  # a request is logged once its answer has ended
+            while log.read_text().count("\n") < 4:
+                await asyncio.sleep(0.01)
     finally:
         process.terminate()
         await process.wait()
