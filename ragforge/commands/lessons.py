@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from ragforge.commands.base import Emphasis, Outcome, Report, Span, Verb
 from ragforge.domain.arguments import shell_option
-from ragforge.domain.printable import one_line
+from ragforge.domain.printable import inline_code, one_line
 from ragforge.domain.words import counted, day_words
 
 if TYPE_CHECKING:
@@ -45,22 +45,27 @@ async def _show(library: "Library", args: LessonsArguments) -> Outcome:
         return Report(data=[_as_json(each, turns) for each in found])
     if not found:
         return Report(notes=(NONE,))
-    return Report([line for each in found for line in _lines(each, turns)], (HOW,))
+    parts = [_parts(each, turns) for each in found]
+    # In the interface their lines wrap.
+    shown = ["  \n  ".join(map(inline_code, each)) for each in parts]
+    markdown = "\n".join([*(f"- {each}" for each in shown), "", HOW])
+    return Report([line for each in parts for line in _lines(each)], (HOW,), markdown=markdown)
 
 
-def _lines(lesson: "Lesson", turns: "Mapping[str, Turn]") -> "list[str | list[Span]]":
+def _parts(lesson: "Lesson", turns: "Mapping[str, Turn]") -> list[str]:
+    """What was tried and why it failed, what is known of it, and where it was."""
     facts = [lesson.kind, one_line(lesson.topic), counted(lesson.support, "task")]
     facts += [f"success {lesson.success:.2f}"] if lesson.success is not None else []
-    lines: list[str | list[Span]] = [
-        [Span(one_line(lesson.line), Emphasis.STRONG)],
-        f"  {' · '.join(filter(None, facts))}",
-    ]
+    parts = [one_line(lesson.line), " · ".join(filter(None, facts))]
     if lesson.request:
-        lines.append(f"  Asked: {one_line(lesson.request)}")
+        parts.append(f"Asked: {one_line(lesson.request)}")
     if turn := turns.get(lesson.turns[0]):
-        words = f"  {day_words(turn.started_at)}, turn {turn.index + 1}: {_resume(lesson, turn)}"
-        lines.append([Span(words, Emphasis.FAINT)])
-    return [*lines, []]
+        parts.append(f"{day_words(turn.started_at)}, turn {turn.index + 1}: {_resume(lesson, turn)}")
+    return parts
+
+
+def _lines(parts: list[str]) -> "list[str | list[Span]]":
+    return [[Span(parts[0], Emphasis.STRONG)], *(f"  {part}" for part in parts[1:]), []]
 
 
 def _resume(lesson: "Lesson", turn: "Turn") -> str:

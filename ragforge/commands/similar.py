@@ -9,7 +9,7 @@ from ragforge.domain.arguments import rest, shell_option
 from ragforge.domain.errors import UsageError
 from ragforge.domain.ids import short_id
 from ragforge.domain.messages import text_of
-from ragforge.domain.printable import one_line
+from ragforge.domain.printable import inline_code, one_line
 from ragforge.domain.words import counted, day_words, first_words
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ async def _look(
     head = f"Similar to {first_words(text)!r} ({scale})"
     lines = [head, "", *(line for each in answer.found for line in _lines(each, shared))]
     shown = [
-        f"Similar to {_code(first_words(text))} ({scale})",
+        f"Similar to {inline_code(first_words(text))} ({scale})",
         "",
         *(_markdown(each, shared) for each in answer.found),
         *notes,
@@ -88,14 +88,10 @@ async def _look(
 def _markdown(each: "SimilarTask | SimilarSession", shared: "Mapping[str, str]") -> str:
     """An item of a list, whose lines wrap; words of users cannot become markup."""
     row = _as_row(each, shared)
-    parts = [f"- **{row['score']:.2f}** {row['shown']}", _code(first_words(row["request"], WORDS_MAX))]
-    parts += [f"Done: {_code(first_words(row['done'], WORDS_MAX))}"] if row["done"] else []
-    parts += [f"Why: {_code(first_words(row['reason'], WORDS_MAX))}"] if row["reason"] else []
-    return "  \n  ".join([*parts, _code(row["resume"])])
-
-
-def _code(words: str) -> str:
-    return f"`{words.replace('`', chr(39))}`"
+    parts = [f"- **{row['score']:.2f}** {row['shown']}", inline_code(first_words(row["request"], WORDS_MAX))]
+    parts += [f"Done: {inline_code(first_words(row['done'], WORDS_MAX))}"] if row["done"] else []
+    parts += [f"Why: {inline_code(first_words(row['reason'], WORDS_MAX))}"] if row["reason"] else []
+    return "  \n  ".join([*parts, inline_code(row["resume"])])
 
 
 def _lines(each: "SimilarTask | SimilarSession", shared: "Mapping[str, str]") -> "list[str | list[Span]]":

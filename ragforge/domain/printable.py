@@ -44,3 +44,8 @@ def cut_line(line: str, chars_max: int | None) -> str:
     if chars_max is None or len(line) <= chars_max:
         return line
     return f"{line[:chars_max]} … {len(line) - chars_max:,} more characters"
+
+
+def inline_code(words: str) -> str:
+    """One line of words in Markdown that shows them as they are: none of them becomes markup."""
+    return f"`{words.replace('`', chr(39))}`"

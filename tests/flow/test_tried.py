@@ -143,7 +143,7 @@ async def is_listed(session: Session, line: str) -> None:
     shown = await reported(session, "lessons")
     assert line in shown
     assert "failed approach · 1 task · success 0.00" in shown
-    assert f"ragforge -r {session.id}\n" in shown, "the evidence, which is on no path"
+    assert f"ragforge -r {session.id}`\n" in shown, "the evidence, which is on no path"
 
 
 def teaching(*told: dict[str, object]) -> Callable[[Recorded], JsonText]:
