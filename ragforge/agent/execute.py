@@ -135,8 +135,8 @@ async def execute_calls(
     """The results of the step's calls, in their order, each stored as it ended.
 
     done: calls of this step that ended in an earlier run; they are not repeated. from_store: the step was
-    read back from the store. Calls that only read run at the same time; one that changes something waits
-    for those before it and runs alone.
+    read back from the store. Calls that only read run at the same time; one that changes something is looked
+    at, asked about and run once those before it have ended, so that it is shown as it will be.
     Raises StoreError when a result cannot be kept.
     """
     ended = {call.id: call for call in done}
@@ -146,6 +146,9 @@ async def execute_calls(
             for position, request in enumerate(step.message.calls):
                 if request.id in ended:
                     continue
+                tool = parts.tools.get(request.name)
+                if reading and tool and tool.effect not in CHANGES_NOTHING:
+                    await asyncio.wait(reading)
                 call = _OpenCall(parts, progress, step, request, position, from_store)
                 ready = await _prepare(call)
                 if isinstance(ready, _Refused):
@@ -153,8 +156,6 @@ async def execute_calls(
                 elif ready.tool.effect in CHANGES_NOTHING:
                     reading.append(tasks.create_task(_run(ready)))
                 else:
-                    if reading:
-                        await asyncio.wait(reading)
                     ended[request.id] = await _run(ready)
     except* StoreError as failures:
         raise failures.exceptions[0] from None

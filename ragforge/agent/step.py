@@ -67,6 +67,7 @@ async def _ask_once(parts: AgentParts, progress: TurnProgress, share: float) -> 
     arriving = _Arriving()
     try:
         await _receive(parts, fitted, arriving)
+        parts.context.read_files.answered()
     finally:
         step = _keep(parts, progress, arriving, fitted)
     await parts.events.send(StepEnded(parts.redact.exact(step.message.text)))

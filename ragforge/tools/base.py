@@ -64,9 +64,24 @@ class Preview(Struct, frozen=True):
 
 
 class ReadFiles(Struct):
-    """What the model has seen of each file in this session: the hash of the content it read or wrote."""
+    """What the model has seen of each file in this session: the hash of the content it read or wrote.
+
+    unheard: files read in the step under way. Their content is on its way to the model: it did not know it
+    when it asked for the calls of this step.
+    """
 
     hashes: dict[Path, str] = field(default_factory=dict[Path, str])
+    unheard: set[Path] = field(default_factory=set[Path])
+
+    def read(self, path: Path, digest: str) -> None:
+        """Keep that the file was read with this content."""
+        if self.hashes.get(path) != digest:
+            self.hashes[path] = digest
+            self.unheard.add(path)
+
+    def answered(self) -> None:
+        """The model has answered a request that held all results so far."""
+        self.unheard.clear()
 
 
 class ToSave(Struct, frozen=True):

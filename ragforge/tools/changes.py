@@ -44,12 +44,18 @@ def check_was_read(path: Path, content: bytes, ctx: ToolContext) -> None:
     shown = display(path, ctx)
     seen = ctx.read_files.hashes.get(path)
     if seen is None:
-        raise UsageError(
-            f"{shown} exists and was not read since this session was opened. Read it first, and change it "
-            "in the next step."
-        )
+        raise UsageError(f"{shown} exists and was not read since this session was opened. Read it first.")
     if seen != hash_of(content):
         raise UsageError(f"{shown} has changed since it was read. Read it again, then repeat the change.")
+
+
+def check_was_heard(path: Path, ctx: ToolContext) -> None:
+    """Raises UsageError where the model has not received yet what it read of the file."""
+    if path in ctx.read_files.unheard:
+        raise UsageError(
+            f"You read {display(path, ctx)} in this same step and have not seen its content yet. "
+            "Write it in the next step, or use edit."
+        )
 
 
 def check_hides_nothing(path: Path, before: str, after: str, ctx: ToolContext) -> None:

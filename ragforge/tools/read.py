@@ -64,7 +64,7 @@ async def run(args: ReadArgs, ctx: ToolContext) -> ToolResult:
         near = await in_thread(lambda _: _near_names(path)) if isinstance(error, FileNotFoundError) else ""
         return ToolResult(f"Cannot read {display(path, ctx)}: {why(error)}.{near}", failed=True)
     if found.digest:
-        ctx.read_files.hashes[path] = found.digest
+        ctx.read_files.read(path, found.digest)
     if found.image:
         image = ImagePart(await ctx.put_blob(found.image), found.mime, path.name)
         return ToolResult(found.text, images=(image,))

@@ -12,7 +12,14 @@ from ragforge.files.atomic import hash_of
 from ragforge.files.open import read_whole
 from ragforge.files.text import TextFile, decode, encode, to_newline
 from ragforge.tools.base import Effect, Preview, Tool, ToolContext, ToolResult
-from ragforge.tools.changes import Change, check_hides_nothing, check_was_read, make_change, preview_change
+from ragforge.tools.changes import (
+    Change,
+    check_hides_nothing,
+    check_was_heard,
+    check_was_read,
+    make_change,
+    preview_change,
+)
 from ragforge.tools.paths import display
 
 
@@ -41,6 +48,7 @@ def _plan(args: WriteArgs, ctx: ToolContext, path: Path) -> Change:
         content = encode(args.content, TextFile(""))
         return Change(path, content, None, None, args.content, TextFile(args.content).how, f"Created {shown}")
     check_was_read(path, before, ctx)
+    check_was_heard(path, ctx)
     file = decode(before)
     if file is None:
         raise UsageError(f"{shown} is not text. To replace it, delete it first.")
@@ -56,7 +64,7 @@ TOOL = Tool(
     name="write",
     description=(
         "Create a file, with its folders, or replace a file's whole content. An existing file must have been "
-        "read in this session; its encoding and line endings are kept. To change a part, use edit."
+        "read in an earlier step; its encoding and line endings are kept. To change a part, use edit."
     ),
     effect=Effect.WRITE,
     args_type=WriteArgs,

@@ -15,8 +15,14 @@ from ragforge.tools.write import WriteArgs
 from tests.tool_context import folder_of_nobody, make_context
 
 
-async def read_then_write(ctx: ToolContext, path: str, content: str) -> ToolResult:
+async def read_before(ctx: ToolContext, path: str) -> None:
+    """As in a step before."""
     await read.run(ReadArgs(path), ctx)
+    ctx.read_files.answered()
+
+
+async def read_then_write(ctx: ToolContext, path: str, content: str) -> ToolResult:
+    await read_before(ctx, path)
     return await write.run(WriteArgs(path, content), ctx)
 
 
@@ -56,7 +62,7 @@ async def test_a_file_that_was_not_read_is_not_overwritten(tmp_path: Path) -> No
 async def test_a_file_that_changed_since_it_was_read_is_not_overwritten(tmp_path: Path) -> None:
     (tmp_path / "a").write_text("old")
     ctx = make_context(tmp_path)
-    await read.run(ReadArgs("a"), ctx)
+    await read_before(ctx, "a")
     assert not (await write.preview(WriteArgs("a", "new"), ctx)).refused
     (tmp_path / "a").write_text("by someone else, between preview and run")
     result = await write.run(WriteArgs("a", "new"), ctx)
@@ -208,7 +214,7 @@ async def test_a_cancelled_write_leaves_the_old_file_or_the_new_one(tmp_path: Pa
     for steps in range(0, 40, 4):
         (tmp_path / "a").write_text(old)
         ctx = make_context(tmp_path)
-        await read.run(ReadArgs("a"), ctx)
+        await read_before(ctx, "a")
         task = asyncio.create_task(write.run(WriteArgs("a", new), ctx))
         for _ in range(steps):
             await asyncio.sleep(0)
