@@ -61,7 +61,7 @@ async def test_a_file_is_a_screen_with_its_command(lab: Lab) -> None:
         await chat.say("/titles apples")
         await chat.until(lambda: type(chat.top).__name__ == "TitlesScreen", "the screen")
         await chat.pilot.press("enter")
-        await chat.sees("Gone to about apples")
+        await chat.sees("Opened about apples")
         await chat.sees("You said: about apples")
         await chat.until(lambda: chat.status.startswith("plan"))
 
