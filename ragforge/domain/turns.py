@@ -9,7 +9,7 @@ from msgspec import Struct, field
 from ragforge.domain.json import JsonObject
 from ragforge.domain.messages import ImagePart, ModelMessage, Parts
 from ragforge.domain.records import Description, RecordKind
-from ragforge.domain.usage import Usage
+from ragforge.domain.usage import Purpose, Usage
 
 
 class Project(Struct, frozen=True):
@@ -131,6 +131,8 @@ class Turn(Struct, frozen=True):
     """None where a price was unknown."""
     person: str = ""
     """The id of the user whose message it is (see `Person`); empty where nobody knows."""
+    purpose: Purpose = Purpose.CHAT
+    """What its steps count as: CHAT, or PROGRAM where a program handed the task over."""
 
 
 TURN = Description(
@@ -142,7 +144,7 @@ TURN = Description(
         **{"parent": "parentId", "index": "turnIndex", "assistant": "assistantMessage"},
         **{"started_at": "timestamp", "ended_at": "endTime"},
     },
-    later=("person",),
+    later=("person", "purpose"),
     texts=("user", "assistant", "error"),
 )
 

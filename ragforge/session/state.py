@@ -16,7 +16,7 @@ from ragforge.domain.messages import CommandPart, Parts
 from ragforge.domain.redact import Redactor
 from ragforge.domain.schedule import Progress
 from ragforge.domain.turns import ConversationSession, KeptTodos, Project, Step, ToolCall, Turn, TurnEnd
-from ragforge.domain.usage import Usage, sum_costs
+from ragforge.domain.usage import Purpose, Usage, sum_costs
 from ragforge.memory.recall.request import Injecting
 from ragforge.memory.recall.results import Recall
 from ragforge.memory.window import Window
@@ -184,6 +184,8 @@ class Live(Struct):
     stored: bool
     """A new session is stored with its first message, so that looking around leaves nothing behind."""
     consent: Consent
+    purpose: Purpose = Purpose.CHAT
+    """What its turns count as."""
     claim: Claim | None = None
     read_only: bool = False
     """Another process or machine writes this session; this one only shows it."""

@@ -179,7 +179,8 @@ def _child_of(session: Session, task: AgentTask) -> Session:
     view = ModelView(Window(window_limits(workspace.settings)))
     tools = fewer_tools(workspace.tools, may_write=task.may_write)
     return Session(
-        replace(workspace, tools=tools), Live(record, stored=False, consent=live.consent, view=view)
+        replace(workspace, tools=tools),
+        Live(record, stored=False, consent=live.consent, purpose=live.purpose, view=view),
     )
 
 

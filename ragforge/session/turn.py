@@ -21,7 +21,7 @@ from ragforge.domain.ids import new_id, now
 from ragforge.domain.messages import Parts, UserMessage
 from ragforge.domain.metrics import count_usage
 from ragforge.domain.turns import Step, ToolCall, Turn, TurnEnd, TurnStatus
-from ragforge.domain.usage import Purpose, Usage, sum_costs
+from ragforge.domain.usage import Usage, sum_costs
 from ragforge.domain.versions import Version
 from ragforge.memory.context import history_messages, step_messages
 from ragforge.memory.forgotten import still_forgotten
@@ -287,7 +287,7 @@ async def _end_and_tell(session: Session, run: _Run, outcome: Outcome, events: E
             run.recording.leave()
         raise
     for step in run.progress.steps:
-        count_usage(ended.model, Purpose.CHAT, step.usage, step.cost_usd)
+        count_usage(ended.model, ended.purpose, step.usage, step.cost_usd)
     if run.keeping:
         await run.keeping
     if lost := notice_loss(session):
@@ -329,6 +329,7 @@ async def _begin(session: Session, parts: Parts) -> _Run:
         started_at=now(),
         model=live.record.model or "local",
         person=workspace.person.id,
+        purpose=live.purpose,
     )
     await _list_again(session)
     await workspace.store.turns.start(turn)

@@ -38,22 +38,29 @@ def check_branch_name(name: str) -> str:
     return name
 
 
-async def find_version(versions: Versions, project_id: str, text: str, *, head: str) -> Version:
+async def find_version(
+    versions: Versions, project_id: str, text: str, *, head: str, see: str = ""
+) -> Version:
     """The version that the words name. Raises UsageError for none, or several.
+
+    see: a sentence that says where the versions are listed, where that is not `log`.
 
     A branch comes before a label and a part of an id (its beginning or its end). `~N` at the end goes N
     versions back along the first parents; `HEAD` is the files' head.
     """
-    found = await find_state(versions, project_id, text, head=head)
+    found = await find_state(versions, project_id, text, head=head, see=see)
     if found is None:
         raise UsageError(f"{text!r} is the beginning, before the first version: there is no version of it.")
     return found
 
 
-async def find_state(versions: Versions, project_id: str, text: str, *, head: str) -> Version | None:
+async def find_state(
+    versions: Versions, project_id: str, text: str, *, head: str, see: str = ""
+) -> Version | None:
     """As `find_version`; None for the beginning, which is named as what comes before the first version."""
     name, steps = _steps(text)
-    version = await _named(versions, project_id, name, head=head)
+    see = see or f"`{typed('log')}` lists the versions, `{typed('branch')}` the branches."
+    version = await _named(versions, project_id, name, head=head, see=see)
     if not steps:
         return version
     line = await versions.line(version.id, limit=steps + 1)
@@ -67,7 +74,7 @@ def _steps(text: str) -> tuple[str, int]:
     return (text[: found.start()], int(found[1] or 1)) if found else (text, 0)
 
 
-async def _named(versions: Versions, project_id: str, name: str, *, head: str) -> Version:
+async def _named(versions: Versions, project_id: str, name: str, *, head: str, see: str) -> Version:
     if name in (HEAD, "@"):
         if not head:
             raise UsageError(await _why_none_here(versions, project_id))
@@ -84,10 +91,7 @@ async def _named(versions: Versions, project_id: str, name: str, *, head: str) -
             f"{each.id} ({first_words(each.label or each.title, 30) or 'no title'})" for each in found
         )
         raise UsageError(f"Several versions match {name!r}: {fits}. Give more of the id.")
-    raise UsageError(
-        f"There is no version or branch {name!r}. "
-        f"`{typed('log')}` lists the versions, `{typed('branch')}` the branches."
-    )
+    raise UsageError(f"There is no version or branch {name!r}. {see}")
 
 
 async def _why_none_here(versions: Versions, project_id: str) -> str:

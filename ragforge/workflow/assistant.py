@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import aclosing, nullcontext
 
 from msgspec import Struct
@@ -26,7 +26,7 @@ from ragforge.domain.events import (
 from ragforge.domain.ids import new_id, short_id
 from ragforge.domain.messages import CallRequest, CommandPart, ModelMessage, Parts, TextPart
 from ragforge.domain.turns import CallStatus, TurnStatus
-from ragforge.domain.usage import Usage, sum_costs
+from ragforge.domain.usage import Purpose, Usage, sum_costs
 from ragforge.memory.window import Window
 from ragforge.providers.base import ModelLimits, ModelRequest, Provider
 from ragforge.providers.local import MODEL
@@ -36,6 +36,7 @@ from ragforge.session.model import NO_MODEL
 from ragforge.session.state import Live, ModelView, Session
 from ragforge.session.sub_agents import child_record, close_child, fewer_tools
 from ragforge.session.turn import submit
+from ragforge.tools.base import AnyTool
 from ragforge.versions.attempts.check_consent import check_command
 from ragforge.versions.attempts.check_run import check
 from ragforge.workflow.operation import Fields, ProgramFault
@@ -71,7 +72,8 @@ class Assistant:
         if name not in self._session.workspace.tools:
             known = ", ".join(sorted(self._session.workspace.tools))
             raise ProgramFault(f"There is no tool {name!r}; there are {known}.")
-        child = self._child(ModelName(NO_MODEL, MODEL), _OneCall(name, args))
+        tools = self._session.workspace.tools
+        child = self._child(ModelName(NO_MODEL, MODEL), provider=_OneCall(name, args), tools=tools)
         ended: ToolEnded | None = None
         async with self._lock:
             parts = (TextPart(f"{self._title}: {name}"),)
@@ -100,7 +102,8 @@ class Assistant:
         said by the user, so nothing is remembered as theirs.
         only_reads: it has the tools that change nothing, and works beside others.
         """
-        child = self._child(model, only_reads=only_reads)
+        tools = fewer_tools(self._session.workspace.tools, may_write=not only_reads)
+        child = self._child(model, tools=tools)
         work, began, seen = AgentWork(), time.monotonic(), 0
         limits = TurnLimits(steps_max=steps_max + 1, model_calls_max=steps_max, price_usd_max=price_usd_max)
         async with nullcontext() if only_reads else self._lock:
@@ -150,17 +153,17 @@ class Assistant:
             await undisturbed(self._close(child), cancel_after=True)
 
     def _child(
-        self, model: ModelName, provider: Provider | None = None, *, only_reads: bool = False
+        self, model: ModelName, *, provider: Provider | None = None, tools: Mapping[str, AnyTool]
     ) -> Session:
-        """A new session in the same folder, with the same consent."""
+        """A new session in the same folder, with the same consent. What it costs counts as the program's."""
         session = self._session
         workspace, live = session.workspace, session.live
         record = replace(child_record(session, f"Program {self._title}"), model=str(model))
         view = ModelView(Window(window_limits(workspace.settings)))
-        if only_reads:
-            workspace = replace(workspace, tools=fewer_tools(workspace.tools, may_write=False))
+        consent, purpose = live.consent, Purpose.PROGRAM
         return Session(
-            workspace, Live(record, stored=False, consent=live.consent, view=view, provider=provider)
+            replace(workspace, tools=tools),
+            Live(record, stored=False, consent=consent, purpose=purpose, view=view, provider=provider),
         )
 
     def _parts(self, prompt: str, material: str) -> Parts:

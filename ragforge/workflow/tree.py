@@ -11,6 +11,7 @@ from pathlib import Path
 from uuid import NAMESPACE_URL, uuid5
 
 from ragforge.config.paths import config_dir
+from ragforge.domain.commands import typed
 from ragforge.domain.errors import Conflict, UsageError
 from ragforge.domain.ids import new_id, now
 from ragforge.domain.programs import PROGRAM_NAME
@@ -174,7 +175,9 @@ class ProgramTree:
     async def named(self, text: str) -> Version:
         """The version that the words name: a branch, HEAD, a part of an id. Raises UsageError."""
         head = await self.take_in()
-        return await find_version(self._workspace.store.versions, await self.project_id(), text, head=head)
+        versions, project = self._workspace.store.versions, await self.project_id()
+        see = f"`{typed('program log')} {self.name}` lists the versions."
+        return await find_version(versions, project, text, head=head, see=see)
 
     async def set_branch(self, name: str, version: Version) -> None:
         """Give the version a new branch's name. Raises UsageError."""

@@ -50,6 +50,8 @@ async def test_a_program_is_written_changed_undone_and_run(program: Program, gem
     moves = [(each["action"], each["from"], each["to"]) for each in log.json["checkouts"]]
     assert moves == [("redo", one["version"], two["version"]), ("undo", two["version"], one["version"])]
 
+    missing = await program.run("program", "show", "mails", "nowhere")
+    assert "`ragforge program log mails` lists the versions" in missing.err
     assert (await program.run("program", "branch", "mails", "old", one["version"][-8:])).code == 0
     assert (await program.run("program", "checkout", "mails", "old")).code == 0
     assert (folder / "mails.spu").read_text() == first

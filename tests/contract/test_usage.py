@@ -35,6 +35,27 @@ async def test_unknown_price_is_never_zero(store: Store) -> None:
     assert row.cost_usd is None
 
 
+async def test_turns_of_a_program_are_summed_as_its_calls_and_are_no_prompts(store: Store) -> None:
+    session = await new_session(store)
+    said = a_turn(session)
+    await store.turns.start(said)
+    await store.turns.end(an_end(said, last_step=a_step(said, cost_usd=0.25)))
+    handed_over = a_turn(session, parent=said, purpose=Purpose.PROGRAM)
+    await store.turns.start(handed_over)
+    await store.turns.end(an_end(handed_over, last_step=a_step(handed_over, cost_usd=0.5)))
+    found = await store.turns.get(handed_over.id)
+    assert found
+    assert found.purpose is Purpose.PROGRAM
+    expected = [(Purpose.PROGRAM, 0.5), (Purpose.CHAT, 0.25)]
+    rows = await store.usage.by_model(project_id=session.project_id)
+    assert [(row.purpose, row.cost_usd) for row in rows] == expected
+    (row,) = await store.usage.statistics(StatisticsGroup.PROJECT, project_id=session.project_id)
+    assert (row.sessions, row.prompts, row.calls, row.cost_usd) == (1, 1, 2, 0.75)
+    await store.sessions.delete(session.id)
+    rows = await store.usage.by_model(project_id=session.project_id)
+    assert [(row.purpose, row.cost_usd) for row in rows] == expected
+
+
 @pytest.mark.emptied
 async def test_usage_keeps_to_session_project_and_time(store: Store) -> None:
     project = a_project()

@@ -1,6 +1,7 @@
 """Programs that call tools and hand tasks to the assistant: with the consent of any call, as versions."""
 
 from contextlib import aclosing
+from pathlib import Path
 
 import pytest
 
@@ -9,10 +10,13 @@ from ragforge.commands.program_run import RunFront
 from ragforge.commands.run import RunArguments, execution_for
 from ragforge.domain.approvals import ApprovalAnswer, ConsentAnswer, Mode
 from ragforge.domain.errors import RagforgeError
+from ragforge.domain.usage import Purpose, StatisticsGroup, sum_costs
+from ragforge.session.metrics import all_counts
 from ragforge.session.state import Session
 from ragforge.versions.clean_up import lacking
 from tests.flow.moving import turn
-from tests.standins.gemini import Call, Calls, GeminiStandIn, JsonText, Text
+from tests.flow.running import MODEL, environ, opened
+from tests.standins.gemini import Call, Calls, Finish, GeminiStandIn, JsonText, Text, Tokens
 
 
 async def run(session: Session, name: str, *inputs: str, consent: ConsentAnswer) -> list[str]:
@@ -66,6 +70,40 @@ async def test_what_was_tried_is_told_before_work_begins(session: Session, gemin
         "Make the export of invoices faster"
         in gemini.asked("streamGenerateContent")[-1].last_text.split("## tried")[1]
     )
+
+
+AGENTS = """\
+.program agents
+.needs agents
+    AGENT_EXEC $A, {prompt: 'Look around', model: 'scout'}
+    DISPLAY $A.text
+"""
+
+
+async def test_what_an_agent_of_a_program_costs_counts_as_the_programs(
+    tmp_path: Path, gemini: GeminiStandIn
+) -> None:
+    env = environ(tmp_path, gemini, RAGFORGE_PROGRAMS_COST_USD_PER_DAY_MAX="0.01")
+    env["RAGFORGE_MEMORY_MODEL"] = "local"
+    async with opened(tmp_path, env) as session:
+        (session.cwd / "agents.spu").write_text(AGENTS)
+        await turn(session, gemini, "Hello")
+        gemini.script((Text("I looked."), Finish(usage=Tokens(prompt=100_000, candidates=100))))
+        await run(session, "agents.spu", consent=ConsentAnswer.ONCE)
+        offered = str(gemini.asked("streamGenerateContent")[-1].body["tools"])
+        assert "'name': 'write'" in offered
+        assert not any(f"'name': '{each}'" in offered for each in ("agent", "memory_save", "todo"))
+        usage, project = session.workspace.store.usage, session.workspace.project.id
+        rows = await usage.by_model(project_id=project)
+        assert [(row.purpose, row.calls) for row in rows] == [(Purpose.PROGRAM, 1), (Purpose.CHAT, 1)]
+        (row,) = await usage.statistics(StatisticsGroup.PROJECT, project_id=project)
+        assert (row.prompts, row.calls) == (1, 2)
+        assert row.cost_usd == sum_costs(each.cost_usd for each in rows)
+        counted = [sample[:2] for sample in await all_counts(session.workspace.local)]
+        assert ("llm_cost_usd_total", (MODEL, "program")) in counted
+        # The day's cap is used up by it.
+        with pytest.raises(RagforgeError, match=r"cost_usd_per_day_max is \$0.01"):
+            await run(session, "agents.spu", consent=ConsentAnswer.ONCE)
 
 
 async def test_plan_mode_holds_for_programs_too(session: Session) -> None:

@@ -7,7 +7,6 @@ from msgspec import Struct
 
 from ragforge.domain import timeouts
 from ragforge.domain.search import HitKind
-from ragforge.domain.usage import Purpose
 from ragforge.store.base_conversations import Deleted
 from ragforge.store.neo4j.abandonment import MEMORY_ABANDONED, SETTLE_THESE
 from ragforge.store.neo4j.connection import Transaction
@@ -17,6 +16,7 @@ from ragforge.store.neo4j.nodes import Nodes, fields
 from ragforge.store.neo4j.outbox import ASSOCIATION, Rows
 from ragforge.store.neo4j.rows import Label, Props
 from ragforge.store.neo4j.search_words import EVERYWHERE, scope_tokens
+from ragforge.store.neo4j.usage import PURPOSE
 
 BATCH = 500
 
@@ -70,7 +70,7 @@ KEEP_COSTS = f"""
 MATCH (t:{Label.TURN})<-[:PART_OF]-(n:{Label.STEP}) WHERE t.id IN $turns
 MERGE (u:{Label.USAGE} {{id: n.id}})
 ON CREATE SET u.projectId = t.projectId, u.sessionId = t.sessionId, u.timestamp = t.timestamp,
-  u.model = n.provider + ':' + n.model, u.purpose = '{Purpose.CHAT}', u.person = coalesce(t.person, ''),
+  u.model = n.provider + ':' + n.model, u.purpose = {PURPOSE}, u.person = coalesce(t.person, ''),
   u.inputTokens = n.inputTokens, u.cachedTokens = n.cachedTokens, u.outputTokens = n.outputTokens,
   u.thoughtTokens = n.thoughtTokens, u.costUsd = n.costUsd
 """

@@ -12,6 +12,9 @@ from ragforge.store.neo4j.nodes import Nodes, valid_ids
 from ragforge.store.neo4j.outbox import Rows
 from ragforge.store.neo4j.rows import Label, utc
 
+PURPOSE = f"coalesce(t.purpose, '{Purpose.CHAT}')"
+"""Of a turn; those of before there were others have none."""
+
 BY_SESSION = f"""
 UNWIND $ids AS id
 CALL (id) {{
@@ -166,7 +169,8 @@ def _sums(conditions: Sequence[str], *keys: str, by_project: bool) -> str:
 CALL () {{
   MATCH (t:{Label.TURN}) {of_turns} WITH t
   MATCH (t)<-[:PART_OF]-(n:{Label.STEP})
-  RETURN n.provider + ':' + n.model AS name, '{Purpose.CHAT}' AS purpose, coalesce(t.person, '') AS person, n
+  RETURN n.provider + ':' + n.model AS name, {PURPOSE} AS purpose,
+    coalesce(t.person, '') AS person, n
   UNION ALL
   MATCH (n:{Label.USAGE}) {of_others}
   RETURN n.model AS name, n.purpose AS purpose, coalesce(n.person, '') AS person, n
@@ -188,7 +192,8 @@ def _statistics(conditions: Sequence[str], name: str) -> str:
 CALL () {{
   MATCH (t:{Label.TURN}) WHERE {scope.format("t")} OPTIONAL MATCH (t)<-[:PART_OF]-(n:{Label.STEP})
   RETURN coalesce(n.provider + ':' + n.model, t.model, '') AS model, {of_turn}, t.sessionId AS session,
-    t.id AS turn, CASE WHEN t.left THEN t.id END AS undone, 0 AS version, n
+    CASE WHEN {PURPOSE} = '{Purpose.CHAT}' THEN t.id END AS turn,
+    CASE WHEN t.left AND {PURPOSE} = '{Purpose.CHAT}' THEN t.id END AS undone, 0 AS version, n
   UNION ALL
   MATCH (t:{Label.TURN}) WHERE {scope.format("t")} MATCH (t)<-[:MADE_IN]-(v:{Label.VERSION})
   RETURN v.by AS model, {of_turn}, null AS session, null AS turn, null AS undone, 1 AS version, null AS n

@@ -3,7 +3,6 @@
 import json
 from collections.abc import Sequence
 
-from ragforge.domain.usage import Purpose
 from ragforge.store.base_conversations import Deleted
 from ragforge.store.sqlite.abandonment import MEMORY_ABANDONED, head_went, turns_went
 from ragforge.store.sqlite.connection import Connection
@@ -90,11 +89,11 @@ WHERE owner_kind = 'turn' AND owner = (SELECT id FROM turn WHERE key = ?)
 
 
 # What their model calls cost stays, without a word of them.
-KEEP_COSTS = f"""
+KEEP_COSTS = """
 INSERT OR IGNORE INTO spent (id, project, session, at, model, purpose, input_tokens, cached_tokens,
     output_tokens, thought_tokens, cost_usd, person)
 SELECT turn.id || '/' || step.number, project.id, session.id, turn.started_at,
-    step.provider || ':' || step.model, '{Purpose.CHAT}', step.input_tokens, step.cached_tokens,
+    step.provider || ':' || step.model, turn.purpose, step.input_tokens, step.cached_tokens,
     step.output_tokens, step.thought_tokens, step.cost_usd, turn.person
 FROM json_each(?) CROSS JOIN turn ON turn.key = value CROSS JOIN step ON step.turn = turn.key
     JOIN session ON session.key = turn.session JOIN project ON project.key = session.project

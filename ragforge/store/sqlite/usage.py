@@ -15,8 +15,8 @@ CALLS_APART = RecordTable(SPENT)
 
 USED = """
 WITH used (name, purpose, person, input, cached, output, thought, cost_usd) AS (
-    SELECT step.provider || ':' || step.model, 'chat', turn.person, step.input_tokens, step.cached_tokens,
-        step.output_tokens, step.thought_tokens, step.cost_usd
+    SELECT step.provider || ':' || step.model, turn.purpose, turn.person, step.input_tokens,
+        step.cached_tokens, step.output_tokens, step.thought_tokens, step.cost_usd
     FROM session CROSS JOIN turn ON turn.session = session.key CROSS JOIN step ON step.turn = turn.key
     WHERE (:session IS NULL OR session.id = :session)
         AND (:project IS NULL OR session.project = (SELECT key FROM project WHERE id = :project))
@@ -44,7 +44,8 @@ STATISTICS = f"""
 WITH done (model, person, project, at, session, turn, undone, version, call,
         input, cached, output, thought, cost_usd) AS (
     SELECT coalesce(step.provider || ':' || step.model, turn.model), turn.person, project.id, turn.started_at,
-        session.id, turn.key, CASE WHEN {TURN_ABANDONED.format("turn.key")} THEN turn.key END, 0,
+        session.id, CASE turn.purpose WHEN 'chat' THEN turn.key END,
+        CASE WHEN turn.purpose = 'chat' AND {TURN_ABANDONED.format("turn.key")} THEN turn.key END, 0,
         step.turn IS NOT NULL, step.input_tokens, step.cached_tokens, step.output_tokens, step.thought_tokens,
         step.cost_usd
     FROM project CROSS JOIN session ON session.project = project.key
