@@ -120,7 +120,7 @@ def _decide_web(tool: str, preview: Preview, rules: Sequence[Rule]) -> Decision:
     if not asked and preview.hosts:
         return Allow()
     wanted = tuple(Rule(tool, host) for host in asked)
-    return Ask(f"asks {', '.join(asked) or 'the network'}", wanted)
+    return Ask(f"contacts {', '.join(asked) or 'the network'}", wanted)
 
 
 def _is_host(host: str, pattern: str) -> bool:

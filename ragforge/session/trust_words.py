@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from ragforge.domain.programs import SUFFIX
+from ragforge.session.own_commands import FOLDER as COMMANDS_FOLDER
 from ragforge.session.trust import FileTrust
 
 
@@ -34,8 +35,18 @@ PROGRAM = TrustWords(
     "it can run until it changes",
     "it does not run",
 )
+COMMAND = TrustWords(
+    "This command came with the project. Do you trust it?",
+    "This command of the project has changed. Do you still trust it?",
+    "Its text is sent to the model. Shell commands in it, as !`...`, run at once, and what it lists as "
+    "allowed-tools needs no approval in its turn. If somebody else wrote it, read it first.",
+    "it can run until it changes",
+    "it does not run",
+)
 
 
 def trust_words(files: Sequence[FileTrust]) -> TrustWords:
     """What fits the files."""
-    return PROGRAM if all(file.path.suffix == SUFFIX for file in files) else INSTRUCTIONS
+    if all(file.path.suffix == SUFFIX for file in files):
+        return PROGRAM
+    return COMMAND if all(file.path.is_relative_to(COMMANDS_FOLDER) for file in files) else INSTRUCTIONS

@@ -8,7 +8,7 @@ import asyncio
 import importlib
 import socket
 import zlib
-from collections.abc import AsyncGenerator, Collection
+from collections.abc import AsyncGenerator, Collection, Sequence
 from contextlib import asynccontextmanager
 from ipaddress import IPv4Address, IPv6Address, ip_address
 from typing import TYPE_CHECKING
@@ -119,15 +119,32 @@ async def _checked_address(parts: SplitResult, private_hosts: Collection[str]) -
     addresses = [ip_address(str(each[4][0]).partition("%")[0]) for each in found]
     if not addresses:
         raise UsageError(f"{host} has no address.")
-    if not {host, host_of(parts)} & set(private_hosts):
-        for address in addresses:
-            if why := why_private(address):
-                shown = host if host == str(address) else f"{host} ({address})"
-                raise UsageError(
-                    f"{shown} is on {why} and is not fetched. The user can allow it with the setting "
-                    "web.private_hosts."
-                )
+    _check_public(parts, addresses, private_hosts)
     return str(addresses[0])
+
+
+def _check_public(
+    parts: SplitResult, addresses: Sequence[IPv4Address | IPv6Address], private_hosts: Collection[str]
+) -> None:
+    host = parts.hostname or ""
+    if {host, host_of(parts)} & set(private_hosts):
+        return
+    for address in addresses:
+        if why := why_private(address):
+            shown = host if host == str(address) else f"{host} ({address})"
+            raise UsageError(
+                f"{shown} is on {why} and is not fetched. The user can allow it with the setting "
+                "web.private_hosts."
+            )
+
+
+def check_written_address(parts: SplitResult, private_hosts: Collection[str]) -> None:
+    """Raises UsageError where the host is written as a private address: nobody needs to be asked about it."""
+    try:
+        address = ip_address(parts.hostname or "")
+    except ValueError:  # a name, which is looked up once the user has agreed
+        return
+    _check_public(parts, [address], private_hosts)
 
 
 @asynccontextmanager

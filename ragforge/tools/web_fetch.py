@@ -15,6 +15,7 @@ from ragforge.tools.web_client import (
     BODY_BYTES_MAX,
     URL_CHARS_MAX,
     WebPage,
+    check_written_address,
     checked_url,
     fetch,
     host_of,
@@ -62,12 +63,14 @@ async def run(args: WebFetchArgs, ctx: ToolContext) -> ToolResult:
     return await asyncio.to_thread(_told, page, disallowed=disallowed)
 
 
-async def preview(args: WebFetchArgs, _ctx: ToolContext) -> Preview:
+async def preview(args: WebFetchArgs, ctx: ToolContext) -> Preview:
     """The host that would be asked."""
     try:
-        return Preview(hosts=(host_of(checked_url(args.url)),))
+        parts = checked_url(args.url)
+        check_written_address(parts, ctx.web_private_hosts)
     except UsageError as error:
         return Preview(refused=str(error))
+    return Preview(hosts=(host_of(parts),))
 
 
 def _told(page: WebPage, *, disallowed: bool) -> ToolResult:

@@ -152,8 +152,12 @@ async def test_nothing_leads_to_a_private_address(
         "http://169.254.169.254/latest/meta-data/",
         "http://10.1.2.3/",
     ]
-    for call in await fetched(session, gemini, *urls):
+    user = User()
+    for call in await fetched(session, gemini, *urls, user=user):
         assert call.status is CallStatus.FAILED, call.args
+    # What is written as a private address is refused at once.
+    asked = [each.summary for each in user.asked if isinstance(each, ToolApproval)]
+    assert asked == [*urls[:4], urls[5]]
     assert not [path for path, _ in site.asked if path == "/page"]
     [near] = await fetched(session, gemini, f"{site.url}/near")
     assert near.status is CallStatus.OK

@@ -19,6 +19,7 @@ from ragforge.domain.approvals import (
     Constraint,
     ConstraintHit,
     GoOnApproval,
+    OtherCall,
     Rule,
     RunCommand,
     ToolApproval,
@@ -94,6 +95,17 @@ async def test_what_the_user_said_stands_in_the_question_and_a_key_opens_it() ->
         await until(pilot, lambda: app.said_asked == ["turn-7"])
         assert not task.done()
         assert app.prompt.text == ""
+        task.cancel()
+
+
+async def test_the_title_says_what_would_be_done() -> None:
+    url = "http://docs.example.org/a"
+    fetch = ToolApproval("call-1", "web_fetch", url, OtherCall({"url": url}), "contacts docs.example.org")
+    app = ChatApp()
+    async with app.run_test() as pilot:
+        task = await asked(app, pilot, fetch)
+        await until(pilot, lambda: f"Fetch {url}?" in words(app))
+        await until(pilot, lambda: "asks because: contacts docs.example.org" in words(app))
         task.cancel()
 
 

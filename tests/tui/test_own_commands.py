@@ -1,5 +1,7 @@
 """Commands of one's own in the chat: offered, asked about, sent."""
 
+from textual.widgets import Static
+
 from ragforge.tui.screens.trust import TrustScreen
 from ragforge.tui.widgets.completion import Completion
 from tests.standins.gemini import Text
@@ -17,6 +19,9 @@ async def test_a_projects_command_is_offered_asked_about_and_sent(lab: Lab) -> N
         await chat.until(lambda: "Explain a file" in str(completion.render()))
         await chat.say("/explain a.py")
         await chat.until(lambda: isinstance(chat.top, TrustScreen), "the question")
+        asked = " ".join(str(each.render()) for each in chat.top.query(Static))
+        assert "This command came with the project. Do you trust it?" in asked
+        assert "run at once" in asked
         chat.top._last_key_s = 0.0
         await chat.pilot.press("escape")
         await chat.sees("is not trusted")

@@ -463,6 +463,10 @@ def _what_and_why(request: ToolApproval) -> ComposeResult:
     yield ProposalView(proposal_lines(request.proposal, rules=listed))
 
 
+_VERBS = {"web_fetch": "fetch", "list": "list files in", "glob": "look for", "grep": "search for"}
+"""What a tool does, where its name does not say so."""
+
+
 def _title(request: ToolApproval) -> str:
     """`Edit httpx/_utils.py?`, `Run this command?`."""
     match request.proposal:
@@ -472,7 +476,7 @@ def _title(request: ToolApproval) -> str:
             return "Run this command?"
         case _:
             about = cut_line(revealed(request.summary), _REASON_CHARS_MAX)
-            return f"{revealed(request.tool).capitalize()} {about}".rstrip() + "?"
+            return f"{_VERBS.get(request.tool, revealed(request.tool)).capitalize()} {about}".rstrip() + "?"
 
 
 def _words(rules: tuple[Rule, ...]) -> str:
