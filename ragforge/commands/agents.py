@@ -9,6 +9,7 @@ from ragforge.domain.arguments import word
 from ragforge.domain.errors import UsageError
 from ragforge.domain.ids import id_fits, short_id
 from ragforge.domain.printable import one_line
+from ragforge.domain.turns import CallStatus
 from ragforge.domain.words import cost_words, counted
 
 if TYPE_CHECKING:
@@ -74,7 +75,8 @@ async def _figures(store: "Store", agent: "SubAgent") -> str:
 
 def _call(call: "ToolCall") -> str:
     args = ", ".join(f"{name}={value}" for name, value in call.args.items())
-    return f"`{call.name}` {one_line(args)[:200]} → {call.status}"
+    why = f": {one_line(call.result)[:200]}" if call.status is not CallStatus.OK else ""
+    return f"`{call.name}` {one_line(args)[:200]} → {call.status}{why}"
 
 
 def _end(turn: "Turn") -> str:

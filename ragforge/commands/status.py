@@ -25,12 +25,12 @@ async def _run(session: "Session", args: NoArguments) -> Outcome:
         "folder": str(session.cwd),
         "project": f"{workspace.project.name} ({workspace.place.root})",
         "session": f"{short_id(session.id)}, {counted(len(path), 'turn')}, {cost}",
-        "sent word for word": f"about {live.view.window.tokens:,} tokens; /context shows the next call",
+        "conversation": f"about {live.view.window.tokens:,} tokens are sent word for word; /context shows them",
         "store": workspace.store.url,
         "server": f"away: {link.away}" if link.away else "",
         "web search": web_search_words(session),
         "memory": "on" if workspace.recalls and workspace.settings.memory.enabled else "off",
-        "files that set it": ", ".join(sorted({str(each) for each in workspace.loaded.sources.values()})),
+        "settings": ", ".join(sorted({str(each) for each in workspace.loaded.sources.values()})),
     }
     lines = [f"| {name} | {one_line(str(value))} |" for name, value in rows.items() if value]
     return Tell("\n".join(["| | |", "|---|---|", *lines, "", "`ragforge doctor` checks all of it."]))

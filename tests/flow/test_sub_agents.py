@@ -115,6 +115,10 @@ async def test_two_that_edit_one_file_lose_nothing_and_are_undone_with_the_turn(
     turn = ended(await say(session, "capitals"))
     assert turn.status is TurnStatus.FINISHED
     assert file.read_text() == "FIRST\nSECOND\n"
+    for each in await sub_agents_of(session.workspace.store, session.workspace.project.id, session.id):
+        opened = await run_command(session, "agents", f"open {short_id(each.session)}")
+        assert isinstance(opened, Tell)
+        assert "→ failed: " in opened.text, "why a call failed can be read there"
     await undo(session)
     assert file.read_text() == "first\nsecond\n"
     assert await session.workspace.store.derivations.find(DerivedFilter(KIND.label)) == []
