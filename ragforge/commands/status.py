@@ -25,7 +25,7 @@ async def _run(session: "Session", args: NoArguments) -> Outcome:
         "folder": str(session.cwd),
         "project": f"{workspace.project.name} ({workspace.place.root})",
         "session": f"{short_id(session.id)}, {counted(len(path), 'turn')}, {cost}",
-        "conversation": f"about {live.view.window.tokens:,} tokens are sent word for word; /context shows them",
+        "conversation": f"about {live.view.window.tokens:,} tokens, sent word for word; /context shows more",
         "store": workspace.store.url,
         "server": f"away: {link.away}" if link.away else "",
         "web search": web_search_words(session),

@@ -58,3 +58,9 @@ def use_mouse(app: App[Any], *, is_ours: bool) -> None:
         driver._mouse = is_ours  # pyright: ignore[reportPrivateUsage]
         name = "_enable_mouse_support" if is_ours else "_disable_mouse_support"
         getattr(driver, name, lambda: None)()
+
+
+def part_escape(app: App[Any], *, is_on: bool) -> None:
+    """Let Escape and a key that follows at once be two keys, as Vim's users type them."""
+    if isinstance(driver := app._driver, TerminalDriver):  # pyright: ignore[reportPrivateUsage] - as above
+        driver.parts_escape = is_on

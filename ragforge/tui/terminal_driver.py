@@ -24,6 +24,13 @@ _PICTURE_BEGIN, _PICTURE_END = "\x1b[?2026h", "\x1b[?2026l"
 _SECOND_SCREEN = "\x1b[?1049h"
 _REPORT = re.compile(r"\x1b\[\?2004;([0-4])\$y")
 _REPORT_CHARS_MAX = 12
+_PASTE_BEGIN, _PASTE_END = b"\x1b[200~", b"\x1b[201~"
+_ESCAPE_AND_KEY = re.compile(rb"\x1b(?=[^\x00-\x20\x7f\[\]OPX^_\\])")
+"""Escape before what begins no sequence of the terminal."""
+_SEQUENCE = re.compile(rb"\x1b(?:\[[0-?]*[ -/]*[@-~])?")
+"""A control sequence, as those for colours (ECMA-48, 5.4), or Escape alone."""
+_SEQUENCE_BEGUN = re.compile(rb"\x1b(?:\[[0-?]*[ -/]*)?\Z")
+_SEQUENCE_BYTES_MAX = 32
 _CAN = frozenset("123")
 """Set, reset, always set; else it is unknown or never set. https://vt100.net/docs/vt510-rm/DECRPM.html"""
 
@@ -55,6 +62,8 @@ class TerminalDriver(LinuxDriver):
         self._typed: Sequence[tuple[bytes, float]] = ()
         self._answers: Answers | None = None
         self._is_taking_over = False
+        self.parts_escape = False
+        """As in `InputReader`."""
         self._held: list[str] | None = None
         """What is not written yet: pictures without what has been typed."""
         if first:
@@ -126,6 +135,7 @@ class TerminalDriver(LinuxDriver):
                     return
                 if data and self._held is not None and self._first:
                     self._first.echo(data)
+                reader.parts_escape = self.parts_escape
                 for event in reader.read(data, at_s=monotonic()):
                     self.process_message(event)
 
@@ -140,9 +150,19 @@ class TerminalDriver(LinuxDriver):
 class InputReader:
     """Makes events of what the terminal sends."""
 
-    def __init__(self, *, debug: bool = False, answers: Answers | None = None) -> None:
-        """answers: what may still come of what the first prompt asked."""
+    def __init__(
+        self, *, debug: bool = False, answers: Answers | None = None, parts_escape: bool = False
+    ) -> None:
+        """answers: what may still come of what the first prompt asked.
+
+        parts_escape: Escape and a character are two keys, as in Vim, however quickly they follow each other,
+        and never Alt with the character.
+        """
         self._answers = answers
+        self.parts_escape = parts_escape
+        self._pastes = _Pastes()
+        self._last = b""
+        """An Escape that was read last: the key that follows may come in the next part."""
         self._parser = XTermParser(debug)
         self._decode = getincrementaldecoder("utf-8")("replace").decode
         self._end = ""
@@ -152,7 +172,21 @@ class InputReader:
         """The events of these bytes, read at this time. None: nothing came for a while."""
         if self._answers:
             data = self._answers.take(data) if data else self._answers.release()
-        yield from self._parsed(data, at_s=at_s)
+        if data:
+            data = self._pastes.cleaned(data)
+        if data and self.parts_escape:
+            yield from self._read_in_parts(data, at_s=at_s)
+        else:
+            yield from self._parsed(data, at_s=at_s)
+
+    def _read_in_parts(self, data: bytes, *, at_s: float) -> Iterable[Message]:
+        whole, done = self._last + data, len(self._last)
+        for escape in _ESCAPE_AND_KEY.finditer(whole):
+            yield from self._parsed(whole[done : escape.end()], at_s=at_s)
+            yield from self._escape(at_s=at_s)
+            done = escape.end()
+        yield from self._parsed(whole[done:], at_s=at_s)
+        self._last = whole[-1:] if whole.endswith(b"\x1b") else b""
 
     def replay(self, chunks: Sequence[tuple[bytes, float]]) -> Iterable[Message]:
         """The events of what was read before, each chunk with the time of its read."""
@@ -164,7 +198,7 @@ class InputReader:
         for data, at_s in chunks:
             if at_s - before_s > ESCAPE_S and read.endswith(b"\x1b") and not _is_pasting(read):
                 yield from self._escape(at_s=before_s)
-            yield from self._parsed(data, at_s=at_s)
+            yield from self._parsed(self._pastes.cleaned(data), at_s=at_s)
             read, before_s = (read + data)[-READ_BYTES:], at_s
 
     def _escape(self, *, at_s: float) -> Iterable[Message]:
@@ -190,8 +224,37 @@ class InputReader:
         return any(report[1] in _CAN for report in reports)
 
 
+class _Pastes:
+    """Takes control sequences out of what is pasted: Textual reads them as keys, Enter among them."""
+
+    def __init__(self) -> None:
+        self._is_open = False
+        self._tail = b""
+        """Inside of a paste, what may begin a sequence and is held back; else what may begin a mark."""
+
+    def cleaned(self, data: bytes) -> bytes:
+        """The bytes without them; what may go on in the next part comes with that."""
+        parts: list[bytes] = []
+        while True:
+            whole = self._tail + data
+            begin, found, rest = whole.partition(_PASTE_END if self._is_open else _PASTE_BEGIN)
+            sent = 0 if self._is_open else len(self._tail)
+            if not found:
+                break
+            parts += [_SEQUENCE.sub(b"", begin), found] if self._is_open else [(begin + found)[sent:]]
+            self._is_open, self._tail, data = not self._is_open, b"", rest
+        if self._is_open:
+            begun = _SEQUENCE_BEGUN.search(whole, max(0, len(whole) - _SEQUENCE_BYTES_MAX))
+            self._tail = begun[0] if begun else b""
+            parts.append(_SEQUENCE.sub(b"", whole[: len(whole) - len(self._tail)]))
+        else:
+            parts.append(whole[sent:])
+            self._tail = whole[-len(_PASTE_BEGIN) + 1 :]
+        return b"".join(parts)
+
+
 def _is_pasting(read: bytes) -> bool:
-    return read.rfind(b"\x1b[200~") > read.rfind(b"\x1b[201~")
+    return read.rfind(_PASTE_BEGIN) > read.rfind(_PASTE_END)
 
 
 def always_brackets(env: Mapping[str, str]) -> bool:

@@ -3,12 +3,13 @@
 import os
 import sys
 import threading
+from time import monotonic
 from typing import Any
 
 import pytest
 from textual.app import App
 from textual.drivers._writer_thread import WriterThread
-from textual.events import Key
+from textual.events import Key, Paste
 
 from ragforge.tui.terminal_driver import BracketsPastes, InputReader, TerminalDriver, always_brackets
 
@@ -67,6 +68,66 @@ def test_keys_have_the_time_at_which_they_were_read() -> None:
         7,
         9,
     ]
+
+
+@pytest.mark.parametrize(
+    ("chunks", "keys"),
+    [
+        ([b"\x1bdw"], ["escape", "d", "w"]),
+        ([b"a\x1b0", b"\x1bb"], ["a", "escape", "0", "escape", "b"]),
+        ([b"\x1b", b"$"], ["escape", "dollar_sign"]),
+        ([b"\x1b\x1bh"], ["escape", "escape", "h"]),
+        ([b"\x1b[A\x1bOP\x1b\x7f"], ["up", "f1", "ctrl+w"]),
+        ([b"\x1b", b"[A"], ["up"]),
+        ([b"\x1b[200~a\x1bd", b"w\x1b[201~x\x1bd"], ["x", "escape", "d"]),
+        ([b"\x1b[20", b"0~", b"a" * 9_000, b"\x1bd\x1b[2", b"01~\x1bd"], ["escape", "d"]),
+    ],
+)
+def test_with_vims_keys_escape_is_a_key_of_its_own_however_quickly_another_follows(
+    chunks: list[bytes], keys: list[str]
+) -> None:
+    reader = InputReader(parts_escape=True)
+    now = monotonic()
+    events = [event for chunk in chunks for event in reader.read(chunk, at_s=now)]
+    assert [event.key for event in events if isinstance(event, Key)] == keys
+
+
+def test_without_them_alt_and_a_letter_is_one_key() -> None:
+    reader = InputReader()
+    events = list(reader.read(b"\x1bz", at_s=1.0))
+    while not events:  # a sequence could go on
+        events += reader.read(None, at_s=1.0)
+    assert [event.key for event in events if isinstance(event, Key)] == ["alt+z"]
+
+
+@pytest.mark.parametrize("parts_escape", [False, True])
+@pytest.mark.parametrize(
+    ("pasted", "text"),
+    [
+        (b"a\x1b[31mred\x1b[0m z", "ared z"),
+        (b"a\x1b\rb\x1by\x1b[A", "a\rby"),
+        (b"\x1b[200~nested", "nested"),
+        ("漢字\x1b[1;32m🎉".encode(), "漢字🎉"),
+        (b"no escape at all", "no escape at all"),
+        (b"[2 of 3] [201", "[2 of 3] [201"),
+    ],
+)
+def test_what_is_pasted_presses_no_key_wherever_it_is_cut(
+    pasted: bytes, text: str, *, parts_escape: bool
+) -> None:
+    sent = b"x\x1b[200~" + pasted + b"\x1b[201~y"
+    for at in range(1, len(sent)):
+        reader = InputReader(parts_escape=parts_escape)
+        chunks = [(sent[:at], 1.0), (sent[at:], 1.0)]
+        read = [event for data, at_s in chunks for event in reader.read(data, at_s=at_s)]
+        for events in (read, list(InputReader().replay(chunks))):
+            keys = [event.key for event in events if isinstance(event, Key)]
+            if (
+                1 < at < 7
+            ):  # within the mark that begins it, Escape may be a key: nothing has followed in time
+                keys = [key for key in keys if len(key) == 1]
+            assert keys == ["x", "y"], at
+            assert [event.text for event in events if isinstance(event, Paste)] == [text], at
 
 
 @pytest.mark.parametrize(

@@ -124,3 +124,4 @@ def adopt_settings(chat: ChatFrame, conversation: Conversation) -> None:
     if isinstance(app, ThemedApp):
         app.use_theme(settings.theme)
     terminal.use_mouse(app, is_ours=settings.mouse)
+    terminal.part_escape(app, is_on=settings.ui.keys == "vim")
