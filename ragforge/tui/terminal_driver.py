@@ -203,8 +203,10 @@ class InputReader:
 
     def _escape(self, *, at_s: float) -> Iterable[Message]:
         """The key Escape, which nothing has followed in time."""
-        self._parser._timeout_time = float("-inf")  # pyright: ignore[reportPrivateUsage] - as if it had passed
-        yield from self._parsed(None, at_s=at_s)
+        parser = cast(Any, self._parser)
+        if parser._timeout_time is not None:  # else it has been told already
+            parser._timeout_time = float("-inf")  # as if it had passed
+            yield from self._parsed(None, at_s=at_s)
 
     def _parsed(self, data: bytes | None, *, at_s: float) -> Iterable[Message]:
         text = self._decode(data) if data else ""

@@ -92,6 +92,15 @@ def test_with_vims_keys_escape_is_a_key_of_its_own_however_quickly_another_follo
     assert [event.key for event in events if isinstance(event, Key)] == keys
 
 
+def test_an_escape_that_was_told_already_is_told_once() -> None:
+    reader = InputReader(parts_escape=True)
+    events = list(reader.read(b"\x1b", at_s=1.0))
+    while not events:  # a sequence could go on
+        events += reader.read(None, at_s=1.0)
+    events += reader.read(b"dw", at_s=2.0)
+    assert [event.key for event in events if isinstance(event, Key)] == ["escape", "d", "w"]
+
+
 def test_without_them_alt_and_a_letter_is_one_key() -> None:
     reader = InputReader()
     events = list(reader.read(b"\x1bz", at_s=1.0))
