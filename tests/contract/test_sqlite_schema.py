@@ -15,7 +15,7 @@ from ragforge.domain.vectors import Nearby, Owner, OwnerKind
 from ragforge.store.open import open_store
 from ragforge.store.sqlite.connection import connect
 from ragforge.store.sqlite.index import index_call, index_memory, index_summary, index_turn
-from ragforge.store.sqlite.memories import FEW, fitting
+from ragforge.store.sqlite.memories import FEW, NOT_BINDING, WISHES, fitting
 from ragforge.store.sqlite.migrations import STORE
 from ragforge.store.sqlite.prepare import Schema, prepare
 from ragforge.store.sqlite.summaries import LACKING as LACKING_SUMMARIES
@@ -307,6 +307,12 @@ async def test_few_memories_among_many_are_found_without_reading_the_others(tmp_
         assert "memory_kind (project=?" in plan(wanted)
         assert "memory_important" not in plan(wanted)
     assert "memory_important" in plan(many)
+    assert "SCAN memory\n" not in plan(replace(many, binding=True))
+    for others in ("", NOT_BINDING):
+        wishes = WISHES.format(others=others)
+        values = {"project_id": large.project_id, "person": ""}
+        lines = {row[3] for row in connection.execute(f"EXPLAIN QUERY PLAN {wishes}", values)}
+        assert "SCAN memory" not in lines
     connection.close()
     await store.close()
 

@@ -105,7 +105,7 @@ SELECT CASE WHEN strength = 'must' THEN 'constraint' WHEN type = 'preference' TH
 FROM (
     SELECT * FROM memory WHERE key IN (
         SELECT key FROM memory WHERE {_HERE} AND strength != '' AND strength = 'must'
-        UNION SELECT key FROM memory WHERE scope = 'global' AND strength = 'must'
+        UNION SELECT key FROM memory INDEXED BY memory_global WHERE scope = 'global' AND strength = 'must'
         {{others}}
     ) AND forgotten_at IS NULL AND owned_by IN ('', :person)
         AND NOT {REPLACED.format("memory.key")} AND NOT {MEMORY_ABANDONED.format("memory")}
