@@ -38,6 +38,7 @@ from ragforge.embedders.static import StaticEmbedder
 from ragforge.memory.constraints import WISHES, constraint_of
 from ragforge.memory.sentences import sentences
 from ragforge.memory.terms import about, common_terms, terms
+from ragforge.memory.todo_list import without_label
 from ragforge.store.local import HintHistory
 
 CONSIDERED_MAX = 1_000
@@ -214,7 +215,7 @@ def hint_of(memory: Memory, type: HintType, score: float) -> ProactiveHint:
     """The hint of a memory, with what applying it does."""
     label, payload = _action(memory, type)
     return ProactiveHint(
-        new_id(), type, TITLES[type], memory.content, label, payload, round(score, 4), memory.id
+        new_id(), type, TITLES[type], without_label(memory), label, payload, round(score, 4), memory.id
     )
 
 
@@ -225,7 +226,7 @@ def _action(memory: Memory, type: HintType) -> tuple[str, HintPayload]:
             return f"run {intent.command}", HintPayload(HintAction.COMMAND, intent.command.removeprefix("/"))
         if memory.type is MemoryType.GOAL and memory.turns:
             return "open the turn where you said this", HintPayload(HintAction.OPEN_TURN, memory.id)
-        return "put it in the prompt", HintPayload(HintAction.WRITE, content)
+        return "put it in the prompt", HintPayload(HintAction.WRITE, without_label(memory))
     if type is HintType.CONSTRAINT_WARNING:
         check = f'Does your last answer keep to this? "{content}"'
         return "ask whether the answer keeps to it", HintPayload(HintAction.WRITE, check)

@@ -7,11 +7,13 @@ from msgspec import Struct
 
 from ragforge.domain.language.base import AnyOf
 from ragforge.domain.language.words import TEXTS_KEPT_MAX
-from ragforge.domain.memories import MemoryType
+from ragforge.domain.memories import Memory, MemoryType
 from ragforge.memory.statements import plain
 
 _TODO = AnyOf(lambda language: language.memories.get(MemoryType.TODO, ()))
 _LIST = re.compile(r"^(?P<lead>[^:]{0,60}:)\s*(?P<items>.+)$")
+_LABEL_WORDS_MAX = 3
+"""More words before the colon than these say something themselves."""
 _BETWEEN = re.compile(r"(?:,(?![^()]*\))\s*(?:and |et )?|;\s*|\s(?:and|et)\s)(?![^()]*\))")
 
 
@@ -30,3 +32,11 @@ def todo_list(statement: str) -> TodoList | None:
         return None
     items = (item for item in _BETWEEN.split(found["items"]) if item and item.strip(" ."))
     return TodoList(found["lead"], tuple(items))
+
+
+def without_label(memory: Memory) -> str:
+    """The content of a todo without a leading `todo:`, where its type is shown beside it; of others, all of it."""
+    found = _LIST.match(memory.content) if memory.type is MemoryType.TODO else None
+    if found is None or len(found["lead"].split()) > _LABEL_WORDS_MAX or not _TODO.search(plain(found["lead"])):
+        return memory.content
+    return found["items"]

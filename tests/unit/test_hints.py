@@ -89,6 +89,20 @@ async def test_hint_generation_preference_match() -> None:
     assert await hints_of([wanted], asked("Merci", "")) == []
 
 
+@pytest.mark.parametrize(
+    ("content", "shown"),
+    [
+        ("todo: add rate limiting to the login endpoint", "add rate limiting to the login endpoint"),
+        ("À faire : ajouter une limite de tentatives au login", "ajouter une limite de tentatives au login"),
+        ("Login endpoint: todo add rate limiting", "Login endpoint: todo add rate limiting"),
+        (LIMIT, LIMIT),
+    ],
+)
+async def test_a_hint_does_not_repeat_the_label_of_a_todo(content: str, shown: str) -> None:
+    (hint,) = await hints_of([said(content)])
+    assert (hint.title, hint.message, hint.action_payload.text) == ("To do", shown, shown)
+
+
 async def test_hint_relevance_scoring() -> None:
     assert relevance(confidence=0.8, meaning=0.5, words=0.25, freshness=0.5) == pytest.approx(0.16)
     assert [freshness(NOON - timedelta(days=days), NOON) for days in (-9, 0, 90, 180, 999)] == pytest.approx(

@@ -10,6 +10,7 @@ from ragforge.domain import timeouts
 from ragforge.domain.errors import RagforgeError
 from ragforge.domain.printable import one_line
 from ragforge.memory.sentences import cut_words
+from ragforge.memory.todo_list import without_label
 
 if TYPE_CHECKING:  # loaded after the first frame
     from ragforge.domain.events import TurnEnded
@@ -92,7 +93,7 @@ class Hints:
 
 def left_open_words(due: Sequence[ProactiveHint], intents: Sequence[Memory]) -> str:
     """What was left open, in one line: what was put off first; empty where nothing was."""
-    texts = [*(hint.message for hint in due), *(memory.content for memory in intents)]
+    texts = [*(hint.message for hint in due), *map(without_label, intents)]
     if not texts:
         return ""
     shown = [cut_words(one_line(text).rstrip("."), OPEN_CHARS_MAX) for text in texts[:OPEN_SHOWN]]
