@@ -47,7 +47,9 @@ def split_type(args: str) -> tuple[MemoryType, str]:
 
 def _told(saved: "Saved") -> str:
     memory = saved.memory
-    known = "Already known" if saved.was_known else f"Remembered as {_with_article(memory.type)}"
+    known = f"Remembered as {_with_article(memory.type)}"
+    if saved.was_known:
+        known = "Confirmed" if saved.was_unsure else "Already known"
     lines = [f"{known}: {shown(memory)}. `/forget {memory.id[:ID_CHARS_SHOWN]}` forgets it."]
     lines += [f"\nIt replaces {shown(old)}." for old in saved.replaced]
     if saved.near:
@@ -57,8 +59,8 @@ def _told(saved: "Saved") -> str:
 
 
 def shown(memory: Memory) -> str:
-    """A memory in Markdown, on one line: its id and its words, which cannot become markup."""
-    words = " ".join(memory.content.split()).replace("`", "'")
+    """A memory in Markdown, on one line: its id and its words, which cannot become markup and end no sentence."""
+    words = " ".join(memory.content.split()).replace("`", "'").removesuffix(".")
     return f"`{memory.id[:ID_CHARS_SHOWN]}` `{words}`"
 
 

@@ -37,6 +37,10 @@ def todo_list(statement: str) -> TodoList | None:
 def without_label(memory: Memory) -> str:
     """The content of a todo without a leading `todo:`, where its type is shown beside it; of others, all of it."""
     found = _LIST.match(memory.content) if memory.type is MemoryType.TODO else None
-    if found is None or len(found["lead"].split()) > _LABEL_WORDS_MAX or not _TODO.search(plain(found["lead"])):
+    if (
+        found is None
+        or len(found["lead"].split()) > _LABEL_WORDS_MAX
+        or not _TODO.search(plain(found["lead"]))
+    ):
         return memory.content
     return found["items"]

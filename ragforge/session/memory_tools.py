@@ -67,13 +67,14 @@ async def save_memory(
         origin=wanted.origin,
     )
     await keep_project(store, workspace.project)
-    was_known = bool(await store.memories.get([memory.id]))
+    known = await store.memories.get([memory.id])
     replaced += [old for old in await gives_way_to(store, memory) if old not in replaced]
     kept = await remember(store, memory, updates=[old.id for old in replaced])
     workspace.background.wake()
     return Saved(
         kept,
-        was_known,
+        bool(known),
+        any(old.confidence < kept.confidence for old in known),
         tuple(old for old in replaced if old.id != kept.id),
         await near_memories(workspace, kept, without={old.id for old in replaced}),
     )

@@ -97,10 +97,12 @@ class ToSave(Struct, frozen=True):
 
 
 class Saved(Struct, frozen=True):
-    """A memory as it is kept. near: others that say something alike, the nearest first."""
+    """A memory as it is kept. was_unsure: it was known, with less confidence. near: others that say something
+    alike, the nearest first."""
 
     memory: Memory
     was_known: bool = False
+    was_unsure: bool = False
     replaced: tuple[Memory, ...] = ()
     near: tuple[Memory, ...] = ()
 

@@ -148,7 +148,7 @@ async def test_a_decision_that_is_said_again_in_the_same_words_holds_again(sessi
         assert (link.kind, link.outgoing, link.other.id) == (AssociationKind.UPDATES, True, held.id)
         told = await run_command(session, "remember", f"decision: {POSTGRES}")
         assert isinstance(told, Tell)
-        assert f"It replaces `{old.id[:8]}` `{MYSQL}`." in told.text
+        assert f"It replaces `{old.id[:8]}` `{MYSQL.removesuffix('.')}`." in told.text
         assert await holding(session) == [POSTGRES]
 
 

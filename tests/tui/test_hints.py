@@ -8,8 +8,11 @@ from typing import Any
 import pytest
 from textual.pilot import Pilot
 
-from ragforge.domain import timeouts
+from ragforge.domain import ids, timeouts
 from ragforge.domain.hints import HintAction, HintPayload, HintType, ProactiveHint
+from ragforge.domain.memories import MemorySource, MemoryType
+from ragforge.memory.memories import new_memory, remember
+from ragforge.store.base import keep_project
 from ragforge.tui.chat.hints import left_open_words
 from ragforge.tui.screens.hints import HintRows, HintsScreen
 from tests.flow.running import environ
@@ -57,6 +60,35 @@ async def test_hint_emission(lab: Lab, gemini: GeminiStandIn) -> None:
         assert not chat.screen.busy
         await chat.say("/hints")
         await chat.sees("There are no open hints.")
+
+
+async def test_applying_a_hint_about_an_uncertain_preference_confirms_it(
+    lab: Lab, gemini: GeminiStandIn
+) -> None:
+    wanted = "I prefer rate limiting at the login endpoint."
+    gemini.script(Text(ANSWER))
+    async with lab.chat() as chat:
+        workspace = chat.screen.ready().workspace
+        await keep_project(workspace.store, workspace.project)
+        found = new_memory(
+            wanted,
+            MemoryType.PREFERENCE,
+            project_id=workspace.project.id,
+            at=ids.now(),
+            source=MemorySource.BACKGROUND,
+            person=workspace.person.id,
+            confidence=0.8,
+        )
+        await remember(workspace.store, found)
+        await chat.say(ASKED)
+        await chat.until(lambda: "1 hint" in chat.status, "the mark")
+        await open_list(chat)
+        await chat.enter()
+        await chat.sees("Confirmed: ")
+        (kept,) = await workspace.store.memories.get([found.id])
+        assert kept.confidence == 1
+        await chat.say(f"/remember preference: {wanted}")
+        await chat.sees("Already known")
 
 
 async def test_no_hint_comes_while_the_user_types_or_for_what_was_forgotten(
