@@ -9,7 +9,7 @@ import asyncio
 import os
 import socket
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 from datetime import datetime
 from pathlib import Path
 
@@ -138,8 +138,8 @@ async def merge(store: Store, source: Project, target: Project, contents: Projec
         await _move_all(store, source.id, target.id, contents)
     except StoreUnavailable as error:
         raise StoreUnavailable(
-            f"{error} Of {source.name} a part may be in {target.name} already. Run the same command again to "
-            "move the rest; the next start there does so too."
+            f"{error} Part of {source.name} may be in {target.name} already. Run the same command again to "
+            f"move the rest; the next start in {target.name} does so too."
         ) from error
 
 
@@ -416,9 +416,16 @@ async def split(
     await check_free(store, moving.sessions)
     await store.leases.take(_lease_of(target), seconds=timeouts.PROJECT_SPLIT_LEASE_S)
     await store.projects.add(replace(target, merged_into=project.id, changed_at=None))
-    await _move_planned(store, project, target, plan, moved)
-    await store.projects.add(replace(target, changed_at=at or now()))
-    await store.leases.give_back(_lease_of(target))
+    try:
+        await _move_planned(store, project, target, plan, moved)
+        await store.projects.add(replace(target, changed_at=at or now()))
+    except StoreUnavailable as error:
+        raise StoreUnavailable(
+            f"{error} Part of {project.name} may be in {target.name} already. Run the same command again to "
+            f"split it; if you do not, the next start in {project.name} moves that part back."
+        ) from error
+    with suppress(StoreUnavailable):  # it expires by itself, and the split is done
+        await store.leases.give_back(_lease_of(target))
 
 
 async def _move_planned(

@@ -1,5 +1,6 @@
 """Two projects become one, with everything that hangs on them, and two again."""
 
+import re
 from collections.abc import Awaitable, Callable
 from functools import partial
 
@@ -11,6 +12,7 @@ from ragforge.domain.records import RecordKind
 from ragforge.domain.search import Query
 from ragforge.domain.turns import Project, Turn
 from ragforge.session.project_union import (
+    ProjectContents,
     bring_late,
     merge,
     plan_split,
@@ -153,6 +155,37 @@ async def test_what_is_open_is_not_merged(store: Store, opener: Opener) -> None:
         await merge(cut_off(store, 3, StoreUnavailable("Away.")), okapi, gnu, contents)
     await merge(store, okapi, gnu, contents)
     assert (await read_contents(store, okapi.id)).is_empty
+
+
+async def test_a_split_that_is_cut_off_says_how_to_go_on(store: Store) -> None:
+    """Wherever that is: then what moved is brought back, and the same split can be done again."""
+    gnu, okapi = await filled(store, "gnu"), await filled(store, "okapi")
+    await merge(store, okapi, gnu, before := await read_contents(store, okapi.id))
+    moved, whole = await read_moved(store, okapi.id), await read_contents(store, gnu.id)
+    for writes in range(1, 100):
+        plan = await plan_split(store, gnu, (), moved)
+        try:
+            await split(cut_off(store, writes, StoreUnavailable("Away.")), gnu, okapi, plan, moved)
+        except StoreUnavailable as error:
+            said_then = str(error)
+        else:
+            break
+        assert re.match(r"Away\. Part of gnu may be in okapi already\. Run the same command again", said_then)
+        await bring_late(store, gnu, split_off=True)
+        assert as_sets(await read_contents(store, gnu.id)) == as_sets(whole)
+    assert writes > 5, "it writes in several places"
+    assert as_sets(await read_contents(store, okapi.id)) == as_sets(before)
+
+
+def as_sets(contents: ProjectContents) -> tuple[object, ...]:
+    """What is in it, whatever its order."""
+    return (
+        {*contents.sessions},
+        {each.id for each in contents.versions},
+        {(each.id, each.content) for each in contents.memories},
+        {*contents.branches},
+        {*contents.moves},
+    )
 
 
 async def test_what_is_written_to_both_meanwhile_comes_together(store: Store, opener: Opener) -> None:
