@@ -35,7 +35,7 @@ def todo_list(statement: str) -> TodoList | None:
 
 
 def without_label(memory: Memory) -> str:
-    """The content of a todo without a leading `todo:`, where its type is shown beside it; of others, all of it."""
+    """The content, of a todo without a leading `todo:`: for where the type is shown beside it."""
     found = _LIST.match(memory.content) if memory.type is MemoryType.TODO else None
     if (
         found is None
