@@ -59,7 +59,7 @@ def _told(saved: "Saved") -> str:
 
 
 def shown(memory: Memory) -> str:
-    """A memory in Markdown, on one line: its id and its words, which are no markup and end without a full stop."""
+    """A memory in Markdown, on one line: its id and its words, which are no markup and have no full stop."""
     words = " ".join(memory.content.split()).replace("`", "'").removesuffix(".")
     return f"`{memory.id[:ID_CHARS_SHOWN]}` `{words}`"
 
