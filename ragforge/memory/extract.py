@@ -158,7 +158,8 @@ def statements_in(user: str, before: str = "") -> list[UserStatement]:
             if type is not None:
                 _add(found, list(run), whole=" ".join(one.clause.text for one in sentence))
     found = [each for each in found if each.sure >= SURE_MIN and not _is_for_once(each)]
-    if before and len(found) == 1 and needs_question(found[0].text, before):
+    answers = asks(before) or any(map(str.isdigit, found[0].text if found else ""))
+    if before and len(found) == 1 and answers and needs_question(found[0].text, before):
         text = with_question(found[0].text, before)
         return [replace(found[0], text=text, words=plain(text))]
     return list(filter(_says_something, found))

@@ -240,3 +240,5 @@ def test_what_has_no_likely_type_is_not_kept() -> None:
 
 def test_a_request_behind_what_asked_nothing_is_no_answer_to_it() -> None:
     assert statements_in("Make it more polite", "It is Paris, on the Seine.") == []
+    assert statements_in("never\nSay ok20.", "Done.") == []  # the number belongs to another sentence
+    assert statements_in("never\nSay ok20.", "Shall I push?") != []
