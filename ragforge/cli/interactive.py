@@ -7,9 +7,10 @@ import shutil
 import signal
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import NoReturn
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from ragforge.cli.edge import FAILED, drop_output, tell
 from ragforge.cli.options import Options, is_line_mode
@@ -17,14 +18,13 @@ from ragforge.cli.output import answer_text
 from ragforge.config.paths import FOLDER_VARIABLES, project_file, user_file
 from ragforge.config.project import find_project
 from ragforge.domain import timeouts
+from ragforge.domain.approvals import Mode
 from ragforge.domain.errors import UsageError
 from ragforge.session.logs import start_log
 from ragforge.tui.first_prompt import prompt as first_prompt
 from ragforge.tui.first_prompt.answers import from_colorfgbg
 from ragforge.tui.first_prompt.prompt import FirstPrompt
-
-if TYPE_CHECKING:  # it is imported while the terminal answers
-    from ragforge.tui.launch import Leaving
+from ragforge.tui.launch import Known, Leaving, NotOpened, OpenedChat
 
 STOP_SIGNALS = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
 
@@ -38,12 +38,11 @@ def run_interface(options: Options) -> int:
         raise UsageError('The interface needs a terminal. Without one, use: ragforge -p "PROMPT"')
     first = first_prompt.begin(os.environ)
     start_log(os.environ)
-    look = _look(options)
+    look = look_of(options)
     if first:
         first.show_theme(look.theme)
     asked_to_go = first.asked_to_go if first else _noted_signals()
     from ragforge.tui.app import RagforgeApp  # keys are echoed meanwhile
-    from ragforge.tui.launch import Leaving, NotOpened, OpenedChat
 
     if asked_to_go:
         return 128 + asked_to_go[0]
@@ -60,6 +59,7 @@ def run_interface(options: Options) -> int:
         theme_setting=look.theme,
         terminal_is_dark=_is_dark(first),
         first=first,
+        known=look.known,
     )
     left = app.run(mouse=look.mouse) or Leaving(exit_code=app.return_code or 0)
     first_prompt.leave()  # the app may not have come so far as to take the terminal
@@ -99,7 +99,7 @@ def _is_dark(first: FirstPrompt | None) -> bool | None:
     return first.is_dark(timeout_s=timeouts.TERMINAL_ANSWER_S_MAX)
 
 
-def _say_goodbye(left: "Leaving") -> None:
+def _say_goodbye(left: Leaving) -> None:
     """What stays on the terminal once the interface has gone."""
     if left.said:
         print(answer_text(left.said))  # noqa: T201 - the command line's own output
@@ -144,23 +144,35 @@ def _as_called(command: str) -> str:
     return how + command.removeprefix("ragforge")
 
 
-class _Look(Struct, frozen=True):
-    """The settings that must be known before the first frame."""
+class Look(Struct, frozen=True):
+    """What must be known before the first frame: two settings, and what the status line tells until the
+    session is open."""
 
+    known: Known
     theme: str = "auto"
     mouse: bool = True
 
 
-def _look(options: Options) -> _Look:
+def look_of(options: Options) -> Look:
     """How the interface looks here. Raises UsageError for a wrong setting, of whatever kind."""
     place = find_project(options.cwd, identify=False)
+    known = Known(
+        str(place.cwd),
+        place.branch,
+        "" if options.continues else options.model or "",
+        Mode.ALL if options.yolo else Mode.ASK,
+    )
     said = any(name.startswith("RAGFORGE_") and name not in FOLDER_VARIABLES for name in os.environ)
     written = user_file(os.environ).exists() or project_file(place.root).exists()
     if not (said or written or any(value is not None for value in options.flags.values())):
-        return _Look()  # the usual case; loading the settings costs a tenth of the start
+        return Look(known)  # a first start; loading the settings costs a tenth of it
     from ragforge.config.settings import load_settings
 
     settings = load_settings(
         cwd=place.cwd, flags=options.flags, environ=os.environ, project_root=place.root
     ).settings
-    return _Look(settings.theme, settings.mouse)
+    if not options.continues:
+        known = replace(known, model=options.model or settings.model or "")
+    if not options.yolo:
+        known = replace(known, mode=Mode(settings.mode))
+    return Look(known, settings.theme, settings.mouse)

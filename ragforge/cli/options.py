@@ -58,13 +58,18 @@ class Options(Struct, frozen=True):
     plain: bool = False
     flags: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
+    @property
+    def continues(self) -> bool:
+        """Whether an earlier session is asked for."""
+        return self.continue_newest or self.resume is not None
+
     def check(self, *, headless: bool) -> None:
         """Raise UsageError for flags that contradict each other."""
         if self.continue_newest and self.resume is not None:
             raise UsageError("Use only one of -c (newest session) and -r (chosen session).")
-        if self.new and (self.continue_newest or self.resume is not None):
+        if self.new and self.continues:
             raise UsageError("--new starts a new session, so it cannot be combined with -c or -r.")
-        if self.incognito and (self.continue_newest or self.resume is not None):
+        if self.incognito and self.continues:
             raise UsageError("--incognito starts a new session, so it cannot be combined with -c or -r.")
         if self.incognito and self.flags.get("store"):
             raise UsageError("--incognito uses a temporary store, so it cannot be combined with --store.")

@@ -18,7 +18,7 @@ from ragforge.tui.chat.screen import ChatScreen
 from ragforge.tui.first_prompt.prompt import FirstPrompt
 from ragforge.tui.key_watch import KeyWatch
 from ragforge.tui.keys import app_bindings
-from ragforge.tui.launch import Leaving, OpenSession
+from ragforge.tui.launch import Known, Leaving, OpenSession
 from ragforge.tui.terminal_driver import BracketsPastes, TerminalDriver
 from ragforge.tui.theme import ThemedApp
 
@@ -46,8 +46,10 @@ class RagforgeApp(ThemedApp[Leaving], KeyWatch[Leaving]):
         theme_setting: str = "auto",
         terminal_is_dark: bool | None = None,
         first: FirstPrompt | None = None,
+        known: Known | None = None,
     ) -> None:
-        """first: the prompt that has the terminal until this app starts."""
+        """first: the prompt that has the terminal until this app starts. known: shown until the session is
+        open."""
         super().__init__(
             driver_class=cast(
                 "type[TerminalDriver]", partial(TerminalDriver, first=first)
@@ -56,7 +58,7 @@ class RagforgeApp(ThemedApp[Leaving], KeyWatch[Leaving]):
             ansi_color=True if "NO_COLOR" in os.environ else None,
         )
         self.begin_with_theme(theme_setting, terminal_is_dark=terminal_is_dark)
-        self._chat = ChatScreen(open_session)
+        self._chat = ChatScreen(open_session, known or Known())
         self.held = []  # until the prompt has the focus: what is typed while the program loads is not lost
         self._sigint_before: Any = signal.SIG_DFL
 

@@ -7,10 +7,20 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from msgspec import Struct
 
+from ragforge.domain.approvals import Mode
 from ragforge.domain.errors import RagforgeError, StoreLoginRefused
 
 if TYPE_CHECKING:  # loaded after the first frame
     from ragforge.session.conversation import Conversation
+
+
+class Known(Struct, frozen=True):
+    """What the status line tells until the session is open. Empty is what is not known yet."""
+
+    folder: str = ""
+    git_branch: str = ""
+    model: str = ""
+    mode: Mode = Mode.ASK
 
 
 class OpenedChat(Struct, frozen=True):

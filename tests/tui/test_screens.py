@@ -10,10 +10,11 @@ from msgspec.structs import replace
 from textual.pilot import Pilot
 from textual.widgets import Input
 
+from ragforge.cli.interactive import look_of
 from ragforge.cli.options import Options
 from ragforge.cli.start import open_for_interface
 from ragforge.domain import words
-from ragforge.domain.approvals import ApprovalAnswer, ApprovalRequest, ConsentAnswer
+from ragforge.domain.approvals import ApprovalAnswer, ApprovalRequest, ConsentAnswer, Mode
 from ragforge.domain.messages import TextPart
 from ragforge.domain.schedule import Timing
 from ragforge.memory.derive.vectors import embed_owners
@@ -181,3 +182,44 @@ async def test_that_the_store_is_awaited_is_said_only_until_it_is_open(
         answers.set()
         await opened(pilot)
         assert not app.screen.query(".still-opening")
+
+
+async def test_what_is_known_before_the_store_answers_stands_in_the_status_line(
+    shop: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RAGFORGE_MODEL", "local")
+    answers = asyncio.Event()
+
+    async def open_session(*, embedded: bool = False) -> OpenedChat | NotOpened:
+        await answers.wait()
+        return await open_for_interface(Options(cwd=shop, new=True), embedded=embedded)
+
+    known = look_of(Options(cwd=shop, new=True)).known
+    app = RagforgeApp(open_session, terminal_is_dark=True, known=known)
+    async with app.run_test(size=(100, 24)) as pilot:
+        await until(pilot, lambda: bool(app.screen.query("#status")))
+        chat = app.screen
+        assert isinstance(chat, ChatScreen)
+        await until(pilot, lambda: "local" in str(chat.status.render()))
+        assert chat.conversation is None
+        before = chat.status.status
+        answers.set()
+        await opened(pilot)
+        after = chat.status.status
+        assert (before.model, before.folder, before.mode) == (after.model, after.folder, after.mode)
+
+
+def test_the_model_of_an_earlier_session_is_not_known_before_it_is_open(
+    shop: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RAGFORGE_MODEL", "local")
+    assert look_of(Options(cwd=shop, continue_newest=True)).known.model == ""
+    assert look_of(Options(cwd=shop, resume="abc")).known.model == ""
+    assert look_of(Options(cwd=shop, model="ollama:qwen3:8b")).known.model == "ollama:qwen3:8b"
+
+
+def test_yolo_is_shown_before_the_session_is_open(shop: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert look_of(Options(cwd=shop, yolo=True)).known.mode is Mode.ALL
+    monkeypatch.setenv("RAGFORGE_MODE", "plan")
+    assert look_of(Options(cwd=shop)).known.mode is Mode.PLAN
+    assert look_of(Options(cwd=shop, yolo=True)).known.mode is Mode.ALL

@@ -17,7 +17,7 @@ from textual.widgets import Input, Static
 
 from ragforge.domain.errors import RagforgeError
 from ragforge.tui import terminal
-from ragforge.tui.launch import Leaving
+from ragforge.tui.launch import Known, Leaving
 from ragforge.tui.project_files import PathMatches, ProjectFiles
 from ragforge.tui.textual_types import app_of
 from ragforge.tui.widgets.completion import CommandRow, Completion
@@ -47,8 +47,9 @@ class ChatFrame(Screen[None]):
 
     AUTO_FOCUS = "#prompt"
 
-    def __init__(self) -> None:
+    def __init__(self, known: Known) -> None:
         super().__init__()
+        self._known = known
         self.conversation: Conversation | None = None
         self.is_closed = False
         self.sent_early = ""
@@ -66,6 +67,7 @@ class ChatFrame(Screen[None]):
     async def mount_parts(self) -> None:
         """Mount the widgets above and below the prompt, in place of what kept their room."""
         from ragforge.tui.chat.parts import make_parts
+        from ragforge.tui.chat.status import status_at_start
 
         parts = make_parts(
             load_before=self._load_before,
@@ -74,6 +76,7 @@ class ChatFrame(Screen[None]):
             show_said=lambda turn_id: self.run_worker(self.attempt(self._show_said(turn_id)), group="said"),
             prompt_is_empty=lambda: not self.prompt.text,
         )
+        parts.status.status = status_at_start(self._known)
         async with self.batch():
             await self.query(".room").remove()
             above = (parts.transcript, parts.live, parts.todos, parts.approval, parts.queue)

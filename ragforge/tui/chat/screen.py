@@ -19,7 +19,7 @@ from ragforge.tui import terminal
 from ragforge.tui.chat.frame import ChatFrame
 from ragforge.tui.key_watch import key_watch_of
 from ragforge.tui.keys import Where, declared
-from ragforge.tui.launch import OpenSession
+from ragforge.tui.launch import Known, OpenSession
 from ragforge.tui.textual_types import app_of
 from ragforge.tui.widgets.completion import Completion
 from ragforge.tui.widgets.prompt import Prompt
@@ -54,8 +54,8 @@ class ChatScreen(ChatFrame):
         Binding("down", "list_step", show=False),
     ]
 
-    def __init__(self, open_session: OpenSession) -> None:
-        super().__init__()
+    def __init__(self, open_session: OpenSession, known: Known) -> None:
+        super().__init__(known)
         self._open_session = open_session
         self._presenter: ChatPresenter | None = None
         self._draft_timer: Timer | None = None

@@ -1,10 +1,26 @@
 """What the status line says of a conversation."""
 
+from __future__ import annotations
+
 import os
+from typing import TYPE_CHECKING
 
 from ragforge.config.project import git_branch
-from ragforge.session.conversation import Conversation
 from ragforge.tui.widgets.status_line import Status
+
+if TYPE_CHECKING:  # loaded by opening it
+    from ragforge.session.conversation import Conversation
+    from ragforge.tui.launch import Known
+
+
+def status_at_start(known: Known) -> Status:
+    """What the status line tells before the session is open."""
+    return Status(
+        model=known.model,
+        folder=_home_as_tilde(known.folder),
+        git_branch=known.git_branch,
+        mode=known.mode,
+    )
 
 
 def status_of(conversation: Conversation, before: Status | None = None) -> Status:
