@@ -2,6 +2,7 @@
 
 import os
 import pty
+import queue
 import re
 import select
 import signal
@@ -11,7 +12,7 @@ import sys
 import termios
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from time import monotonic, sleep
 from typing import Any
@@ -23,6 +24,8 @@ from tests.flow.running import environ
 from tests.terminal.emulator import TIMEOUT_S, Emulator
 
 COMMAND = str(Path(sys.executable).parent / "ragforge")
+OPEN = "Type a message, or /help"
+"""What greets in a new session, once it is open: keys are its own."""
 LOADED = "ragforge, loaded"
 """In the place of a command: the program, forked from a process that has loaded it, which is quicker."""
 ROWS, COLUMNS = 30, 100
@@ -109,6 +112,7 @@ class Screen:
         self._is_leaving = False
         self.pressing = threading.RLock()
         """Who holds it keeps the terminal's answers back: they never come in the middle of a paste."""
+        self._answers: queue.SimpleQueue[bytes] = queue.SimpleQueue()
         self.output = b""
         known = {} if is_silent else {"COLORFGBG": "15;0"}
         full = {"TERM": "xterm-256color", **known, "LANG": "C.UTF-8", **env}
@@ -119,6 +123,13 @@ class Screen:
         )
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
+        # A thread of its own: while answers are kept back, the program is read all the same.
+        threading.Thread(target=self._answer, daemon=True).start()
+
+    def _answer(self) -> None:
+        with suppress(OSError, ValueError):  # closed meanwhile
+            while answer := self._answers.get():
+                self.press(answer)
 
     def _read(self) -> None:
         try:
@@ -127,10 +138,11 @@ class Screen:
                 self.output += data
                 answer = self._emulator.feed(data)
                 if answer and not self._is_silent:
-                    self.press(answer)
+                    self._answers.put(answer)
         except (EOFError, OSError, ValueError):  # ValueError: closed meanwhile
             pass
         finally:
+            self._answers.put(b"")
             self._emulator.ended()
 
     @property

@@ -12,7 +12,7 @@ from ragforge.domain import timeouts
 from tests.flow.moving import tree
 from tests.flow.running import MODEL
 from tests.standins.gemini import KEY
-from tests.terminal.screen import Desk, stand_in
+from tests.terminal.screen import OPEN, Desk, stand_in
 
 
 def a_write(content: str) -> dict[str, Any]:
@@ -44,7 +44,7 @@ def test_three_ways_are_worked_out_beside_the_project_and_one_is_taken(worker: D
     (worker.project / "own.txt").write_text("mine\n")
     before = tree(worker.project)
     screen = worker.start()
-    screen.wait_for("gemini-3.8-flash")
+    screen.wait_for(OPEN)
     screen.send("/alternatives 3 Write the file")
     screen.wait_for("y  yes")
     sleep(2 * timeouts.APPROVAL_QUIET_S)  # what is pressed at once was meant for the prompt

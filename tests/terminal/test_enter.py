@@ -11,7 +11,7 @@ import pytest
 
 from tests.flow.running import MODEL
 from tests.standins.gemini import KEY
-from tests.terminal.screen import COMMAND, CTRL_D, ENTER, Desk, stand_in
+from tests.terminal.screen import COMMAND, CTRL_D, ENTER, OPEN, Desk, stand_in
 
 
 @pytest.fixture
@@ -26,7 +26,7 @@ def desk(tmp_path: Path) -> Iterator[Desk]:
 
 def test_a_line_and_its_enter_written_at_once_are_sent(desk: Desk) -> None:
     run = desk.start()
-    run.wait_for("gemini-3.8-flash")
+    run.wait_for(OPEN)
     run.press(b"how wide" + ENTER)
     run.wait_for("Four.")
     run.press(CTRL_D)
@@ -35,7 +35,7 @@ def test_a_line_and_its_enter_written_at_once_are_sent(desk: Desk) -> None:
 
 def test_lines_written_at_once_are_a_paste_where_the_terminal_does_not_mark_them(desk: Desk) -> None:
     run = desk.start(brackets_pastes=False)
-    run.wait_for("gemini-3.8-flash")
+    run.wait_for(OPEN)
     run.press(b"how wide" + ENTER + b"is a tab?" + ENTER)
     run.wait_for("is a tab?")
     sleep(0.3)  # so long a pause ends what is taken for a paste
@@ -61,7 +61,7 @@ def test_tmux_sends_a_line_and_its_enter(desk: Desk, tmp_path: Path) -> None:
 
     run("new-session", "-d", "-s", "r", "-x", "100", "-y", "30", "-c", str(desk.project), COMMAND)
     try:
-        wait_for("gemini-3.8-flash")
+        wait_for(OPEN)
         run("send-keys", "-t", "r", "how wide", "Enter")
         wait_for("Four.")
     finally:

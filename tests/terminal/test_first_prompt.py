@@ -14,7 +14,7 @@ import pyte
 import pytest
 
 from tests.terminal.emulator import Emulator
-from tests.terminal.screen import ALTERNATE, COLUMNS, COMMAND, CTRL_C, CTRL_D, ENTER, ROWS, Desk, Screen
+from tests.terminal.screen import ALTERNATE, COLUMNS, COMMAND, CTRL_C, CTRL_D, ENTER, OPEN, ROWS, Desk, Screen
 
 HELD = """
 import sys, time
@@ -69,7 +69,7 @@ def kept_draft(desk: Desk) -> str:
 
 def leave_with_draft(desk: Desk, screen: Screen) -> str:
     """What the prompt holds, once the interface is there, has all keys and has been told to end."""
-    screen.wait_for("gemini-3.8-flash")
+    screen.wait_for(OPEN)
     screen.press(b"#")
     screen.wait_for("#")
     screen.process.kill(signal.SIGTERM)
@@ -156,7 +156,7 @@ def test_the_hand_over_is_not_seen(desk: Desk):
     screen.wait_for("│ what was typed 漢字")
     before = len(screen.output)
     go.touch()
-    screen.wait_for("gemini-3.8-flash")
+    screen.wait_for(OPEN)
     output = screen.output
     assert output.count(b"\x1b[?1049h") == 1
     emulator = Emulator(rows=ROWS, columns=COLUMNS)
@@ -183,7 +183,7 @@ def test_the_first_prompt_is_drawn_as_the_interface_draws_it(desk: Desk):
             screen.wait_for("Message, /command" if not text else "字 end")
         first = box(screen.output)
         go.touch()
-        screen.wait_for("gemini-3.8-flash")
+        screen.wait_for(OPEN)
         screen.wait_until(lambda: box(screen.output) == first, what="it is drawn the same")  # noqa: B023
         if "NO_COLOR" in variables:
             told_without_colours(screen)

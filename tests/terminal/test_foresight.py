@@ -7,7 +7,7 @@ from typing import Any
 
 from tests.flow.running import MODEL
 from tests.standins.gemini import KEY
-from tests.terminal.screen import CTRL_D, ENTER, ESCAPE, Desk, Screen, stand_in
+from tests.terminal.screen import CTRL_D, ENTER, ESCAPE, OPEN, Desk, Screen, stand_in
 from tests.terminal.test_versions import a_write
 
 ROW = re.compile(r"^│[ ›]+-?[\d,]+ [≠ ] +\d+ +[-\d]+\*? (\d+)\. ", re.MULTILINE)
@@ -54,7 +54,7 @@ def test_a_suggestion_is_taken_another_ignored_and_the_turn_that_went_otherwise_
     with stand_in(script) as url:
         desk = Desk(tmp_path, model=MODEL, env={"GEMINI_API_KEY": KEY, "GOOGLE_GEMINI_BASE_URL": url})
         screen = desk.start("--yolo")
-        screen.wait_for("gemini-3.8-flash")
+        screen.wait_for(OPEN)
         ask(screen, "Read dates", "Dates are read.")
         screen.wait_for(f"next? {TAKEN} · Right takes it")
         screen.press(RIGHT)

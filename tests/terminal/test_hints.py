@@ -7,7 +7,7 @@ import pytest
 
 from tests.flow.running import MODEL
 from tests.standins.gemini import KEY
-from tests.terminal.screen import CTRL_D, ENTER, Desk, stand_in
+from tests.terminal.screen import CTRL_D, ENTER, OPEN, Desk, stand_in
 
 F8 = b"\x1b[19~"
 LIMIT = "Add rate limiting to the login endpoint"
@@ -21,7 +21,7 @@ def test_a_hint_is_applied_and_what_was_put_off_is_told_by_the_next_run(tmp_path
     with stand_in(script) as url:
         desk = Desk(tmp_path, model=MODEL, env={"GEMINI_API_KEY": KEY, "GOOGLE_GEMINI_BASE_URL": url})
         first = desk.start()
-        first.wait_for("gemini-3.8-flash")
+        first.wait_for(OPEN)
         first.send(f"/remember todo: {LIMIT}")
         first.wait_for("Remembered as a todo")
         first.send("How is the login endpoint protected?")

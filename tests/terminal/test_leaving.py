@@ -16,6 +16,7 @@ from tests.terminal.screen import (
     CTRL_Z,
     ENTER,
     ESCAPE,
+    OPEN,
     PASTE,
     Desk,
     Screen,
@@ -78,7 +79,7 @@ RagforgeApp.run = run
 def opened(desk: Desk, *args: str) -> Screen:
     """A start at which the session is open, so that keys are its own."""
     screen = desk.start(*args)
-    screen.wait_for("gemini-3.8-flash")
+    screen.wait_for(OPEN if "-c" not in args else "gemini-3.8-flash")
     return screen
 
 
@@ -175,7 +176,7 @@ def test_ctrl_z_suspends_and_fg_comes_back(desk: Desk):
     shell.press(b"PS1='shell> '\r")
     shell.wait_for(lambda screen: screen.rstrip().endswith("\nshell>"))
     shell.press(shlex.quote(COMMAND).encode() + ENTER)
-    shell.wait_for("gemini-3.8-flash")
+    shell.wait_for(OPEN)
     shell.type("half a thought")
     shell.press(CTRL_Z)
     shell.wait_for("Stopped")

@@ -9,7 +9,7 @@ import pytest
 
 from tests.flow.running import MODEL
 from tests.standins.gemini import KEY
-from tests.terminal.screen import CTRL_D, ENTER, ESCAPE, Desk, stand_in
+from tests.terminal.screen import CTRL_D, ENTER, ESCAPE, OPEN, Desk, stand_in
 
 SAID = (
     "Hello there, I am Ada",
@@ -44,7 +44,7 @@ def talker(tmp_path: Path) -> Iterator[Desk]:
 @pytest.mark.long
 def test_ten_turns_quit_and_what_turn_2_said_is_recalled_in_a_new_session(talker: Desk) -> None:
     first = talker.start()
-    first.wait_for("gemini-3.8-flash")
+    first.wait_for(OPEN)
     for number, text in enumerate(SAID, 1):
         first.send(text)
         first.wait_for(f"Answer number {number}.")
@@ -54,7 +54,7 @@ def test_ten_turns_quit_and_what_turn_2_said_is_recalled_in_a_new_session(talker
     assert first.ended() == 0
 
     second = talker.start("--new")
-    second.wait_for("gemini-3.8-flash")
+    second.wait_for(OPEN)
     second.send("Where does the nightly import put what it logs?")
     screen = second.wait_for("Into heron.log, I was told.")
     assert re.search(r"▸ recalled \d+ \([\d,]+ tokens, [\d.]+ m?s\)", screen)
@@ -86,7 +86,7 @@ def test_incognito_in_the_middle_of_the_day(talker: Desk) -> None:
     # What is begun anew must not take the project's modules for Python's own.
     (talker.project / "json.py").write_text("raise SystemExit('the project was run')\n")
     run = talker.start()
-    run.wait_for("gemini-3.8-flash")
+    run.wait_for(OPEN)
     run.send(SAID[0])
     run.wait_for("Answer number 1.")
     run.send("/incognito")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.terminal.screen import CTRL_D, DOWN, ENTER, MOUSE, Desk
+from tests.terminal.screen import CTRL_D, DOWN, ENTER, MOUSE, OPEN, Desk
 
 
 def test_mouse_false_leaves_the_mouse_to_the_terminal(desk: Desk):
@@ -10,7 +10,7 @@ def test_mouse_false_leaves_the_mouse_to_the_terminal(desk: Desk):
     screen = desk.start()
     screen.wait_for("/help")
     assert not any(screen.modes().get(mode) for mode in MOUSE)
-    screen.wait_for("gemini-3.8-flash")
+    screen.wait_for(OPEN)
     screen.press(CTRL_D)
     assert screen.ended() == 0
     desk.configure("mouse = true\n")
@@ -24,7 +24,7 @@ def test_the_theme_is_the_one_that_is_set(desk: Desk, theme: str, background: by
     desk.configure(f'theme = "{theme}"\n')
     desk.env["COLORTERM"] = "truecolor"
     screen = desk.start()
-    screen.wait_for("gemini-3.8-flash")
+    screen.wait_for(OPEN)
     assert background in screen.output
 
 

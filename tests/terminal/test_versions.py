@@ -10,7 +10,7 @@ import pytest
 from tests.flow.moving import tree
 from tests.flow.running import MODEL
 from tests.standins.gemini import KEY
-from tests.terminal.screen import CTRL_C, CTRL_D, ESCAPE, Desk, Screen, stand_in
+from tests.terminal.screen import CTRL_C, CTRL_D, ESCAPE, OPEN, Desk, Screen, stand_in
 
 PLAN = "".join(f"line {number}\n" for number in range(8))
 PROMPT = "Message, /command"
@@ -67,7 +67,7 @@ def test_edits_are_undone_redone_branched_and_merged(worker: Desk) -> None:
     project = worker.project
     beginning = furnish(project)
     screen = worker.start("--yolo")
-    screen.wait_for("gemini-3.8-flash")
+    screen.wait_for(OPEN)
     written, changed = work_three_turns(screen, project)
     take_three_turns_back(screen, project, [changed, written, beginning])
 
@@ -89,7 +89,7 @@ def test_edits_are_undone_redone_branched_and_merged(worker: Desk) -> None:
 
     # Nothing was lost on the way: what was undone and what was overwritten by hand can be had.
     again = worker.start("--new", "--yolo")
-    again.wait_for("gemini-3.8-flash")
+    again.wait_for(OPEN)
     look_at_log(again, "plan.txt, changed outside")
     leave(again)
 

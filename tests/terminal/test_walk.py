@@ -2,7 +2,7 @@
 
 import re
 
-from tests.terminal.screen import COMMAND, CTRL_D, DOWN, ENTER, ESCAPE, Desk
+from tests.terminal.screen import COMMAND, CTRL_D, DOWN, ENTER, ESCAPE, OPEN, Desk
 
 PROMPT = "Message, /command"
 
@@ -12,7 +12,7 @@ def test_ask_approve_quit_resume_from_the_list_and_search(desk: Desk):
     file.write_text("Hello there\n")
 
     first = desk.start(argv=[COMMAND])
-    first.wait_for("gemini-3.8-flash")
+    first.wait_for(OPEN)
     first.send("What is the capital of France?")
     first.wait_for("It is Paris, on the Seine.")
     first.send("Make it more polite")
@@ -107,7 +107,7 @@ def test_without_a_model_the_setup_comes_first_and_search_answers(bare_desk: Des
 
 def test_the_list_opens_for_r_alone_and_not_for_new(desk: Desk):
     first = desk.start(argv=[COMMAND])
-    first.wait_for("gemini-3.8-flash")
+    first.wait_for(OPEN)
     first.send("What is the capital of France?")
     first.wait_for("on the Seine.")
     first.press(CTRL_D)
@@ -115,7 +115,7 @@ def test_the_list_opens_for_r_alone_and_not_for_new(desk: Desk):
 
     desk.configure('start = "new"\n')
     new = desk.start()
-    new.wait_for(lambda screen: "/help" in screen and "gemini-3.8-flash" in screen)
+    new.wait_for(lambda screen: "/help" in screen and OPEN in screen)
     assert "capital" not in new.text
     new.press(CTRL_D)
     assert new.ended() == 0

@@ -16,7 +16,7 @@ from tests.servers import neo4j
 from tests.servers.neo4j import Neo4jServer
 from tests.servers.shared import Servers
 from tests.standins.gemini import KEY
-from tests.terminal.screen import COMMAND, CTRL_D, DOWN, ENTER, Desk, Screen
+from tests.terminal.screen import COMMAND, CTRL_D, DOWN, ENTER, OPEN, Desk, Screen
 
 PROMPT = "Message, /command"
 
@@ -99,7 +99,7 @@ def test_ask_approve_quit_resume_and_search_with_the_conversation_in_a_graph(gra
 
     graph_desk.connect()
     first = graph_desk.start()
-    first.wait_for("gemini-3.8-flash", timeout_s=START_S_MAX)
+    first.wait_for(OPEN, timeout_s=START_S_MAX)
     first.send(CAPITAL)
     first.wait_for("It is Paris, on the Seine.")
     first.send(POLITE)
