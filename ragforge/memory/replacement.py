@@ -15,6 +15,7 @@ from ragforge.memory.purposes import names_part
 from ragforge.memory.statements import is_wondering, plain
 from ragforge.memory.terms import SAME_SHARE, about, common_terms, numbers_in, terms
 from ragforge.memory.todo_list import todo_list
+from ragforge.memory.value_names import named_value
 
 _INSTEAD = AnyOf(lambda language: language.instead)
 _CHANGED_MIND = AnyOf(lambda language: language.changed_mind)
@@ -38,6 +39,8 @@ SHARED_MIN = 2
 STOPPED_SHARE = 0.5
 """Of the words of a clause that ends something: what holds so many of them is ended."""
 STEM_CHARS = 5
+NEW_WORDS_MAX = 1
+"""What takes the place of something is named by so many words that nothing shows to be a name."""
 _TERM = re.compile(r"[^\W_][\w+#.-]{1,40}")
 _SHORT = {"postgres": "postgresql", "mongo": "mongodb", "k8s": "kubernetes", "node.js": "node"}
 
@@ -94,7 +97,7 @@ def _named_otherwise(decision: Memory, words: str, known: Sequence[Memory]) -> M
         for old in known
         if old.id != decision.id and old.type in VALUED and names_otherwise(words, old.content)
     )
-    return max(named, key=lambda old: old.created_at, default=None)
+    return max(named, key=lambda old: (old.type is MemoryType.DECISION, old.created_at), default=None)
 
 
 @lru_cache(TEXTS_KEPT_MAX)
@@ -111,6 +114,8 @@ def names_otherwise(sentence: str, statement: str) -> bool:
     if names_part(sentence, statement):
         return False
     if new.gone and new.gone <= old.words:
+        if _gives_up_alone(sentence, statement):
+            return True
         shared = sum(stands_among(term, old.frame) for term in new.frame)
         return shared >= max(1, STOPPED_SHARE * min(len(new.frame), len(old.frame)))
     if not (len(new.products) == len(old.products) == 1) or new.gone:
@@ -120,6 +125,19 @@ def names_otherwise(sentence: str, statement: str) -> bool:
     if not rivals or not new.frame or len(new.frame) < SAME_SHARE * len(old.frame):
         return False
     return all(stands_among(term, old.frame) for term in new.frame)
+
+
+def _gives_up_alone(sentence: str, statement: str) -> bool:
+    """Whether the sentence gives up the name that the statement gives to something, and speaks of nothing
+    else, as of another use of it: "replace Redis with Memcached" where the cache is Redis."""
+    new, given = _naming(sentence), named_value(statement)
+    if given is None or not set(content_words(given.written)) <= new.gone:
+        return False
+    words, said = plain(sentence), named_value(sentence)
+    if _PURPOSE.search(words) or _PLACE.search(words) or (said and not given.topic <= said.topic):
+        return False
+    others = about(sentence) - new.gone - terms(" ".join(new.names)) - given.topic - decision_terms()
+    return len(others) <= NEW_WORDS_MAX
 
 
 def gives_up_part(sentence: str, statement: str) -> bool:
@@ -165,7 +183,7 @@ def _naming(sentence: str) -> _Naming:
     for found in reversed(going):
         rest = f"{rest[: found.start()]} {rest[found.end() :]}"
     names = frozenset(name for name in names_in(rest) if name not in FIELDS or name in KNOWN_NAMES)
-    frame = terms(_clauses_of(readable, going) or rest) - terms(" ".join((*names, gone))) - _decision_terms()
+    frame = terms(_clauses_of(readable, going) or rest) - terms(" ".join((*names, gone))) - decision_terms()
     back = " ".join(first_group(found) for found in _RETURNS.finditer(readable))
     words, went, returned = (frozenset(content_words(each)) for each in (rest, gone, back))
     return _Naming(words, names, went, returned, frame)
@@ -185,7 +203,8 @@ def _clauses_of(readable: str, going: Sequence[re.Match[str]]) -> str:
 
 
 @cache
-def _decision_terms() -> frozenset[str]:
+def decision_terms() -> frozenset[str]:
+    """The stems of the words that say that something was decided, not what."""
     return terms(" ".join(decision_words()))
 
 

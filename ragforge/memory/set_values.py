@@ -1,7 +1,7 @@
 """What a sentence sets to a number: "bump the password rule to 16 characters"."""
 
 import re
-from functools import lru_cache
+from functools import cache, lru_cache
 
 from msgspec import Struct
 
@@ -25,6 +25,12 @@ TOPIC_SHARE = 0.5
 
 
 TOPIC_WORDS_MIN = 2
+_MEASURES = (
+    "ms s sec secs second seconds min mins minute minutes h hour hours day days week weeks month months "
+    "year years secondes heure heures jour jours semaine semaines mois année années",
+    "b kb mb gb tb ko mo go to kib mib gib byte bytes octets",
+    "€ $ euro euros dollar dollars cents",
+)
 
 
 class NumberWithUnit(Struct, frozen=True):
@@ -83,8 +89,28 @@ def values_in(words: str) -> tuple[NumberWithUnit, ...]:
     return tuple(_value(found) for found in _VALUE.finditer(words))
 
 
+def unit_of(word: str) -> str:
+    """The stem of what a number counts, in English where the lexicon knows it."""
+    unit = word.lower()
+    return next(map(stem, in_english(unit)), unit)
+
+
+def same_kind(old: NumberWithUnit, new: NumberWithUnit) -> bool:
+    """Whether the new one can be another value for the same thing: it counts the same, leaves out what it
+    counts, or measures it in another unit, minutes in place of seconds."""
+    if not new.unit or old.unit == new.unit:
+        return True
+    return any(old.unit in units and new.unit in units for units in _measures())
+
+
+@cache
+def _measures() -> list[frozenset[str]]:
+    """Units in which the same thing can be measured."""
+    return [frozenset(map(unit_of, units.split())) for units in _MEASURES]
+
+
 def _value(found: re.Match[str]) -> NumberWithUnit:
     number, unit = found[2].removesuffix(":00").lstrip("0") or "0", (found[3] or "").lower()
     if ":" in found[2] or unit in _CLOCK_WORDS or (found[1] and not unit and len(number) <= CLOCK_DIGITS_MAX):
         return NumberWithUnit(number, CLOCK)
-    return NumberWithUnit(number, next(map(stem, in_english(unit)), unit))
+    return NumberWithUnit(number, unit_of(unit))

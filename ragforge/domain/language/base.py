@@ -153,6 +153,22 @@ class Language(Struct, frozen=True, kw_only=True):
     """A question whether the value that was just told should be another one."""
     sets: Patterns = ()
     """The first group is what is set to the number that comes next."""
+    value_change_words: str = ""
+    """A short message of nothing but these and a number gives another value to what was just given one."""
+    objects_to_value: Patterns = ()
+    """Such a message says that the value before was wrong."""
+    gives_value: Patterns = ()
+    """Such a message gives a value, which may as well answer a question."""
+    names_value: Patterns = ()
+    """What a sentence is about and the name that it gives to that, as two groups in this order."""
+    value_of: Patterns = ()
+    """The same in the other order."""
+    renews: Patterns = ()
+    """A sentence gives something another value than it had."""
+    name_behind: Patterns = ()
+    """A whole message that gives a name, the first group, in place of the one just given."""
+    name_for_name: Patterns = ()
+    """The same where the message names what goes as well."""
     leaves: Patterns = ()
     """The first group is the name of somebody who is there no longer."""
     stops: Patterns = ()
@@ -190,6 +206,12 @@ FRAMES: Mapping[str, str] = {
         r"(\d{4}-\d\d-\d\d|\d{1,2}(?:st|nd|rd|th|er)?(?: of)? <month>(?:,? \d{4})?|"
         r"<month> \d{1,2}(?:st|nd|rd|th)?(?!\d|:)(?:,? \d{4})?|<month>(?! \d| be\b)|<month> \d{4})\b"
     ),
+    "topic": r"((?:[\w'-]+ ){0,3}?[\w'-]+)",
+    "named": (
+        r"([\w.+#/-]*\w[+#]*(?: (?!now|instead|again|from|for|as|to|maintenant|finalement|"
+        r"désormais)[\w.+#-]*\w[+#]*){0,2})"
+    ),
+    "proper": r"((?-i:[A-ZÀ-Þ][\w.+#-]*(?: [A-ZÀ-Þ][\w.+#-]*)?)|<known>|<weekday>)",
     "thing": r"((?:[\w.+#-]+ ){0,3}?[\w.+#-]*[\w+#])<ends>",
 }
 _SLOT = re.compile(r"<(\w+)>")

@@ -28,7 +28,8 @@ LANGUAGE = Language(
     decision_words="""
         use using used keep going switch move stick adopt drop replace instead actually changed mind
         decided decision let's we'll we're i'll finally please rather now new everything project store
-        storage change bump raise lower swap make
+        storage change bump raise lower swap make set should must has moved moving forget take took dump
+        ditch scrap from
     """,
     abbreviations=r"e\.g|i\.e|etc|vs|cf|resp|approx|Mr|Mrs|Dr|No|no",
     days={
@@ -660,7 +661,8 @@ LANGUAGE = Language(
         ),
         "delete": r"delete|deleting|remov|eras|wip(?:e|ing)|rm\b",
         "use": (
-            r"us(?:e|es|ing)\b|wants?\b|run|call|execute|executing|start|launch|invok|install|import|add|put\b|introduc|depend"
+            r"us(?:e|es|ing)\b|wants?\b|run|call|execute|executing|start|launch|invok|install|import|add|put\b|"
+            r"introduc|depend"
         ),
     },
     object_ends="""
@@ -708,7 +710,14 @@ LANGUAGE = Language(
     goes=(
         r"\b(?:instead of|rather than|in place of|in lieu of) (?:using )?<thing>",
         r"\b(?:replac(?:e|es|ed|ing)) (?:the |our )?<thing> (?:with|by)\b",
-        r"\b(?:switch|mov|migrat)\w* (?:\w+ ){0,2}?from <thing> to\b",
+        r"\b(?:switch|mov|migrat|chang|go|went)\w* (?:[\w'-]+ ){0,5}?from <thing> to\b",
+        r"(?:^|[,;:] )([\w.+#-]*[\w+#]) (?:is|was|feels|has become|turned out) (?:\w+ )?too \w+[,;:]? "
+        r"(?:and |so )?"
+        r"(?=(?:let's |please |we(?:'ll)? )?(?:use|take|go|switch|try|make|move)\b)",
+        r"\b(?:drop|forget|scrap|ditch|dump) (?:about )?<thing>(?=[,;:]? (?:and )?(?:let's |please |"
+        r"we(?:'ll)? )?"
+        r"(?:use|take|go|switch|try|do|make|move)\b)",
+        r"\b(?:was|used to be) <thing>(?=[,;] (?:and |but )?(?:now|it's|it is))",
         ", (?:and )?not <thing>[.!]?$",
         r"\b(?:actually|after all|on second thoughts?|on reflection),? not (?:the |a )?<thing>"
         r"(?=[,;:]| but\b)",
@@ -753,6 +762,53 @@ LANGUAGE = Language(
         ),
         r"((?:[\w'-]+ ){1,5}?)(?:is|are) (?:now|down to|up to) (?=\d)",
     ),
+    names_value=(
+        r"^(?:<openings>,? |no,? |actually,? |from now on,? |now,? |well,? |ok(?:ay)?,? )*"
+        r"(?:the|our|my|all) <topic> (?:is|are|was|will be|should be|must be|has to be|becomes)(?: now)? "
+        r"(?:the |called |named )?<named>(?:,? (?:now|instead|again|from now on))?(?:[.!]?$|, not )",
+        r"\b(?:set|change|switch|move|rename|make|turn) (?:the|our|my) <topic>(?: from \S+)? (?:to|into) "
+        r"<named>(?:[.!]?$|[,;])",
+        r"^(?!note|todo|fyi|btw|ps|edit)<topic>: <named>(?: instead)?[.!]?$",
+    ),
+    value_of=(
+        r"\b(?:use|uses|using|take|go with|have|pick|choose) <named> (?:as|for) (?:the |our |my )?<topic>"
+        r"(?:[.!]?$|[,;]| from now on| instead)",
+        r"(?:^|[:,] )([\w.+#/-]*\w[+#]*) as (?:the |our |my )?<topic>[.!]?$",
+    ),
+    renews=(
+        r"\b(?:now|instead|no longer|not|from now on|chang(?:e|ed)|switch(?:ed)?|rename|rather|actually|"
+        r"changed my mind|becomes|after all)\b|^no\b",
+    ),
+    name_behind=(
+        r"^(?:no,? |hm+,? |actually,? |sorry,? |wait,? |ok(?:ay)?,? |oh,? )*(?:please )?(?:make (?:it|that)|"
+        r"change (?:it|that) to|rather|I meant?|I'd rather (?:have|use)|better) <proper>(?:,? please)?[.!]*$",
+        r"^(?:no,? |hm+,? |actually,? |sorry,? )*(?:use |take |let's (?:use|take|do|go with) )?<proper> "
+        r"instead(?:,? please)?[.!]*$",
+        r"^(?:no|nope|actually|no wait|oh no|no no|hm+,? no|no,? actually|let's say|say),? "
+        r"<proper>(?:,? please)?[.!]*$",
+    ),
+    name_for_name=(
+        r"^(?:sorry,? |no,? |hm+,? )*not [\w.+#-]+[,;:] (?:but )?<named>[.!]*$",
+        r"^(?:no,? |rather )*<named>(?:,? please)?,? (?:(?:and )?not|instead of|rather than) [\w.+#-]+[.!]*$",
+        r"^(?:please )?(?:change|replace|swap|turn) [\w.+#-]+ (?:to|with|by|for|into) <named>[.!]*$",
+    ),
+    value_change_words="""
+        a actually after again ah all and at be better bit but change cut decrease down drop enough few fine
+        go half have high hm hmm hold i i'd i'll i'm increase instead is it it's just keep large less let
+        let's lets little long lower low make many mean meaning meant much nah nevermind no nope not now of
+        oh ok okay on oops or pls please prefer put raise rather reduce replace said say says second set
+        shall short should slow small fast big sorry still take than that that's the them then this thought
+        thoughts to too try typo up us use wait want was way we we'd we'll well will with would wrong yeah
+        yes by into back bump swap
+    """,
+    objects_to_value=(
+        r"\b(?:no|nope|nah|not|wrong|typo|sorry|oops|rather|instead|better|actually|meant|too|second "
+        r"thoughts?|"
+        r"make (?:it|that|this|them)|(?:lower|raise|increase|decrease|reduce|cut|drop|bump|change|replace|"
+        r"swap|"
+        r"put|set|keep) (?:it|that|this|them|\d)|on (?:the )?second|enough|would be (?:fine|better))\b",
+    ),
+    gives_value=(r"\b(?:use|take|say|go with|try|set|put|prefer|please|pls|i'd|let's)\b",),
     leaves=(
         (
             r"((?-i:[A-ZÀ-Þ][\w-]+)) (?:has |have |just |is )?(?:left|quit|resigned|gone)"
@@ -800,9 +856,12 @@ LANGUAGE = Language(
         (
             r"\b(?:instead of|rather than|in place of|not|no longer|it was|used to be|was|previously|"
             r"formerly) "
-            r"(?:the |every |on |at |port )?<number>(?![\d.]*\w*-)"
+            r"(?:set to |the |every |on |at |port )?<number>(?![\d.]*\w*-)"
         ),
         r"<number> ?\w{0,4} ?(?:->|→|=>) ?\d",
+        r"<number>(?: ?[^\W\d]+)? (?:is|are|was|were|seems?|feels?|looks?) (?:\w+ ){0,2}?(?:too|not enough|"
+        r"wrong)\b",
+        r"\b(?:forget|scrap|drop) (?:about )?(?:[\w'-]+ ){0,6}?(?:of|at) <number>",
     ),
     purpose=(r"\bfor ([^,.;:!?]+)",),
     place=(r"\bin (?!place|lieu|fav)([^,.;:!?]+)",),

@@ -30,6 +30,8 @@ LANGUAGE = Language(
         rester remplacer abandonner finalement
         plutôt place lieu avis changé décidé décision fait projet tout c'est j'ai
         change changez changer passe passez remplace remplacez mets mettez mettre monte baisse non
+        fixé fixe fixer réglé règle régler doit doivent devra être est sont laisse tomber oublie
+        migre migrer bascule prenez utilisez n'utilise
     """,
     abbreviations=r"etc|cf|p\. ?ex|ex|env|M|Mme",
     days={
@@ -690,6 +692,14 @@ LANGUAGE = Language(
         r"\bplutôt qu(?:e |')(?:d'|de |sur |avec |l'|l[ea]s? )?<thing>",
         r"\bremplac\w+ (?:l'|l[ea]s? |notre |nos )?<thing> par\b",
         r"\b(?:pass|migr|bascul)\w* (?:\w+ ){0,2}?d(?:e |')(?:l'|l[ea]s? )?<thing> (?:à|vers)\b",
+        r"\b(?:pass|migr|bascul|chang)\w* (?:[\w'-]+ ){1,6}?d(?:e |')([\w.+#-]*[\w+#]) (?:à|vers)\b",
+        r"\b(?:laisse|laissez|laissons) tomber (?:l'|l[ea]s? )?<thing>(?=[,;:]? ?(?:et )?(?:on |prend|"
+        r"utilis|pass|mets|met))",
+        r"\b(?:oublie|oubliez|oublions|abandonne|vire) (?:l'|l[ea]s? )?<thing>(?=[,;:] (?:et )?(?:on |prend|"
+        r"utilis|pass|mets|met))",
+        r"\b(?:était|étaient|c'était) <thing>(?=[,;] (?:et |mais )?(?:maintenant|désormais|c'est))",
+        r"(?:^|[,;:] )([\w.+#-]*[\w+#]),? (?:c'est|est|était) (?:\w+ )?trop \w+[,;:]? (?=(?:on |prend|"
+        r"utilis|pass|mets|met))",
         ", (?:et )?pas <thing>[.!]?$",
         r"\b(?:finalement|en fait|réflexion faite|tout compte fait),? pas (?:l'|l[ea]s? |de |d')?<thing>"
         r"(?= ?[,;:]| mais\b)",
@@ -729,6 +739,57 @@ LANGUAGE = Language(
             r"repousse|avance|limite)[rsz]? ((?:[\w'-]+ ){1,5}?)à (?=\d)"
         ),
         r"((?:[\w'-]+ ){1,6}?)(?:est |sont )?pass(?:e|ent|ée?s?) à (?=\d)",
+    ),
+    names_value=(
+        r"^(?:et |mais |donc |non,? |en fait,? |finalement,? |désormais,? |maintenant,? |bon,? |ok,? )*"
+        r"(?:l[ae]s? |l'|notre |nos |mon |ma )<topic>,? (?:c'est|est|sont|sera|doit être|devient|passe à)"
+        r"(?: maintenant| désormais)? (?:l[ae] |l')?<named>(?:,? (?:maintenant|désormais|finalement))?"
+        r"(?:[.!]?$|, (?:et )?pas )",
+        r"\b(?:change|changez|passe|passez|mets|mettez|renomme|fixe)[rz]? (?:l[ae]s? |l'|notre |nos )<topic>"
+        r" (?:en|à|sur) <named>(?:[.!]?$|[,;])",
+        r"^<topic> : (?:plutôt )?<named>[.!]?$",
+    ),
+    value_of=(
+        r"\b(?:utilis\w+|pren\w+|mets|mettons|mettez|choisi\w+) <named> (?:comme|pour) (?:l[ae]s? |l'|notre "
+        r")?<topic>"
+        r"(?:[.!]?$|[,;])",
+        r"(?:^|[:,] )([\w.+#/-]*\w[+#]*) comme (?:l[ae]s? |l'|notre )?<topic>[.!]?$",
+    ),
+    renews=(
+        r"\b(?:maintenant|désormais|plutôt|finalement|en fait|change[rz]?|passe[rz]?|renomme|n'est plus|pas|"
+        r"au lieu|à la place|devient|changé d'avis)\b|^non\b",
+    ),
+    name_behind=(
+        r"^(?:non,? |hm+,? |en fait,? |pardon,? |attends,? |ah,? |euh,? )*(?:plutôt|mets(?: plutôt)?|"
+        r"(?:je )?(?:voulais|voulait) dire|change(?:-l[ea])? en|mieux vaut|finalement) <proper>(?:,? (?:stp|"
+        r"svp))?[.!]*$",
+        r"^(?:non,? |en fait,? |finalement,? )*(?:mets |prends |prenons |utilise )?<proper> (?:à la place|"
+        r"plutôt)[.!]*$",
+        r"^(?:non|nan|en fait|non attends|ah non|disons|non,? en fait),? <proper>(?:,? (?:stp|svp))?[.!]*$",
+    ),
+    name_for_name=(
+        r"^(?:non,? |pardon,? )*pas [\w.+#-]+ ?[,;:] (?:mais )?<named>[.!]*$",
+        r"^(?:non,? |plutôt )*<named>,? (?:(?:et )?pas|au lieu de|au lieu d'|plutôt que) ?[\w.+#-]+[.!]*$",
+        r"^(?:change[rz]?|remplace[rz]?) [\w.+#-]+ (?:en|par) <named>[.!]*$",
+    ),
+    value_change_words="""
+        à ah alors attendez attends au augmente avis assez avait baisse bas beaucoup ben bien bon c'est ça
+        ce change changé changez court d'avis de demande descends désolé dire dis disons du dit en est et être
+        euh fais fait faudrait finalement grand gros haut hm hmm j'ai j'avais je l'augmente la laisse le les
+        lent lieu long lot met mets mettez mettons mieux moi monte nan non oh ok on ou oui oups par pardon
+        part pars partons pas passe passez passons petit place plaît plutôt pour prend prends prenez prenons
+        préfère peu que rapide réduis remplace s'il serait si soit stp suffira suffisent suffit sur svp te
+        trop tu un vas va vais vaut veut veux voulais voulait vous vite élevé l'instant qu'à vraiment
+    """,
+    objects_to_value=(
+        r"\b(?:non|nan|pas|plutôt|finalement|en fait|mieux|trop|pardon|désolé|oups|voulais|voulait|au lieu|"
+        r"à la place|suffi(?:t|ra|sent)|d'avis|"
+        r"(?:change|remplace|monte|baisse|descends|augmente|réduis|passe|mets)[rsz]?(?:-l[ea]s?)? (?:à |"
+        r"l[ea] )?\d)",
+    ),
+    gives_value=(
+        r"\b(?:mets|mettez|mettons|met|prends|prenez|prenons|prend|disons|passe|passons|part|partons|préfère|"
+        r"stp|svp|soit)\b",
     ),
     leaves=(
         (
@@ -774,6 +835,10 @@ LANGUAGE = Language(
             r"plus) "
             r"(?:l[ea] |les |port )?<number>"
         ),
+        r"<number>(?: ?[^\W\d]+)?,? (?:c'est|c'était|est|sont|était|me semble|ça fait|fait) (?:\w+ "
+        r"){0,2}?trop\b",
+        r"\bn'est plus (?:à |de |d'|sur )?(?:l[ea] |port )?<number>",
+        r"\bétait (?:à |de |d'|sur )?(?:l[ea] |port )?<number>",
     ),
     purpose=(r"\bpour ([^,.;:!?]+)",),
     place=(r"\bdans (?!place|lieu|fav)([^,.;:!?]+)",),

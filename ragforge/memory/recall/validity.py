@@ -25,6 +25,7 @@ from ragforge.memory.replacement import (
     SHARED_MIN,
     brings_back,
     corrects,
+    decision_terms,
     ends_instruction,
     gives_up_part,
     goes_or_returns,
@@ -35,11 +36,14 @@ from ragforge.memory.replacement import (
     names_otherwise,
     takes_back,
 )
+from ragforge.memory.second_thoughts import second_thought, stated_values
 from ragforge.memory.sentences import cut_sentence, one_line, sentences
 from ragforge.memory.set_values import set_values, sets_otherwise
+from ragforge.memory.short_answers import asks
 from ragforge.memory.statements import plain
 from ragforge.memory.terms import SAME_SHARE, about, last_number, numbers_in, terms
 from ragforge.memory.todo_list import todo_list
+from ragforge.memory.value_names import named_value, renamed_behind, renames
 
 TEXT_CHARS_MAX = 2_000
 """Of a message and of an answer: what is changed is said at their beginning."""
@@ -47,7 +51,7 @@ OWN_DIGITS = 2
 """A number of fewer digits may be many things in one turn."""
 SHORT_WORDS_MAX = 4
 """An answer of so few words is about what was asked just before."""
-NEW_CHARS_MAX = 60
+NEW_CHARS_MAX = 80
 """Of what holds now, in a mark."""
 SPOKEN_MAX = 256
 SENTENCES_MAX = 4_096
@@ -59,6 +63,7 @@ _GONE = AnyOf(lambda language: language.gone)
 _BECOMES = AnyOf(lambda language: language.becomes)
 _STANDING = AnyOf(lambda language: language.standing)
 _DONE = AnyOf(lambda language: language.done)
+_VALUE_GONE = AnyOf(lambda language: language.value_gone)
 _ASKS_TO_CHANGE = AnyOf(lambda language: language.asks_to_change)
 
 _NAMED = re.compile(
@@ -222,7 +227,9 @@ class Validity:
         for by in later:
             text = self._replaced(turn, statement, by)
             if text and not self._returned(statement, text, by):
-                return _replacement(by, text)
+                # "make it 60" may have been replaced itself by "no, 30".
+                again = self.replacement(by.turn, text) if second_thought(text) else None
+                return again or _replacement(by, text)
         for each in self._known:
             if turn.started_at < each.at and each.concerns(statement):
                 text = cut_sentence(one_line(each.new.content), NEW_CHARS_MAX)
@@ -282,6 +289,7 @@ class Validity:
             _same_frame(statement, by)
             or next((each for each in by.naming if names_otherwise(each, statement)), "")
             or next((each for each in by.said if sets_otherwise(each, statement)), "")
+            or next((each for each in by.said if renames(each, statement)), "")
             or next(
                 (each for each in by.naming if by.turn.parent == turn.id and corrects(each, statement)), ""
             )
@@ -312,6 +320,7 @@ class Validity:
             before = self._by_id.get(new.turn.parent or "")
             if before and before in self._spoken[:at]:
                 yield from _corrections(before, new)
+                yield from _second_thoughts(before, new)
 
     def _taken_back(self, turn: Turn, statement: str, by: Spoken) -> str:
         """The words by which something returns that the statement's turn had given up."""
@@ -369,7 +378,10 @@ def _holds(change: ValueChange, statement: str) -> bool:
         return False
     if change.of:
         return True
-    return len(about(statement) & change.by.terms) >= (1 if is_telling(change.old) else SHARED_MIN)
+    shared = about(statement) & change.by.terms
+    if is_telling(change.old):
+        return bool(shared - {each.unit for each in stated_values(statement)})
+    return len(shared) >= SHARED_MIN
 
 
 def _bare(number: str) -> str:
@@ -403,8 +415,10 @@ def _said_changes(new: Spoken) -> Iterator[ValueChange]:
         readable = new.readable[at]
         for found in _INSTEAD.finditer(readable):
             if numbers_in(gone := _with_decimals(found)):
-                yield ValueChange(gone, sentence, new, new.user)
+                yield ValueChange(gone, sentence, new, new.user or sentence)
         for found in _BECOMES.finditer(readable):
+            yield ValueChange(first_group(found), sentence, new, sentence)
+        for found in _VALUE_GONE.finditer(readable):
             yield ValueChange(first_group(found), sentence, new, sentence)
 
 
@@ -429,6 +443,21 @@ def _corrections(before: Spoken, new: Spoken) -> Iterator[ValueChange]:
         yield ValueChange(value, new.user, new, new.user, of=before.turn.id)
 
 
+def _second_thoughts(before: Spoken, new: Spoken) -> Iterator[ValueChange]:
+    """A message right behind that only says another value: of the one that the user gave, else of the one
+    that the answer told."""
+    for given in filter(None, map(named_value, before.said)):
+        if renamed_behind(new.user, given):
+            yield ValueChange(given.written, new.user, new, new.user, of=before.turn.id)
+    thought = second_thought(new.user)
+    if thought is None or (asks(answer_of(before.turn)) and not thought.objects):
+        return
+    for text in (before.user, answer_of(before.turn)[:TEXT_CHARS_MAX]):
+        if change := thought.replaces(stated_values(text)):
+            yield ValueChange(change[0].number, new.user, new, new.user, of=before.turn.id)
+            return
+
+
 def _is_done(item: str, by: Spoken) -> bool:
     wanted = about(item)
     least = len(wanted) if len(wanted) <= SHARED_MIN else SAME_SHARE * len(wanted)
@@ -437,13 +466,23 @@ def _is_done(item: str, by: Spoken) -> bool:
 
 def _same_frame(statement: str, by: Spoken) -> str:
     """The later sentence that says the same with other numbers."""
-    wanted, numbers = about(statement), numbers_in(statement)
-    if len(wanted) < SHARED_MIN or not numbers:
+    numbers = numbers_in(statement)
+    wanted = _set_in(statement) if numbers else frozenset[str]()
+    if len(wanted) < SHARED_MIN:
         return ""
     for sentence, words, there in by.framed:
         if not numbers & there and len(wanted & words) >= SAME_SHARE * len(wanted):
             return sentence
     return ""
+
+
+@lru_cache(SENTENCES_MAX)
+def _set_in(statement: str) -> frozenset[str]:
+    """What the statement is about, without the words for giving a value and its unit where enough is left."""
+    words = about(statement)
+    units = {each.unit for each in stated_values(statement)}
+    telling = words - units - decision_terms()
+    return telling if len(telling) >= SHARED_MIN else words
 
 
 @lru_cache(SENTENCES_MAX)

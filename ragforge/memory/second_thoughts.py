@@ -1,0 +1,82 @@
+"""Messages of a few words that change the value stated just before: "make it 30", "non, plutôt 5".
+
+They name neither what they are about nor, mostly, what held before, so they are understood only right behind
+the turn that gave the value. In doubt they change nothing.
+"""
+
+import re
+from collections.abc import Sequence
+from functools import cache, lru_cache
+
+from msgspec import Struct
+
+from ragforge.domain.language.base import AnyOf, words_in
+from ragforge.domain.language.words import TEXTS_KEPT_MAX
+from ragforge.memory.set_values import NumberWithUnit, same_kind, unit_of
+from ragforge.memory.statements import plain
+
+WORDS_MAX = 12
+"""Of a message that says nothing but another value."""
+_OBJECTS = AnyOf(lambda language: language.objects_to_value)
+_GIVES = AnyOf(lambda language: language.gives_value)
+_VALUE = re.compile(r"(?<![\w.,:/#-])(\d+(?:[.,:]\d+)?)(?: ?(%|[^\W\d]+))?(?![\w/'-])")
+_WORD = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)*")
+_SIGNS = re.compile(r"[\s,;:.!…()'\"–—→>=-]*")
+
+
+class SecondThought(Struct, frozen=True):
+    """Another value for what was just given one."""
+
+    values: tuple[NumberWithUnit, ...]
+    """One, or two of which one is the old value."""
+    objects: bool
+    """Whether it says that the other value was wrong, so that it is no answer to a question."""
+
+    def replaces(self, given: Sequence[NumberWithUnit]) -> tuple[NumberWithUnit, NumberWithUnit] | None:
+        """The old value among the given ones and the new one; None where that is not clear."""
+        numbers = {each.number for each in given}
+        named = [each for each in self.values if each.number in numbers]
+        new = [each for each in self.values if each.number not in numbers]
+        if len(new) != 1 or len(named) != len(self.values) - 1:
+            return None
+        old = {each.number: each for each in given if each.number in {one.number for one in named}}
+        if not named:
+            old = {each.number: each for each in given if same_kind(each, new[0])}
+        return (next(iter(old.values())), new[0]) if len(old) == 1 else None
+
+
+@cache
+def _words() -> frozenset[str]:
+    return words_in("value_change_words")
+
+
+@lru_cache(TEXTS_KEPT_MAX)
+def second_thought(message: str) -> SecondThought | None:
+    """What the message changes the value to; None where it says anything else."""
+    words = plain(message).lower().strip()
+    if len(words.split()) > WORDS_MAX or "?" in words or "\n" in words:
+        return None
+    values = {each.number: each for each in stated_values(words)}
+    rest = _VALUE.sub(_without_value, words)
+    said = _WORD.findall(rest)
+    if len(values) not in (1, 2) or not _SIGNS.fullmatch(_WORD.sub("", rest)):
+        return None
+    if not all(word in _words() for word in said):
+        return None
+    objects = _OBJECTS.search(words) is not None
+    if said and not objects and _GIVES.search(words) is None:
+        return None
+    return SecondThought(tuple(values.values()), objects)
+
+
+def stated_values(text: str) -> list[NumberWithUnit]:
+    """The numbers of a text with their units, but for those that are parts of names, paths and versions."""
+    return [
+        NumberWithUnit(found[1], "" if (found[2] or "").lower() in _words() else unit_of(found[2] or ""))
+        for found in _VALUE.finditer(plain(text))
+    ]
+
+
+def _without_value(found: re.Match[str]) -> str:
+    """A space, and the word behind the number where it is no unit."""
+    return f" {found[2]}" if (found[2] or "").lower() in _words() else " "
