@@ -207,8 +207,11 @@ class Carrier:
             # First: whoever makes an index meanwhile is heard.
             self._warm = True
             try:
+                # A plan that was given up is lost: in the same time again a slow server would never be done.
                 await warm_up(
-                    self._graph, database=self._outbox.database_id, deadline_s=timeouts.NEO4J_WARM_UP_S_MAX
+                    self._graph,
+                    database=self._outbox.database_id,
+                    deadline_s=timeouts.NEO4J_WARM_UP_S_MAX * self._patience,
                 )
             except BaseException:
                 self._warm = False
