@@ -16,7 +16,7 @@ from ragforge.domain.usage import Usage
 
 
 class ModelRequest(Struct, frozen=True):
-    """All that a model is given. Nothing of it is kept by the provider."""
+    """Everything that a model receives. The provider keeps nothing of it."""
 
     system: str
     messages: tuple[Message, ...]
@@ -26,7 +26,7 @@ class ModelRequest(Struct, frozen=True):
 
 
 class ModelLimits(Struct, frozen=True):
-    """What the model takes and gives, in tokens."""
+    """The limits of a model, in tokens."""
 
     context_tokens_max: int
     output_tokens_max: int
@@ -37,37 +37,37 @@ LoadBlob = Callable[[str], Awaitable[bytes]]
 
 
 class Provider(Protocol):
-    """A model that answers. `name:model` is how the user names it.
+    """A model that answers. Users name it `name:model`.
 
-    Constructing one is cheap: whatever is slow to import or build is loaded in a thread at first use.
+    Construction must be cheap: load whatever is slow to import or build in a thread on first use.
     """
 
     name: str
     model: str
 
     def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
-        """The answer as it arrives; the last event is `AnswerEnded`.
+        """Yield the answer as it arrives; the last event is `AnswerEnded`.
 
-        Consecutive messages of the user's side (tool results, then a message) are merged as the
-        provider's protocol wants. Closing or cancelling it ends the HTTP stream at once.
-        Raises ModelError (its subclasses say which) before or within the answer.
+        Consecutive messages of the user's side (tool results, then a message) are merged as the provider's
+        protocol requires. Closing or cancelling the generator ends the HTTP stream immediately.
+        Raises ModelError (a subclass says which) before or within the answer.
         """
         ...
 
     async def limits(self) -> ModelLimits:
-        """The model's limits, asked once. Raises ModelError."""
+        """Return the model's limits, requested once. Raises ModelError."""
         ...
 
     async def prepare(self) -> None:
-        """Load and open what the first call needs. Nobody is asked anything. Raises ModelError."""
+        """Load and open what the first call needs, without a request. Raises ModelError."""
         ...
 
     async def verify(self) -> None:
-        """Prove by one cheap call that key, endpoint and model work. Raises ModelError."""
+        """Check with one cheap request that key, endpoint and model work. Raises ModelError."""
         ...
 
     async def models(self) -> list[str]:
-        """Names of the models that can be chosen. Raises ModelError."""
+        """Return the names of the available models. Raises ModelError."""
         ...
 
     async def close(self) -> None:
@@ -83,7 +83,7 @@ Search = Callable[[str, int], Awaitable[list[Hit]]]
 
 
 class ProviderParts(Struct, frozen=True):
-    """What providers are made of; each takes what it needs."""
+    """What providers are built from; each uses what it needs."""
 
     find_key: FindKey
     load_blob: LoadBlob
@@ -100,10 +100,10 @@ class ProviderParts(Struct, frozen=True):
 
 
 class OwnProtocol(Struct, frozen=True):
-    """A provider with a protocol of its own: the `PROVIDER` of the module that is called as it is.
+    """A provider with its own protocol: the `PROVIDER` of the module with its name.
 
-    open: the provider of the model, not yet connected. Raises ModelRefusedKey where it lacks a key.
-    searches: whether this model can search the web by the service's own tool, beside ours.
+    open: returns the provider of the model, not yet connected. Raises ModelRefusedKey if it has no key.
+    searches: whether this model can search the web with the service's own tool, in addition to ours.
     """
 
     open: Callable[[str, ProviderParts], Provider]

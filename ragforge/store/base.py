@@ -1,7 +1,8 @@
-"""The contract of a store: a few protocols, one a noun. `tests/contract` holds every store to it.
+"""The contract of a store: one protocol for each kind of record. `tests/contract` tests every store against
+it.
 
-Every method raises StoreUnavailable when the database cannot be read or written. Writes are durable
-when they return. All are idempotent: the same call repeated with the same ids changes nothing.
+Every method raises StoreUnavailable if the database cannot be read or written. Writes are durable when they
+return. All are idempotent: repeating a call with the same ids changes nothing.
 """
 
 from __future__ import annotations
@@ -34,61 +35,61 @@ Record: TypeAlias = "_Said | _Learnt | Version | Branch | CheckoutLog"
 
 
 class Archive(Protocol):
-    """All that is stored, as records: for backups, and for copies from one store to another."""
+    """Everything in a store, as records: for backups and for copies between stores."""
 
     def dump(self) -> AsyncGenerator[Record, None]:
-        """Every record, kind by kind in the order of RecordKind, parents before children; it streams.
+        """Stream every record, by kind in the order of RecordKind, parents before children.
 
-        Turns by (index, id), steps by (turn, index), versions by (time, id), all others by id. One state of
-        the database, whatever is written meanwhile. A session's head and a summary's `covers` may name what
-        comes later.
+        Turns are ordered by (index, id), steps by (turn, index), versions by (time, id), all others by id.
+        All records are from the same state of the database, even if it is written meanwhile. A session's head
+        and a summary's `covers` may refer to records that come later.
         """
         ...
 
     async def load(self, records: Sequence[Record]) -> int:
-        """Keep the records, some thousand at once, in the order of `dump`; how many were new or newer here.
+        """Save the records, some thousand at once, in the order of `dump`. Return how many were new or newer.
 
-        What is there already stays unless the record is newer: a session by its last activity, a turn by
-        its end, a memory by `updated_at`, an embedding by its text, a branch or a derived record by `at`. A
-        version stays as it is, but for one that names no session: it takes session, turn and title of the
-        one that does.
-        Loading twice changes nothing.
+        An existing record is kept unless the new one is newer: a session by its last activity, a turn by its
+        end, a memory by `updated_at`, an embedding by its text, a branch or a derived record by `at`. A
+        version never changes, except that one without a session takes session, turn and title of one that has
+        them. Loading twice changes nothing.
         """
         ...
 
     async def rewrite(self, records: Sequence[Record], *, without: Sequence[str]) -> None:
-        """Remove the memories with the ids in `without`, and then give stored records these texts, at once.
+        """Remove the memories with the ids in `without`, then give stored records these texts, in one
+        transaction.
 
-        Indexes and vectors of the texts before go too. Memories and links that are gone are stored again, so
-        a memory that is removed too is replaced with all its links; of other records those that are gone are
-        passed over.
+        Also removes index entries and vectors of the former texts. Memories and links that do not exist are
+        saved again, so a removed memory is replaced with all its links; other records that do not exist are
+        skipped.
         """
         ...
 
     async def fetch(self, kind: RecordKind, ids: Sequence[str]) -> list[Record]:
-        """Those of the kind with these ids that there are, in any order.
+        """Return the existing records of the kind with these ids, in any order.
 
-        The id of a step is `TURN/INDEX`, that of an embedding is its owner's `KIND/ID`, that of an
-        association `KIND/FROM/TO` and its turn, that of a branch `PROJECT/NAME`.
+        The id of a step is `TURN/INDEX`, of an embedding its owner's `KIND/ID`, of an association
+        `KIND/FROM/TO` and its turn, of a branch `PROJECT/NAME`.
         """
         ...
 
     async def counts(self) -> Mapping[RecordKind, int]:
-        """How many there are of every kind; 0 where there are none."""
+        """Return the number of records of every kind, 0 if there are none."""
         ...
 
 
 class Link(Struct, frozen=True):
-    """How it stands with the server behind a store, at this moment and without asking it."""
+    """The state of the connection to the server behind a store, known without asking the server."""
 
     waiting: int = 0
-    """Rows that were acknowledged here and have not arrived there yet."""
+    """Rows that were saved here and have not reached the server yet."""
     away: str = ""
-    """Why the server cannot be reached, in a few words; empty while it can, or where there is none."""
+    """Why the server cannot be reached, in a few words; empty if it can, or if there is no server."""
     held: str = ""
-    """Which process of this machine keeps them from being carried, and since when; empty where none does."""
+    """Which process of this machine keeps rows from being sent, and since when; empty if none does."""
     stranded: int = 0
-    """Rows here for a database that answered at this address before, and does not any more."""
+    """Rows here for a database that answered at this address before and no longer does."""
     partial: int = 0
     """How many answers since the store was opened lacked something: the server was away, or rows late."""
     missing: str = ""
@@ -96,7 +97,7 @@ class Link(Struct, frozen=True):
 
 
 class StoreStatus(Struct, frozen=True):
-    """What `db status` tells of a store."""
+    """What `db status` shows about a store."""
 
     kind: str
     """For people: "SQLite 3.54.0", "Neo4j 5.26.30 community"."""
@@ -112,7 +113,7 @@ class StoreStatus(Struct, frozen=True):
 
 
 class Store(Protocol):
-    """Everything that is kept of conversations."""
+    """Everything that is stored of conversations."""
 
     url: str
     projects: Projects
@@ -131,25 +132,26 @@ class Store(Protocol):
 
     @property
     def link(self) -> Link:
-        """What waits to be carried to a server, and whether it can be reached."""
+        """Rows that wait for the server, and whether it can be reached."""
         ...
 
     async def drain(self, *, timeout_s: float) -> Link:
-        """Carry on what waits, for at most this long; what is left then."""
+        """Send waiting rows for at most this long. Return what is left."""
         ...
 
     async def changes(self) -> object | None:
-        """Differs as soon as anything was written, by whoever; None where that is not cheap to tell."""
+        """A value that differs once anything was written, by any process; None if that is not cheap to
+        know."""
         ...
 
     async def status(self) -> StoreStatus:
-        """What there is to know of the database."""
+        """Describe the database."""
         ...
 
     async def check(self, *, repair: bool = False) -> list[str]:
-        """What is wrong with the database, in sentences; empty when it is sound.
+        """Return the problems of the database, in sentences; empty if there are none.
 
-        With `repair`, what can be derived again is, and the sentences say what was done.
+        With `repair`, derived data is rebuilt, and the sentences say what was done.
         """
         ...
 
@@ -159,7 +161,7 @@ class Store(Protocol):
 
 
 async def keep_project(store: Store, project: Project) -> None:
-    """Keep the project, unless it is kept already."""
+    """Save the project if it is not stored yet."""
     if await store.projects.get(project.id) is None:
         await store.projects.add(project)
 
@@ -168,70 +170,70 @@ class Blobs(Protocol):
     """Contents by their SHA-256, on this machine."""
 
     async def put(self, data: bytes) -> str:
-        """Keep the bytes, once; the hash in hex."""
+        """Save the bytes once. Return the hash in hexadecimal."""
         ...
 
     async def get(self, digest: str) -> bytes:
-        """The bytes, verified by their hash.
+        """Return the bytes, verified by their hash.
 
-        Raises StoreUnavailable when they are missing, StoreDamaged when they were altered.
+        Raises StoreUnavailable if they are missing, StoreDamaged if they were altered.
         """
         ...
 
     async def put_many(self, contents: Sequence[bytes]) -> list[str]:
-        """Keep them all in one transaction, durable when it returns; their hashes in hex."""
+        """Save all in one transaction, durable when it returns. Return their hashes in hexadecimal."""
         ...
 
     async def put_files(self, paths: Sequence[Path], *, anew: bool = False) -> list[str | None]:
-        """As `put_many`, of the files as they are now; None for one that cannot be read.
+        """Like `put_many`, for the files as they are now; None for a file that cannot be read.
 
-        anew: what is here already is replaced, because it is damaged.
+        anew: replace contents that exist here already, because they are damaged.
         """
         ...
 
     async def missing(self, digests: Sequence[str]) -> list[str]:
-        """Those that are not here, in their order."""
+        """Return those that are not here, in their order."""
         ...
 
     async def unreadable(
         self, digests: Sequence[str], *, large: Collection[str] = (), read: Collection[str] = ()
     ) -> list[str]:
-        """Those that are missing by what is on the disk now, or that are damaged as far as `read` names them.
+        """Return those that are missing on disk, or that are damaged, as far as `read` names them.
 
-        large: those that are larger than what a row of the database holds.
-        Raises StoreError where the database as a whole cannot be read.
+        large: those that are larger than a row of the database.
+        Raises StoreError if the database as a whole cannot be read.
         """
         ...
 
     async def touch(self, digests: Sequence[str]) -> list[str]:
-        """Those that are not here; of the others no clean-up removes any for a day."""
+        """Return those that are not here. The others are protected from a clean-up for a day."""
         ...
 
     async def sizes(self) -> Mapping[str, int]:
-        """Every content here, and the bytes that it takes on the disk."""
+        """Return every content here, with the bytes that it takes on disk."""
         ...
 
     async def removable(self, unused_since: datetime) -> Mapping[str, int]:
-        """As `sizes`, of those that nobody has asked for since then and whose stores are known."""
+        """Like `sizes`, for contents not requested since then, whose stores are known."""
         ...
 
     async def delete(self, digests: Sequence[str], *, unused_since: datetime | None = None) -> int:
-        """Remove these contents; the bytes that became free.
+        """Remove these contents. Return the bytes that were freed.
 
-        unused_since: only those that are still removable, as by `removable`.
+        unused_since: only those that are still removable, as in `removable`.
         """
         ...
 
     async def tidy(self, unused_since: datetime) -> int:
-        """Remove files that no content needs and that are older; give free room back; the bytes of both."""
+        """Remove older files that no content needs, and free unused space. Return the bytes of both."""
         ...
 
     async def used_by(self) -> list[str]:
-        """The addresses of the stores that refer to contents here."""
+        """Return the addresses of the stores that refer to contents here."""
         ...
 
     async def set_used_by(self, store_url: str, *, used: bool = True) -> None:
-        """Remember that the store refers to contents here, or that it does not any more."""
+        """Record that the store refers to contents here, or no longer does."""
         ...
 
     async def close(self) -> None:

@@ -1,7 +1,7 @@
-"""The contract of what was said: projects, sessions, turns, tool calls, and what they used.
+"""The contract of conversations: projects, sessions, turns, tool calls and usage.
 
-As with `store/base.py`: every method raises StoreUnavailable when the database cannot be read or written,
-writes are durable when they return, and the same call repeated changes nothing.
+As in `store/base.py`: every method raises StoreUnavailable if the database cannot be read or written, writes
+are durable when they return, and repeating a call changes nothing.
 """
 
 from collections.abc import Mapping, Sequence
@@ -16,8 +16,8 @@ from ragforge.domain.usage import Purpose, Spent, StatisticsGroup, Usage
 
 
 class ProjectMove(Struct, frozen=True):
-    """What moves from one project to another, by ids. What belongs to a session moves with it: its turns with
-    their steps and calls, summaries, derived records, vectors, and what was spent in it."""
+    """What moves from one project to another, by ids. Records of a session move with it: turns with steps and
+    calls, summaries, derived records, vectors and usage."""
 
     source: str
     target: str
@@ -34,32 +34,33 @@ class Projects(Protocol):
     """The projects of this store."""
 
     async def add(self, project: Project) -> None:
-        """Keep a new project; one of the same id is replaced."""
+        """Save a new project; one with the same id is replaced."""
         ...
 
     async def get(self, project_id: str) -> Project | None: ...
 
     async def every(self) -> list[Project]:
-        """All projects, newest first."""
+        """Return all projects, newest first."""
         ...
 
     async def find(self, *, git_remote: str = "", first_commit: str = "") -> list[Project]:
-        """Projects with the same remote or first commit, newest first; empty values match nothing."""
+        """Return projects with the same remote or first commit, newest first; empty values match nothing."""
         ...
 
     async def sessions(self, project_id: str) -> list[str]:
-        """Ids of the sessions of which anything is filed under the project; those of others whose writer did
-        not know yet that they had moved."""
+        """Return the ids of the sessions that have any record in the project, including sessions of other
+        projects whose writer did not know yet that they had moved."""
         ...
 
     async def joined_sessions(self, project_id: str) -> list[tuple[str, str]]:
-        """Pairs of sessions of which the first rests on turns of the second, one of them in the project."""
+        """Return pairs of sessions, one of them in the project, where the first is based on turns of the
+        second."""
         ...
 
     async def move(self, move: ProjectMove) -> None:
-        """Move all of it at once. What is there already stays there, so it can be done again.
+        """Move everything in one transaction. What is there already stays, so it can be repeated.
 
-        Raises Conflict where a project is not stored, StoreUnavailable while a server is away.
+        Raises Conflict if a project is not stored, StoreUnavailable while a server is away.
         """
         ...
 
@@ -75,7 +76,7 @@ class SessionRow(Struct, frozen=True):
 
 
 class Deleted(Struct, frozen=True):
-    """What a deletion removed: `kept_turns` are on another session's path and stay."""
+    """What a deletion removed. `kept_turns` are on another session's path and were kept."""
 
     turns: int
     kept_turns: int
@@ -87,14 +88,14 @@ class Claim(Protocol):
 
     @property
     def lost(self) -> str:
-        """Who took the session over meanwhile, in a sentence; empty while it is ours.
+        """Say who took over the session, in a sentence; empty while this process has it.
 
-        Only a store that several machines share can lose one: after a silence longer than its lease.
+        Only a store shared by several machines can lose a claim, after a silence longer than its lease.
         """
         ...
 
     async def release(self) -> None:
-        """Give it up; doing so twice is harmless."""
+        """Give up the claim. May be called twice."""
         ...
 
 
@@ -102,21 +103,21 @@ class Sessions(Protocol):
     """The sessions and their heads."""
 
     async def add(self, session: ConversationSession) -> None:
-        """Keep a new session (a fork too: it comes with a head on shared turns)."""
+        """Save a new session. A fork comes with a head on shared turns."""
         ...
 
     async def get(self, session_id: str) -> ConversationSession | None: ...
 
     async def rename(self, session_id: str, title: str) -> None:
-        """Give it a title."""
+        """Set its title."""
         ...
 
     async def set_model(self, session_id: str, model: str) -> None:
-        """Remember the model it talks to, as `provider:name`."""
+        """Record its model, as `provider:name`."""
         ...
 
     async def set_mode(self, session_id: str, mode: str) -> None:
-        """Remember its consent mode."""
+        """Record its permission mode."""
         ...
 
     async def set_head(self, session_id: str, turn_id: str | None) -> None:
@@ -124,7 +125,7 @@ class Sessions(Protocol):
         ...
 
     async def set_archived(self, session_id: str, at: datetime | None) -> None:
-        """Archive it, or with None list it again."""
+        """Archive it, or list it again with None."""
         ...
 
     async def recent(
@@ -135,27 +136,28 @@ class Sessions(Protocol):
         archived: bool | None = None,
         limit: int = 1000,
     ) -> list[SessionRow]:
-        """Sessions, the last active first; `with_id_part` keeps those whose id fits (`ids.id_fits`).
+        """Return sessions, the last active first; `with_id_part` selects those whose id matches
+        (`ids.id_fits`).
 
-        archived: only those that are, or only those that are not.
+        archived: only archived sessions, or only those that are not.
 
-        Reads a bounded number of rows a session, however long the sessions are.
+        Reads a limited number of rows for each session, however long the sessions are.
         """
         ...
 
     async def of_others(self, person: str, *, project_id: str | None = None) -> set[str]:
-        """Ids of the sessions that somebody else began, as far as it is known who did."""
+        """Return the ids of the sessions that are known to have been started by somebody else."""
         ...
 
     async def delete(self, session_id: str, *, dry_run: bool = False) -> Deleted:
-        """Remove it with its turns and calls, but for turns that lie on another session's path."""
+        """Remove it with its turns and calls, except turns on another session's path."""
         ...
 
     async def claim(self, session_id: str) -> Claim:
-        """Become its one writer. Raises SessionBusy while another process, or this one, is.
+        """Become its only writer. Raises SessionBusy while any process, including this one, is.
 
-        Turns that stand as running, left by a writer that died, become interrupted, and so do the calls of
-        their steps that never ended; those that wait for consent go on waiting.
+        Running turns of a dead writer become interrupted, and so do the unfinished calls of their steps;
+        turns that wait for approval keep waiting.
         """
         ...
 
@@ -163,67 +165,68 @@ class Sessions(Protocol):
 class Turns(Protocol):
     """The turns and their steps.
 
-    A turn is *abandoned* when no head of any session has it on its path: heads moved away from it. It stays
-    stored and is found, marked.
+    A turn is *abandoned* if it is not on the path of any session's head. It stays stored, and is found and
+    marked.
     """
 
     async def start(self, turn: Turn) -> None:
-        """Keep the user's words as a child of `turn.parent` and move the session's head to it."""
+        """Save the user's message as a child of `turn.parent`, and move the session's head to it."""
         ...
 
     async def reword(self, turn_id: str, user: Parts) -> None:
-        """Put these words in the place of the user's, of a turn that runs and has no step yet.
+        """Replace the message of a running turn that has no step yet.
 
-        Raises Conflict where it is not stored, has a step or does not run any more.
+        Raises Conflict if the turn is not stored, has a step or no longer runs.
         """
         ...
 
     async def save_step(self, step: Step, *, waits: bool = False) -> None:
-        """Keep a step before its calls run; a stored one stays as it is.
+        """Save a step before its calls run; a stored step does not change.
 
-        waits: one of its calls waits for consent, and so does a turn that runs.
+        waits: one of its calls waits for approval, so a running turn waits too.
         """
         ...
 
     async def end(self, end: TurnEnd) -> None:
-        """Keep how the turn ended, its last step and its text; its usage is the sum of its steps'."""
+        """Save how the turn ended, its last step and its text. Its usage is the sum of its steps."""
         ...
 
     async def reopen(self, turn_id: str) -> None:
-        """Let a turn that ended or waits run on, and move its session's head to it."""
+        """Continue a turn that ended or waits, and move its session's head to it."""
         ...
 
     async def get(self, turn_id: str) -> Turn | None: ...
 
     async def read(self, turn_ids: Sequence[str]) -> list[Turn]:
-        """Those of the turns that are stored, in the order of the ids."""
+        """Return the stored turns among these, in the order of the ids."""
         ...
 
     async def path(self, head: str | None, *, limit: int | None = None) -> list[Turn]:
-        """The turns from the root to `head`, oldest first; with a limit, the newest of them."""
+        """Return the turns from the root to `head`, oldest first; with a limit, only the newest."""
         ...
 
     async def abandoned(self, turn_ids: Sequence[str]) -> set[str]:
-        """Those of the turns that are abandoned."""
+        """Return those of the turns that are abandoned."""
         ...
 
     async def writers(self, turn_ids: Sequence[str]) -> dict[str, str]:
-        """Who wrote these turns, by their ids; those of which nobody knows are left out."""
+        """Return who wrote these turns, by turn id, without turns whose writer is unknown."""
         ...
 
     async def everybody(self) -> list[str]:
-        """The ids of all who wrote a turn, in their order."""
+        """Return the ids of all users who wrote a turn, in order."""
         ...
 
     async def disown(self, person: str) -> None:
-        """Let nobody be known for what this user wrote, began and had made: the costs stay, without a name.
+        """Remove this user's name from everything that they wrote, started or requested. The costs stay,
+        without a name.
 
         Raises StoreUnavailable while a server is away.
         """
         ...
 
     async def steps(self, turn_ids: Sequence[str]) -> list[Step]:
-        """Their steps, ordered as the ids were given and by index."""
+        """Return their steps, in the order of the ids and by index."""
         ...
 
 
@@ -231,14 +234,14 @@ class ToolCalls(Protocol):
     """The tool calls."""
 
     async def add(self, call: ToolCall, step: Step) -> None:
-        """Keep a call that ended, in one transaction with its step where that is not stored yet.
+        """Save a call that has ended, and its step if it is not stored yet, in one transaction.
 
-        A turn that waits goes on waiting: it is for another call of the step.
+        A turn that waits keeps waiting, for another call of the step.
         """
         ...
 
     async def of_turns(self, turn_ids: Sequence[str]) -> list[ToolCall]:
-        """Their calls, ordered as the ids were given, by step and by position."""
+        """Return their calls, in the order of the ids, by step and position."""
         ...
 
 
@@ -253,7 +256,7 @@ class UsageRow(Struct, frozen=True):
 
 
 class PersonUsage(Struct, frozen=True):
-    """What was used by one user, and for them."""
+    """What one user used, or what was used for them."""
 
     person: str
     """Their id; empty where nobody knows."""
@@ -264,7 +267,7 @@ class PersonUsage(Struct, frozen=True):
 
 
 class StatisticsRow(Struct, frozen=True):
-    """What was done and used by one user, with one model, in one project or on one day."""
+    """Statistics of one user, model, project or day."""
 
     name: str
     """The id of the user or project, the model as `provider:name`, or the day as `2026-11-25`; empty where
@@ -283,7 +286,7 @@ class StatisticsRow(Struct, frozen=True):
 
 
 class UsageLog(Protocol):
-    """What was used, by whom and for what."""
+    """Usage of models: what, by whom and for what."""
 
     async def by_model(
         self,
@@ -293,14 +296,14 @@ class UsageLog(Protocol):
         since: datetime | None = None,
         person: str | None = None,
     ) -> list[UsageRow]:
-        """Sums a model and purpose, most expensive first.
+        """Return the sums by model and purpose, most expensive first.
 
-        person: only of turns that they wrote, and of what was asked for them.
+        person: only turns that they wrote, and calls that were made for them.
         """
         ...
 
     async def by_person(self, *, project_id: str | None = None) -> list[PersonUsage]:
-        """Sums a user, most expensive first."""
+        """Return the sums by user, most expensive first."""
         ...
 
     async def statistics(
@@ -312,18 +315,19 @@ class UsageLog(Protocol):
         person: str | None = None,
         offset: timedelta = timedelta(),
     ) -> list[StatisticsRow]:
-        """Figures a name of the group, ordered by name. Their costs add up to those of `by_model`.
+        """Return figures for each name of the group, ordered by name. Their costs add up to those of
+        `by_model`.
 
-        A turn that two models answered is a prompt of either. offset: that of the user's clock from UTC, by
-        which days are told apart. person: as in `by_model`.
+        A turn answered by two models counts as a prompt of both. offset: the user's UTC offset, which
+        determines the days. person: as in `by_model`.
         """
         ...
 
     async def by_session(self, session_ids: Sequence[str]) -> dict[str, float | None]:
-        """What each of these sessions cost, in US dollars: None where a price is unknown, 0 where nothing was
+        """Return the cost of each session in US dollars: None if a price is unknown, 0 if nothing was
         used."""
         ...
 
     async def add(self, spent: Spent) -> None:
-        """Keep a model call that is not a step of a turn. Its session need not be stored (any more)."""
+        """Save a model call that is not a step of a turn. Its session need not be stored (any more)."""
         ...

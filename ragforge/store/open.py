@@ -1,4 +1,4 @@
-"""Opening the store that a URL names. A kind of store is a folder here, called as the URL's scheme."""
+"""Open the store that a URL names. Each kind of store is a folder here, named like the URL's scheme."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -16,28 +16,28 @@ ALIASES = {"bolt": "neo4j"}
 
 
 class Opener(Protocol):
-    """What each store's package offers as `open_store`."""
+    """The function `open_store` of a store's package."""
 
     def __call__(self, url: str, *, machine_dir: Path, password: str, adopt: bool) -> Awaitable[Store]:
-        """The open store."""
+        """Return the open store."""
         ...
 
 
 class Migrator(Protocol):
-    """What a store's package offers as `migrate_store`, where opening does not bring it up to date."""
+    """The function `migrate_store` of a store's package, if opening does not migrate it."""
 
     def __call__(
         self, url: str, *, machine_dir: Path, password: str, tell: Callable[[str], None]
     ) -> Awaitable[int]:
-        """The version of the schema then."""
+        """Return the new version of the schema."""
         ...
 
 
 async def open_store(url: str, *, machine_dir: Path, password: str = "", adopt: bool = False) -> Store:
-    """The store, ready for use.
+    """Return the store, ready for use.
 
-    machine_dir: what this machine keeps of it beside the database: who writes which session, what waits.
-    password: for a server, where the URL has none. adopt: use a database that holds other things too.
+    machine_dir: the folder for this machine's data about it: who writes which session, and what waits.
+    password: for a server, if the URL has none. adopt: use a database that also contains other data.
 
     Raises UsageError for an unknown scheme, and StoreUnavailable, StoreDamaged, StoreNewer or StoreForeign.
     """
@@ -51,9 +51,10 @@ async def open_store(url: str, *, machine_dir: Path, password: str = "", adopt: 
 async def migrate_store(
     url: str, *, machine_dir: Path, password: str = "", tell: Callable[[str], None] = lambda _: None
 ) -> None:
-    """Bring the database up to date. A file is, whenever it is opened; for a server it must be asked for.
+    """Migrate the database to the current schema. A file is migrated whenever it is opened; a server only by
+    this.
 
-    tell: is given a sentence for each step. Raises as `open_store`.
+    tell: receives a sentence for each step. Raises like `open_store`.
     """
     package = await asyncio.to_thread(_package, url)
     if hasattr(package, "migrate_store"):
@@ -65,7 +66,7 @@ async def migrate_store(
 
 
 def check_scheme(url: str) -> str:
-    """The scheme of the URL. Raises UsageError where no kind of store has it."""
+    """Return the scheme of the URL. Raises UsageError if no kind of store has it."""
     # `neo4j+s://` and the like are ways to reach the same store.
     scheme = url.partition(":")[0].partition("+")[0]
     if scheme not in schemes():
@@ -88,6 +89,6 @@ def _package(url: str) -> ModuleType:
 
 
 def schemes() -> list[str]:
-    """The schemes that there are."""
+    """Return the known schemes."""
     folders = {folder.parent.name for folder in Path(__file__).parent.glob("*/__init__.py")}
     return sorted(folders | {alias for alias, name in ALIASES.items() if name in folders})
