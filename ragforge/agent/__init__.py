@@ -1,1 +1,1 @@
-"""The thinking part: asks the model, decides what may happen, runs the tools, goes on until it is done."""
+"""The agent: calls the model, decides what is allowed, runs tools, and repeats until the turn is done."""

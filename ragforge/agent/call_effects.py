@@ -1,4 +1,4 @@
-"""What a call would do, by its preview alone: the commands, the paths, the lines and the dependencies."""
+"""The effects of a tool call, read from its preview only: commands, paths, lines and dependencies."""
 
 import os
 import re
@@ -71,7 +71,7 @@ _SCRIPTS = frozenset(["sh", "bash", "zsh", "yml", "yaml", "mk", "ps1", "bat"])
 
 
 class AddedLine(Struct, frozen=True):
-    """A line that would be written. code: without comments and without sentences in quotation marks."""
+    """A line to be written. code: the line without comments and quoted sentences."""
 
     path: str
     text: str
@@ -79,10 +79,10 @@ class AddedLine(Struct, frozen=True):
 
 
 class CallEffects(Struct, frozen=True):
-    """What a call would do. Paths are relative to the project where they are in it."""
+    """What a call would do. Paths inside the project are relative to it."""
 
     commands: tuple[tuple[str, ...], ...] = ()
-    """Each with what it runs in place of what starts it; programs without their folder."""
+    """Each command, together with the command that it starts; programs without their folder."""
     written: tuple[str, ...] = ()
     deleted: tuple[str, ...] = ()
     added: tuple[AddedLine, ...] = ()
@@ -95,7 +95,7 @@ class CallEffects(Struct, frozen=True):
 
 
 def effects_of(effect: Effect, preview: Preview, *, root: Path, cwd: Path) -> CallEffects:
-    """What the call would do; nothing for one that only reads."""
+    """Return what the call would do; nothing for a call that only reads."""
     match preview.proposal:
         case RunCommand(command):
             return _of_command(command, root=root, cwd=cwd)
@@ -118,12 +118,12 @@ def _of_change(paths: tuple[str, ...], diff: str) -> CallEffects:
 
 
 def words_of(text: str) -> list[str]:
-    """The words of a line in small letters, and those that its identifiers are put together of."""
+    """Return the words of a line in lowercase, and the parts of compound identifiers."""
     return [each.lower() for each in re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-zà-ÿ]+|\d+", text)]
 
 
 def _added(path: str, lines: Sequence[str]) -> Iterator[AddedLine]:
-    """Pair each line with its code. Prose, and a string of several lines, have none."""
+    """Pair each line with its code. Prose and multi-line strings have no code."""
     ending = PurePosixPath(path).suffix[1:].lower()
     if ending in PROSE:
         yield from (AddedLine(path, line, "") for line in lines)
@@ -146,7 +146,7 @@ def _code(line: str, ending: str) -> str:
 
 
 def _named(path: str, lines: Sequence[str]) -> set[str]:
-    """The dependencies that these lines of a manifest name."""
+    """Return the dependencies that these lines of a manifest name."""
     file = PurePosixPath(path).name
     pattern = MANIFESTS.get("requirements.txt" if re.fullmatch(r"requirements.*\.txt", file) else file)
     found = (pattern.match(line) for line in lines) if pattern else ()
@@ -171,14 +171,14 @@ def _of_command(command: str, *, root: Path, cwd: Path) -> CallEffects:
 
 
 def _commands(parsed: Parsed | None, command: str, depth: int = 0) -> Iterator[tuple[str, ...]]:
-    """The simple commands, each also as what it runs where it starts another."""
+    """Return the simple commands, and those that they start."""
     simple = [each.texts for each in parsed.commands if each.words] if parsed else _cut(command)
     for words in simple:
         yield from _unwrapped(words, depth)
 
 
 def _cut(command: str) -> list[tuple[str, ...]]:
-    """The commands of a line that cannot be parsed reliably, cut where the shell would."""
+    """Split a line that cannot be parsed reliably at the places where the shell would."""
     found = (re.findall(r"[^\s\"']+|\"[^\"]*\"|'[^']*'", each) for each in re.split(r"[;&|\n()]+", command))
     return [tuple(word.strip("\"'") for word in words) for words in found if words]
 
@@ -204,13 +204,13 @@ def _unwrapped(words: tuple[str, ...], depth: int) -> Iterator[tuple[str, ...]]:
 
 
 def program_name(word: str) -> str:
-    """The program without its folder and without the version behind its name: `pip3.11` is `pip`."""
+    """Return the program without its folder and version suffix: `pip3.11` becomes `pip`."""
     name = word.rpartition("/")[2]
     return re.sub(r"(?<=[a-z])\d+(?:\.\d+)*$", "", name) if name[:3] in ("pip", "pyt") else name
 
 
 def packages_of(words: tuple[str, ...]) -> list[str]:
-    """What an installer would add to the project."""
+    """Return what an installer would add to the project."""
     name, rest = words[0], [each for each in words[1:] if not each.startswith("-")]
     if name == "uv" and rest[:1] == ["pip"]:
         name, rest = "pip", rest[1:]
@@ -223,7 +223,7 @@ def packages_of(words: tuple[str, ...]) -> list[str]:
 
 
 def _paths(words: tuple[str, ...]) -> tuple[list[str], list[str]]:
-    """The paths that a command deletes, and those that it writes."""
+    """Return the paths that a command deletes, and those that it writes."""
     name, rest = words[0], list(words[1:])
     named = [each for each in rest if not each.startswith("-")]
     made = [rest[at + 1] for at, each in enumerate(rest[:-1]) if each in _OUTPUTS]

@@ -1,4 +1,4 @@
-"""Which constraints a call goes against. Pure: no model, no store, no file is asked."""
+"""Which constraints a call violates. Pure functions: no model, store or file is used."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -31,7 +31,8 @@ Finder = Callable[[CallEffects], str]
 
 
 def hits_of(constraints: Sequence[Constraint], effects: CallEffects) -> list[ConstraintHit]:
-    """Those that the call goes against, the newest first. One that a newer one allows again says so."""
+    """Return the violated constraints, newest first. If a newer one allows the call again, the hit says
+    so."""
     found: list[ConstraintHit] = []
     for each in constraints:
         part = next(filter(None, (finder(one)(effects) for one in each.prohibitions)), "")
@@ -41,12 +42,12 @@ def hits_of(constraints: Sequence[Constraint], effects: CallEffects) -> list[Con
 
 
 def matches_everything(constraint: Constraint) -> bool:
-    """Whether any call that changes something goes against it."""
+    """Whether it applies to every call that changes something."""
     return any(EVERYTHING & set(each.objects) for each in constraint.prohibitions)
 
 
 def _since(old: Constraint, others: Sequence[Constraint]) -> Constraint | None:
-    """A newer constraint that wants what this one forbids."""
+    """Return a newer constraint that demands what this one forbids."""
     forbidden = {name.casefold() for each in old.prohibitions for name in each.objects}
     newer = (each for each in others if each.said_at > old.said_at)
     return next((each for each in newer if forbidden & {name.casefold() for name in each.wants}), None)
@@ -54,7 +55,7 @@ def _since(old: Constraint, others: Sequence[Constraint]) -> Constraint | None:
 
 @lru_cache(16_384)  # what is made anew for each call costs more than all the rest
 def finder(prohibition: Prohibition) -> Finder:
-    """What finds a breach of it, made once."""
+    """Return a function that finds violations, built once."""
     match prohibition.deed:
         case Deed.CHANGE:
             paths = [_path(each) for each in prohibition.objects]
@@ -75,7 +76,8 @@ def finder(prohibition: Prohibition) -> Finder:
 
 
 def _path(name: str) -> re.Pattern[str]:
-    """What fits the path, and all below it, wherever it begins; a plain word is a folder or a file."""
+    """Return what matches the path and everything below it, at any depth; a plain word is a folder or file
+    name."""
     bare = name.strip("/").removeprefix("./").removesuffix("/**")
     if name in EVERYTHING:
         return re.compile("")
@@ -136,7 +138,7 @@ def _one_use(name: str, prohibition: Prohibition) -> Finder:
 
 
 def _done(name: str, prohibition: Prohibition, effects: CallEffects) -> str:
-    """The first command that does what the noun says, `rails db:migrate` for migrations, where it holds."""
+    """Return the first command that does what the noun says, such as `rails db:migrate` for migrations."""
     if prohibition.within and not any(_is_meant(place, effects) for place in prohibition.within):
         return ""
     wanted = stem(name)
@@ -147,7 +149,7 @@ def _done(name: str, prohibition: Prohibition, effects: CallEffects) -> str:
 
 
 def _is_meant(place: str, effects: CallEffects) -> bool:
-    """Whether the command names the place, as in `RAILS_ENV=production`; here is everywhere."""
+    """Whether the command names the place, as in `RAILS_ENV=production`; "here" is everywhere."""
     words = [each for each in words_of(place) if each not in words_in("determiners")]
     return any(
         word in words_in("places") or any(_alike(stem(word), each) for each in effects.words)
@@ -156,14 +158,14 @@ def _is_meant(place: str, effects: CallEffects) -> bool:
 
 
 def _alike(wanted: str, word: str) -> bool:
-    """Whether the word has the stem, or one of the two goes on."""
+    """Whether the word has this stem, or one is the beginning of the other."""
     other = stem(word)
     shorter, longer = sorted((wanted, other), key=len)
     return len(shorter) >= STEM_CHARS_MIN and longer.startswith(shorter)
 
 
 def _indented(lines: Sequence[AddedLine], prohibition: Prohibition) -> str:
-    """The first line that begins with a tab, in a file that needs none."""
+    """Return the first line that starts with a tab, in a file that does not need tabs."""
     found = (line for line in lines if line.text.lstrip(" ").startswith("\t") and not _wants_tabs(line.path))
     return next((line.text.strip() or "a tab" for line in found if _holds_at(prohibition, line)), "")
 
@@ -173,7 +175,7 @@ def _forms(word: str) -> frozenset[str]:
 
 
 def _ran(command: Sequence[str], prohibition: Prohibition, commands: Sequence[tuple[str, ...]]) -> str:
-    """The first command that is this one."""
+    """Return the first command that matches."""
     branch = ""
     for words in commands:
         if words[:2] in (("git", "checkout"), ("git", "switch")) and len(words) == 3:
@@ -187,13 +189,13 @@ def _ran(command: Sequence[str], prohibition: Prohibition, commands: Sequence[tu
 
 
 def _on_branch(branches: Sequence[str], branch: str, words: Sequence[str]) -> bool:
-    """Whether it is about one of these branches; what is checked out before is not known here."""
+    """Whether it concerns one of these branches. The branch checked out before is not known here."""
     named = {branch, *(part for word in words[2:] for part in word.split(":"))}
     return bool(named & set(branches)) or bool(words_in("places") & {each.casefold() for each in branches})
 
 
 def _holds_words(wanted: Sequence[str], given: Sequence[str]) -> bool:
-    """Whether the flags are there, in any of their forms, and the other words first and in this order."""
+    """Whether the flags are present, in any form, and the other words come first and in this order."""
     plain = [each for each in given if not each.startswith("-")]
     words = [each for each in wanted if not each.startswith("-")]
     flags = [each for each in wanted if each.startswith("-")]
@@ -211,7 +213,7 @@ def _has_flag(flag: str, given: Sequence[str]) -> bool:
 
 
 def _text(name: str) -> re.Pattern[str]:
-    """What finds the words in code."""
+    """Return what finds the words in code."""
     if name.endswith("()"):
         return re.compile(rf"(?<!\w){re.escape(name[:-2])}\s*\(")
     if len(name.split()) > 1:
@@ -227,7 +229,7 @@ def _text(name: str) -> re.Pattern[str]:
 
 
 def _singular(word: str) -> str:
-    """As it is in code: a stem would fit too much."""
+    """Return the singular as it appears in code; a stem would match too much."""
     return word.lower().removesuffix("s") if len(word) > 3 else word.lower()
 
 
@@ -237,7 +239,7 @@ def _stands(pattern: re.Pattern[str], line: AddedLine, prohibition: Prohibition)
 
 
 def _in_order(code: str, pattern: re.Pattern[str]) -> str:
-    """The words in the order of the alphabet, by which two are found whichever comes first."""
+    """Return the words in alphabetical order, so that either order of two words matches."""
     if r"\W+" not in pattern.pattern:
         return ""
     words = words_of(code)
@@ -258,14 +260,14 @@ def _in_place(prohibition: Prohibition, effects: CallEffects) -> bool:
 
 
 def _holds_at(prohibition: Prohibition, line: AddedLine) -> bool:
-    """Whether the prohibition holds in this line of this file."""
+    """Whether the prohibition applies to this line of this file."""
     if any(_is_at(place, line) for place in prohibition.outside):
         return False
     return not prohibition.within or any(_is_at(place, line) for place in prohibition.within)
 
 
 def _is_at(place: str, line: AddedLine) -> bool:
-    """Whether the line is in the place: a path, a language, the tests, or a word of the path or the line."""
+    """Whether the line is at the place: a path, a language, the tests, or a word of the path or line."""
     if "/" in place or place.startswith((".", "*")):
         return _path(place).search(line.path) is not None
     words = [each for each in words_of(place) if each not in words_in("determiners")]

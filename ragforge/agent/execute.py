@@ -1,4 +1,4 @@
-"""The calls of one step: checked, consented to, run, stored as each ends."""
+"""The calls of one step: validated, approved, run, and stored as each ends."""
 
 import asyncio
 import json
@@ -47,16 +47,16 @@ CHANGES_NOTHING = (Effect.READ, Effect.WEB)
 
 
 class _Refused(Struct, frozen=True):
-    """Why a call does not run, as the model hears it."""
+    """Why a call does not run, as told to the model."""
 
     text: str
     status: CallStatus = CallStatus.FAILED
 
 
 class _Ready(Struct, frozen=True):
-    """A call whose arguments were read and whose effect is known.
+    """A call with valid arguments and a known effect.
 
-    call: with the arguments as the user edited them, where they did.
+    call: with the arguments that the user edited, if they did.
     """
 
     call: "_OpenCall"
@@ -69,7 +69,7 @@ class _Ready(Struct, frozen=True):
 
 
 class _OpenCall(Struct, frozen=True):
-    """A call under way."""
+    """A call in progress."""
 
     parts: AgentParts
     progress: TurnProgress
@@ -82,7 +82,7 @@ class _OpenCall(Struct, frozen=True):
     started_s: float = field(default_factory=time.monotonic)
 
     async def end(self, result: ToolResult, status: CallStatus) -> ToolCall:
-        """Keep it, whole, also while it is cancelled: what it did to the disk is done."""
+        """Store it completely, even while it is cancelled, because it may have changed files."""
         return await undisturbed(self._end(result, status), cancel_after=True)
 
     async def _end(self, result: ToolResult, status: CallStatus) -> ToolCall:
@@ -132,12 +132,12 @@ async def execute_calls(
     *,
     from_store: bool = False,
 ) -> ToolMessage:
-    """The results of the step's calls, in their order, each stored as it ended.
+    """Return the results of the step's calls in order, each stored when it ended.
 
     done: calls of this step that ended in an earlier run; they are not repeated. from_store: the step was
-    read back from the store. Calls that only read run at the same time; one that changes something is looked
-    at, asked about and run once those before it have ended, so that it is shown as it will be.
-    Raises StoreError when a result cannot be kept.
+    read from the store. Calls that only read run at the same time; a call that changes something waits for
+    earlier ones and runs alone.
+    Raises StoreError if a result cannot be stored.
     """
     ended = {call.id: call for call in done}
     reading: list[asyncio.Task[ToolCall]] = []
@@ -169,7 +169,7 @@ def _heard(call: ToolCall) -> CallResult:
 
 
 async def _prepare(call: _OpenCall) -> _Ready | _Refused:
-    """The call, ready to run and consented to, or why it does not run."""
+    """Return the call, approved and ready to run, or why it does not run."""
     request, parts = call.request, call.parts
     tool = parts.tools.get(request.name)
     args, summary = _read_args(call, tool)
@@ -195,7 +195,7 @@ async def _prepare(call: _OpenCall) -> _Ready | _Refused:
 
 
 async def _look(call: _OpenCall, tool: AnyTool, args: msgspec.Struct) -> _Ready | _Refused:
-    """What the call would do, and whether it may; or why it cannot."""
+    """Return what the call would do and whether it is allowed, or why it cannot run."""
     parts = call.parts
     try:
         preview = await tool.preview(args, parts.context)
@@ -208,7 +208,7 @@ async def _look(call: _OpenCall, tool: AnyTool, args: msgspec.Struct) -> _Ready 
 
 
 def _read_args(call: _OpenCall, tool: AnyTool | None) -> tuple[msgspec.Struct | _Refused, str]:
-    """The arguments, or why they cannot be used; and the call in one line."""
+    """Return the arguments, or why they are invalid; and the call in one line."""
     request = call.request
     if request.malformed:
         why = f"The arguments could not be read: {request.malformed}. Send them as a JSON object."
@@ -229,7 +229,7 @@ def _read_args(call: _OpenCall, tool: AnyTool | None) -> tuple[msgspec.Struct | 
 
 
 def against(hits: Sequence[ConstraintHit]) -> str:
-    """What the model hears of constraints that a call went against."""
+    """Return what the model is told about violated constraints."""
     said = " ".join(f'"{each.constraint.text}" ({each.constraint.said_at:%Y-%m-%d}).' for each in hits)
     return f"This goes against what the user said: {said}"
 
@@ -241,7 +241,7 @@ def _unexpected(tool: str, error: Exception) -> str:
 
 
 async def _ask_consent(ready: _Ready) -> tuple[_Ready, _Refused | None]:
-    """The call as it may run, as it is or as the user edited it; and why not, where it may not."""
+    """Return the call as approved, perhaps edited by the user; or why it was not approved."""
     match ready.decision:
         case Allow():
             return ready, None
@@ -272,13 +272,14 @@ async def _ask_consent(ready: _Ready) -> tuple[_Ready, _Refused | None]:
 
 
 def _draft(ready: _Ready) -> str | None:
-    """What of the call the user may edit."""
+    """Return the part of the call that the user can edit."""
     draft = ready.call.request.args.get(ready.tool.editable)
     return draft if isinstance(draft, str) else None
 
 
 async def _edited(ready: _Ready, draft: str) -> tuple[_Ready, str]:
-    """The edited call, checked anew, and why it is asked; else the call as it was, and what was wrong."""
+    """Return the edited call, checked again, and why it needs approval; or the original call and the
+    problem."""
     call, tool = ready.call, ready.tool
     request = replace(call.request, args={**call.request.args, tool.editable: draft})
     try:
@@ -300,7 +301,7 @@ async def _edited(ready: _Ready, draft: str) -> tuple[_Ready, str]:
 
 
 def _told_of_edit(ready: _Ready) -> str:
-    """What the model hears where the user edited its call; empty where they did not."""
+    """Return what the model is told if the user edited its call; empty if they did not."""
     call, name = ready.call, ready.tool.editable
     asked, ran = call.step.message.calls[call.position].args.get(name), call.request.args.get(name)
     if not name or asked == ran:
@@ -337,7 +338,7 @@ async def _run(ready: _Ready) -> ToolCall:
 
 
 async def _run_guarded(call: _OpenCall, ready: _Ready, context: ToolContext) -> ToolResult:
-    """What the tool answers, with what it changes kept; or why it must not run now."""
+    """Return the tool's result, with everything it changes saved first; or why it must not run now."""
     tool = ready.tool
     if changed := await _look_again(call, ready):
         return changed
@@ -377,9 +378,9 @@ async def _run_guarded(call: _OpenCall, ready: _Ready, context: ToolContext) -> 
 
 
 async def _look_again(call: _OpenCall, ready: _Ready) -> ToolResult | None:
-    """Why the call must not run after all; None where it still does what was consented to.
+    """Return why the call must not run after all; None if it still does what was approved.
 
-    While the user thought about it, a link may have been turned elsewhere, or a file may have changed.
+    While the user was deciding, a link may have changed its target, or a file may have changed.
     """
     preview = await ready.tool.preview(ready.args, call.parts.context)
     if preview.paths != ready.preview.paths:
@@ -412,7 +413,7 @@ def _approval(
 
 
 def _may_be_kept(call: _OpenCall, proposal: Proposal, rules: tuple[Rule, ...]) -> bool:
-    """Whether "always" is offered: not for what cannot be parsed reliably, nor to keep a secret."""
+    """Whether to offer "always": not for a command that cannot be parsed reliably, nor to store a secret."""
     texts = (proposal_text(proposal), proposal_text(OtherCall(call.request.args)), *map(str, rules))
     redact = call.parts.redact
     return not any(map(oddities, texts)) and all(redact.text(str(rule)) == str(rule) for rule in rules)

@@ -1,4 +1,4 @@
-"""Project instructions: AGENTS.md, CLAUDE.md and GEMINI.md, from the project's root down."""
+"""Project instructions: AGENTS.md, CLAUDE.md and GEMINI.md, from the project's root downwards."""
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 from hashlib import sha256
@@ -22,9 +22,9 @@ SKILLS_HEADING = (
 
 
 class Instructions(Struct, frozen=True):
-    """One instruction file, as it would go to the model: cut where it is too long, secrets redacted.
+    """One instruction file as it is sent to the model: truncated if it is too long, secrets redacted.
 
-    is_note: the text is ours, about a file that is not read.
+    is_note: the text is ragforge's own, about a file that is not read.
     """
 
     path: Path
@@ -38,7 +38,7 @@ class Instructions(Struct, frozen=True):
 
 
 class Skill(Struct, frozen=True):
-    """A skill. problem: why it cannot be used. What its head asks to be allowed is never granted."""
+    """A skill. problem: why it cannot be used. Tools that its front matter asks for are never granted."""
 
     name: str
     description: str
@@ -50,7 +50,7 @@ class Skill(Struct, frozen=True):
 
     @property
     def folder(self) -> Path:
-        """Where its files are."""
+        """The folder of its files."""
         return self.file.path.parent
 
 
@@ -60,7 +60,7 @@ def digest_of(text: str) -> str:
 
 
 def folders_between(root: Path, folder: Path) -> list[Path]:
-    """The folders from the root down to the folder; empty where that is not below the root."""
+    """Return the folders from the root down to the folder; empty if it is not below the root."""
     if not folder.is_relative_to(root):
         return []
     parts = folder.relative_to(root).parts
@@ -74,11 +74,11 @@ def find_instructions(
     given: Collection[Path] = (),
     clean: Callable[[str], str] = str,
 ) -> list[Instructions]:
-    """Return the instructions in the folders, without the files that were given already.
+    """Return the instructions in the folders, without files that were returned before.
 
-    root: resolved; a link out of it is told of, not followed: reading elsewhere needs asking.
-    clean: takes the secrets out of a text.
-    A file that is a link to another one, or says the same, is returned once.
+    root: resolved. A link that leads out of it is reported, not followed.
+    clean: redacts secrets in a text. A file that links to another one, or has the same text, is returned
+    once.
     """
     found: list[Instructions] = []
     for folder in dict.fromkeys(folders):
@@ -95,7 +95,7 @@ def find_instructions(
 
 
 def read_instructions(path: Path, *, root: Path, clean: Callable[[str], str] = str) -> Instructions | None:
-    """Return what the file says now; None where there is no file, or nothing in it."""
+    """Return the current content of the file; None if there is no file, or if it is empty."""
     try:
         if not path.is_file():
             return None
@@ -113,13 +113,13 @@ def read_instructions(path: Path, *, root: Path, clean: Callable[[str], str] = s
 
 
 def instructions_text(content: bytes, *, clean: Callable[[str], str] = str) -> str:
-    """Return the text that goes to the model from a file with this content."""
+    """Return the text that is sent to the model for a file with this content."""
     text = clean(content[:FILE_BYTES_MAX].decode("utf-8", "replace"))
     return text + ("\n[truncated: the file is longer]" if len(content) > FILE_BYTES_MAX else "")
 
 
 def as_text(instructions: Sequence[Instructions], root: Path) -> str:
-    """The instructions for the model, each under its path; empty when there are none."""
+    """Return the instructions for the model, each under its path; empty if there are none."""
     return "\n\n".join(
         f"Instructions of this project, from {item.path.relative_to(root)}:\n\n{item.text.strip()}"
         for item in instructions
@@ -127,7 +127,7 @@ def as_text(instructions: Sequence[Instructions], root: Path) -> str:
 
 
 def skills_text(skills: Sequence[Skill]) -> str:
-    """What the model is told of the skills; empty where there are none."""
+    """Return the list of skills for the model; empty if there are none."""
     if not skills:
         return ""
     return "\n".join([SKILLS_HEADING, *(f"- {skill.name}: {skill.description}" for skill in skills)])

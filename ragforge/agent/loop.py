@@ -1,4 +1,4 @@
-"""The loop of a turn: ask the model, run what it asks for, until it asks for nothing more."""
+"""The loop of a turn: call the model and run the tools that it asks for, until it asks for none."""
 
 import json
 from collections.abc import Sequence
@@ -24,10 +24,10 @@ async def run_turn(
     pending: Step | None = None,
     done: Sequence[ToolCall] = (),
 ) -> Outcome:
-    """How the turn ended. `progress` holds what it came to, also when this raises or is cancelled.
+    """Run a turn and return how it ended. `progress` has the results, also if this raises or is cancelled.
 
-    pending: a step of an earlier run whose calls have not all run; `done` are those that have.
-    Raises ModelError when the model gives no usable answer, StoreError when something cannot be kept.
+    pending: a step of an earlier run with calls that have not run yet; `done` are those that have.
+    Raises ModelError if the model gives no usable answer, StoreError if something cannot be stored.
     """
     streak = _Streak()
     step, finished_calls = pending, done
@@ -54,7 +54,7 @@ async def run_turn(
 
 
 async def _may_go_on(parts: AgentParts, progress: TurnProgress) -> Outcome | None:
-    """None to go on, else how the turn stops here."""
+    """Return None to continue, or how the turn stops."""
     limits, calls = parts.limits, progress.model_calls
     if limits.model_calls_max is not None and calls >= limits.model_calls_max:
         return Outcome(TurnStatus.STOPPED, f"Stopped after {counted(calls, 'model call')} (--max-turns).")
@@ -84,14 +84,14 @@ async def _may_go_on(parts: AgentParts, progress: TurnProgress) -> Outcome | Non
 
 
 class _Streak:
-    """Counts the same call made again and again."""
+    """Count repetitions of the same call."""
 
     def __init__(self) -> None:
         self._last = ""
         self._length = 0
 
     def stop_for(self, calls: Sequence[CallRequest]) -> Outcome | None:
-        """How the turn stops, when these calls make the streak too long."""
+        """Return how the turn stops, if these calls make the streak too long."""
         for call in calls:
             key = f"{call.name} {json.dumps(call.args, sort_keys=True)}"
             self._length = self._length + 1 if key == self._last else 1
@@ -105,7 +105,7 @@ class _Streak:
         return None
 
     def remind(self, results: ToolMessage) -> ToolMessage:
-        """The results, with a word to the model when it repeats itself."""
+        """Return the results, with a note to the model if it repeats itself."""
         if self._length not in STREAK_REMINDED_AT:
             return results
         *others, last = results.results

@@ -1,4 +1,4 @@
-"""What a running turn works with, and what it has come to."""
+"""What a running turn needs, and its results so far."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -23,56 +23,57 @@ EVENTS_WAITING_MAX = 1_000
 
 
 class Events:
-    """The way of a turn's events to whoever shows them, in order."""
+    """The queue of a turn's events, in order."""
 
     def __init__(self) -> None:
         self._queue: asyncio.Queue[AgentEvent | None] = asyncio.Queue(EVENTS_WAITING_MAX)
         self._receiver_gone = False
 
     async def send(self, event: AgentEvent) -> None:
-        """Hand over an event that must arrive; waits while the receiver is behind."""
+        """Send an event that must arrive; waits while the receiver is behind."""
         if not self._receiver_gone:
             await self._queue.put(event)
 
     def offer(self, event: ToolOutput) -> None:
-        """Hand over live output. Dropped while the receiver is far behind: the result holds it anyway."""
+        """Send live output. Dropped while the receiver is far behind, because the result contains it
+        anyway."""
         if self._queue.qsize() < EVENTS_WAITING_MAX // 2:
             self._queue.put_nowait(event)
 
     async def end(self) -> None:
-        """Say that nothing more will come."""
+        """Mark the end of the events."""
         if not self._receiver_gone:
             await self._queue.put(None)
 
     def leave(self) -> None:
-        """The receiver goes: whatever is sent from now on is dropped, and nobody waits for it."""
+        """Stop receiving: later events are dropped, and senders do not wait."""
         self._receiver_gone = True
         while not self._queue.empty():
             self._queue.get_nowait()
 
     async def next(self) -> AgentEvent | None:
-        """The next event, or None at the end."""
+        """Return the next event, or None at the end."""
         return await self._queue.get()
 
 
 class Recorder(Protocol):
-    """Where a turn is stored while it runs."""
+    """Stores a turn while it runs."""
 
     async def save_step(self, step: Step, *, waits: bool = False) -> None:
-        """Keep a step whose calls have not run yet. waits: one of them is asked about."""
+        """Save a step before its calls run. waits: one of them needs approval."""
         ...
 
     async def run_on(self, turn_id: str) -> None:
-        """Keep that the user has answered: the turn waits no longer."""
+        """Record that the user has answered and the turn no longer waits."""
         ...
 
     async def add_call(self, call: ToolCall, step: Step) -> None:
-        """Keep a call that ended, and its step."""
+        """Save a call that ended, and its step."""
         ...
 
 
 class Fitted(Struct, frozen=True):
-    """A request that fits the model's window, and what had to go for it."""
+    """A request that fits the model's context window, and what was dropped for it."""
 
     request: ModelRequest
     tokens: int
@@ -105,8 +106,8 @@ class GuardedCall(Struct, frozen=True):
     """A call of a tool that may change something, right before it runs.
 
     paths: those that the tool's preview named. may_write: False for a command that certainly only reads.
-    unkept: the user wants it even where what it changes cannot be kept before. after: what the one file that
-    it writes will hold. command: what a shell would run.
+    unkept: the user allowed it even if the affected files cannot be saved first. after: the new content of
+    the one file that it writes. command: what a shell would run.
     """
 
     tool: AnyTool
@@ -131,13 +132,13 @@ def unguarded(call: GuardedCall) -> AbstractAsyncContextManager[None]:
 
 
 class AgentParts(Struct, frozen=True):
-    """What the loop works with.
+    """What the loop needs.
 
-    consent: what may happen without asking, by the mode and rules of this very moment.
-    fit: makes a request of the messages that uses at most this share of the window.
-    has_queued: whether the user has typed something that should go in at the next boundary.
-    instructions_for: trusted project instructions that apply to these paths and were not given yet.
-    guard: what is done around a tool whose effect is not READ: keeping what it changes.
+    consent: what is allowed without asking, by the current mode and rules.
+    fit: builds a request from the messages that uses at most this share of the context window.
+    has_queued: whether the user has typed a message to be sent at the next boundary.
+    instructions_for: trusted project instructions that apply to these paths and were not sent yet.
+    guard: runs around a tool whose effect is not READ, to save what it changes.
     """
 
     provider: Provider
@@ -161,7 +162,7 @@ class AgentParts(Struct, frozen=True):
 
 
 class TurnProgress(Struct):
-    """What a turn has come to so far. It outlives a cancelled turn, so that nothing of it is lost."""
+    """The results of a turn so far. It survives cancellation, so nothing is lost."""
 
     turn_id: str
     messages: list[Message]
@@ -179,12 +180,12 @@ class TurnProgress(Struct):
 
     @property
     def unstored(self) -> Step | None:
-        """The step that only `end` can store: the final answer, or what had arrived of one."""
+        """The step that only `end` can store: the final answer, or the part that had arrived."""
         return self.steps[-1] if self.steps and self.steps[-1].index not in self.stored else None
 
     @property
     def cost_usd(self) -> float | None:
-        """What this run has cost, None when a price is unknown."""
+        """The cost of this run, None if a price is unknown."""
         return sum_costs(step.cost_usd for step in self.steps)
 
 

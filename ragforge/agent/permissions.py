@@ -1,4 +1,4 @@
-"""Consent: whether a tool call may happen, is asked for, or is refused. Decides only."""
+"""Permissions: whether a tool call is allowed, needs approval, or is refused. Only decides."""
 
 import os
 from collections.abc import Sequence
@@ -26,13 +26,13 @@ RULES_MAX = 4
 
 
 class Allow(Struct, frozen=True):
-    """It happens without asking. hits: the constraints that it goes against all the same."""
+    """The call runs without asking. hits: the constraints that it violates nevertheless."""
 
     hits: tuple[ConstraintHit, ...] = ()
 
 
 class Ask(Struct, frozen=True):
-    """The user decides. `rules` is what "always" would add; empty where there is no "always"."""
+    """The user decides. `rules` is what "always" would add; empty if there is no "always"."""
 
     reason: str
     rules: tuple[Rule, ...] = ()
@@ -40,7 +40,7 @@ class Ask(Struct, frozen=True):
 
 
 class Refuse(Struct, frozen=True):
-    """It does not happen, and the model hears why."""
+    """The call does not run, and the model is told why."""
 
     reason: str
     hits: tuple[ConstraintHit, ...] = ()
@@ -59,9 +59,9 @@ def decide(
     root: Path,
     cwd: Path,
 ) -> Decision:
-    """Whether the call may happen.
+    """Return whether the call is allowed.
 
-    preview: what the tool says that it would do, its paths and the root with links resolved.
+    preview: what the tool says it would do, with links in its paths and root resolved.
     """
     if preview.refused:
         return Refuse(preview.refused)
@@ -124,7 +124,8 @@ def _decide_web(tool: str, preview: Preview, rules: Sequence[Rule]) -> Decision:
 
 
 def _is_host(host: str, pattern: str) -> bool:
-    """Whether the pattern names the host: as it is, `*.example.org` for all that end so, or `*` for any."""
+    """Whether the pattern matches the host: exactly, `*.example.org` for its subdomains, or `*` for any
+    host."""
     return pattern in (host, "*") or (pattern.startswith("*.") and host.endswith(pattern[1:]))
 
 
@@ -144,7 +145,8 @@ def _matches_any(name: str, patterns: Sequence[str]) -> bool:
 
 
 def _propose_path(name: str) -> str:
-    """Everything in the file's folder, or the file alone where that would be the whole project."""
+    """Return a pattern for everything in the file's folder, or only for the file if that would be the whole
+    project."""
     folder, _, file = name.rpartition("/")
     wanted = f"/{folder}" if folder else f"/{file}"
     escaped = "".join(f"\\{char}" if char in "\\*?[] " else char for char in wanted)
@@ -152,7 +154,7 @@ def _propose_path(name: str) -> str:
 
 
 class _Doubt(Struct, frozen=True):
-    """Why a simple command is asked about, and the rule that would end the asking."""
+    """Why a simple command needs approval, and the rule that would allow it."""
 
     reason: str
     rule: Rule | None
@@ -190,7 +192,7 @@ def _decide_shell(command: str, *, rules: Sequence[Rule], root: Path, cwd: Path)
 
 
 def _foreign_doubts(parsed: Parsed, rules: Sequence[Rule], place: Surroundings) -> list[_Doubt]:
-    """One for each repository that git would read though it knows nothing of the folder."""
+    """Return a doubt for each repository that git would read although it does not know the folder."""
     if not any(command.texts and Path(command.texts[0]).name == "git" for command in parsed.commands):
         return []
     found = {repository for folder in place.folders for repository in foreign_above(folder)}
@@ -207,7 +209,7 @@ def _foreign_doubts(parsed: Parsed, rules: Sequence[Rule], place: Surroundings) 
 def _doubt(
     command: SimpleCommand, *, rules: Sequence[Rule], place: Surroundings, asks_anyway: bool = False
 ) -> _Doubt | None:
-    """asks_anyway: so that git is not asked for the settings of a repository that may not be read."""
+    """asks_anyway: do not ask git for the settings of a repository that may not be read."""
     root, cwd, folders = place.root, place.cwd, place.folders
     if _is_cd(command):
         return None  # where it leads has been looked at
@@ -249,7 +251,7 @@ def _is_cd(command: SimpleCommand) -> bool:
 
 
 def _folders(parsed: Parsed, cwd: Path) -> frozenset[Path] | Ask:
-    """Every folder in which a part of the command may run, whichever `cd` of it succeeds."""
+    """Return every folder in which a part of the command may run, whichever `cd` succeeds."""
     # As they are written: the shell goes back with `..` through the link by which it came, the system
     # from where the link leads.
     written = {cwd}

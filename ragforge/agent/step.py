@@ -1,4 +1,4 @@
-"""One answer of the model: asked for, shown as it comes, kept however it ends."""
+"""One answer of the model: requested, shown as it arrives, and stored however it ends."""
 
 from contextlib import aclosing
 from typing import assert_never
@@ -45,9 +45,9 @@ class _Arriving(Struct):
 
 
 async def ask_model(parts: AgentParts, progress: TurnProgress) -> Step:
-    """The model's next step, appended to the progress; so is what arrived before an error.
+    """Append the model's next step to the progress, or what arrived of it before an error.
 
-    Raises ModelError, AnswerUnusable among them where the answer is blocked, cut, empty or malformed.
+    Raises ModelError, including AnswerUnusable if the answer is blocked, cut, empty or malformed.
     """
     share = 1.0
     for _ in range(REFITS_MAX):
@@ -112,7 +112,7 @@ async def _receive(parts: AgentParts, fitted: Fitted, arriving: _Arriving) -> No
 
 
 def _keep(parts: AgentParts, progress: TurnProgress, arriving: _Arriving, fitted: Fitted) -> Step:
-    """Append the step to the progress, partial or whole; an answer of which nothing came is not kept."""
+    """Append the complete or partial step to the progress, unless nothing arrived."""
     ended = arriving.ended
     begun = bool(ended or arriving.text.chars or arriving.thoughts.chars or arriving.usage)
     # Many services count at the end only; what broke off before is paid for all the same.
@@ -150,7 +150,7 @@ def _estimate(arriving: _Arriving, fitted: Fitted) -> Usage:
 
 
 async def _tell_what_went(parts: AgentParts, progress: TurnProgress, fitted: Fitted) -> None:
-    """Say when older messages went, and once a turn that not all of the conversation fits."""
+    """Report when older messages were dropped, and once per turn that the conversation no longer fits."""
     if fitted.compacted:
         await parts.events.send(Notice(fitted.compacted))
     gone = {
@@ -183,7 +183,7 @@ async def _tell_usage(parts: AgentParts, step: Step, arriving: _Arriving, fitted
 
 
 def _why_unusable(arriving: _Arriving) -> str:
-    """Why the answer cannot stand as the model's step, as a sentence; empty when it can."""
+    """Return why the answer cannot be used as the model's step, as a sentence; empty if it can."""
     ended = arriving.ended
     if ended is None:
         return "The answer was cut off. What arrived is kept; /retry asks again."

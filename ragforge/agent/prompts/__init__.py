@@ -1,8 +1,8 @@
-"""The words that the model is given, as Markdown files with fields in braces."""
+"""The prompts for the model, as Markdown files with fields in braces."""
 
 from importlib.resources import files
 
 
 def load_prompt(name: str) -> str:
-    """The text of `<name>.md`."""
+    """Return the text of `<name>.md`."""
     return files(__name__).joinpath(f"{name}.md").read_text("utf-8")
