@@ -116,7 +116,7 @@ class _OpenCall(Struct, frozen=True):
         return ended
 
     async def _keep_whole(self, text: str) -> str | None:
-        """The hash of the whole result; None where it cannot be kept, which must not lose the rest."""
+        """Store the complete result and return its hash; None if that fails, so that the rest is not lost."""
         try:
             return await self.parts.context.put_blob(text.encode("utf-8", "replace"))
         except StoreError as error:

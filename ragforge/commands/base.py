@@ -1,4 +1,4 @@
-"""What a verb is and may answer: a slash command, and a command of the command line from the same words."""
+"""What a verb is and may return: a slash command and a subcommand, made from one declaration."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
@@ -24,13 +24,13 @@ T = TypeVar("T")
 
 
 class Tell(Struct, frozen=True):
-    """Show this to the user; Markdown, no part of the conversation."""
+    """Show this Markdown to the user; it is not part of the conversation."""
 
     text: str
 
 
 class Emphasis(StrEnum):
-    """How a part of a line is set off; without colours only marked words are, as *words*."""
+    """How a part of a line is highlighted. Without colours only marked words are, as *words*."""
 
     PLAIN = "plain"
     STRONG = "strong"
@@ -46,11 +46,12 @@ class Span(Struct, frozen=True):
 
 
 class Report(Struct, frozen=True):
-    """A result to read, each face in its own form.
+    """A result to read, in the form of each front end.
 
-    lines: plain text, a line each. exact: instead of lines, a content that a file or a program gets as it is.
-    notes: said beside it, and on the command line on standard error. data: what is printed instead where
-    `--json` was given. markdown: what the interface shows of all that; without, the lines and the notes.
+    lines: plain text, one per line. exact: content that goes to a file or program unchanged, instead of
+    lines.
+    notes: additional remarks, on standard error on the command line. data: printed as JSON instead of the
+    lines if `--json` was given. markdown: what the interface shows; by default the lines and the notes.
     """
 
     lines: "Sequence[str | Sequence[Span]]" = ()
@@ -69,18 +70,19 @@ class Report(Struct, frozen=True):
 
 
 class Open(Struct, frozen=True):
-    """Open the screen of this name, with what was typed after the command."""
+    """Open the screen with this name, with the text typed after the command."""
 
     screen: str
     args: str = ""
 
 
 class Confirm(Struct, frozen=True):
-    """Ask; on yes run the command line `then`, which on the command line is the same one with `--yes`.
+    """Ask a yes-or-no question. On yes, run the command line `then`; on the command line that is the same one
+    with `--yes`.
 
-    otherwise: the command line of a no, where that is an answer too; Esc does nothing then.
-    command: the shell command that is asked about, as it would run. detail: what is said before the question.
-    unasked: what is said on a command line without a terminal to ask in.
+    otherwise: the command line to run on no, if that is an answer too; Esc then does nothing.
+    command: the shell command that is asked about, as it would run. detail: shown before the question.
+    unasked: printed on a command line without a terminal.
     """
 
     question: str
@@ -92,7 +94,7 @@ class Confirm(Struct, frozen=True):
 
 
 class Option(Struct, frozen=True):
-    """An answer: its name, what it means, and the command line that it runs."""
+    """An answer: its name, its meaning, and the command line that it runs."""
 
     name: str
     meaning: str
@@ -100,7 +102,7 @@ class Option(Struct, frozen=True):
 
 
 class Choose(Struct, frozen=True):
-    """Ask which; Esc does nothing. diff: what there is to choose from, as a unified diff."""
+    """Ask the user to choose; Esc does nothing. diff: the alternatives, as a unified diff."""
 
     question: str
     detail: str
@@ -109,7 +111,7 @@ class Choose(Struct, frozen=True):
 
 
 class Copy(Struct, frozen=True):
-    """Put this on the clipboard."""
+    """Copy this to the clipboard."""
 
     text: str
     what: str
@@ -118,8 +120,8 @@ class Copy(Struct, frozen=True):
 class Send(Struct, frozen=True):
     """Send this as the user's message.
 
-    typed: what was typed where the text was made from it; it is sent as it is then, and its mentions of
-    images are not followed. terms: what holds for its turn alone.
+    typed: what was typed, if the text was made from it; the text is then sent unchanged, and image mentions
+    in it are ignored. terms: settings for this turn only.
     """
 
     text: str
@@ -128,22 +130,22 @@ class Send(Struct, frozen=True):
 
 
 class StartNew(Struct, frozen=True):
-    """Leave this session and start a new one. said: what became of the one before."""
+    """Leave this session and start a new one. said: what happened to the previous one."""
 
     said: str = "The previous session is kept; /sessions lists it."
 
 
 class Fork(Struct, frozen=True):
-    """Go on from here, or from a turn counted from 1, in a session of its own."""
+    """Continue from here, or from a turn counted from 1, in a new session."""
 
     at: int | None = None
 
 
 class HeadMoved(Struct, frozen=True):
-    """Files or chat are somewhere else in the tree of versions now.
+    """Files or conversation have moved to another place in the tree of versions.
 
-    is_chosen: whether it was said what becomes of files that were changed since. as_json: the command line
-    prints an object.
+    is_chosen: whether the user decided about files that changed since. as_json: the command line prints an
+    object.
     """
 
     result: "MoveResult"
@@ -152,16 +154,16 @@ class HeadMoved(Struct, frozen=True):
 
     @property
     def lines(self) -> tuple[str, ...]:
-        """What is said of it, one a line."""
+        """The report, one line each."""
         from ragforge.versions.words import moved_lines
 
         return tuple(moved_lines(self.result))
 
 
 class Follow(Struct, frozen=True):
-    """Say each line as it comes, for as long as any come; what is not a line is done as it comes.
+    """Show each line as it comes; run other outcomes as they come.
 
-    stopped: what is said where Esc ended it; empty where Esc cannot.
+    stopped: shown if Esc ended it; empty if Esc cannot.
     """
 
     lines: "AsyncGenerator[str | Outcome, None]"
@@ -169,7 +171,7 @@ class Follow(Struct, frozen=True):
 
 
 class QuestionKind(StrEnum):
-    """What a question can be answered with: yes or no, the number of an option, a line of text, consent.
+    """The kinds of answers: yes or no, the number of an option, a line of text, approval.
 
     STEP: a line that may be empty.
     """
@@ -182,9 +184,9 @@ class QuestionKind(StrEnum):
 
 
 class UserQuestion(Struct, frozen=True, eq=False):
-    """Ask while a command goes on, and let it hear the answer; one that nobody gives is None.
+    """Ask while a command continues, and pass it the answer; None if there is none.
 
-    diff: what it is about, as a unified diff. request: the call that waits for consent.
+    diff: what the question is about, as a unified diff. request: the call that waits for approval.
     """
 
     kind: QuestionKind
@@ -201,11 +203,11 @@ class UserQuestion(Struct, frozen=True, eq=False):
 
 
 class ClearView(Struct, frozen=True):
-    """Empty the screen; the session stays as it is."""
+    """Clear the screen; the session does not change."""
 
 
 class Retry(Struct, frozen=True):
-    """Go on with the newest turn."""
+    """Continue the newest turn."""
 
 
 class Quit(Struct, frozen=True):
@@ -213,7 +215,7 @@ class Quit(Struct, frozen=True):
 
 
 class GoIncognito(Struct, frozen=True):
-    """Leave, and start again in a store that goes away with the run."""
+    """Leave, and start again with a store that is removed at the end of the run."""
 
 
 Outcome: TypeAlias = (
@@ -237,7 +239,7 @@ Outcome: TypeAlias = (
 
 
 class Opens(StrEnum):
-    """Which session a verb works in on the command line."""
+    """The session that a verb works in on the command line."""
 
     NEWEST = "newest"
     """The one that is named, else the folder's newest, claimed."""
@@ -253,7 +255,7 @@ class Opens(StrEnum):
 
 
 class NoArguments(Struct, frozen=True):
-    """Nothing follows the name."""
+    """A command without arguments."""
 
 
 async def _only_in_shell(session: "Session", args: Any) -> Outcome:
@@ -261,13 +263,14 @@ async def _only_in_shell(session: "Session", args: Any) -> Outcome:
 
 
 class Verb(Struct, Generic[Args], frozen=True):
-    """What can be done by a slash command, and on the command line where `opens` says in which session.
+    """A slash command, and also a subcommand if `opens` names its session.
 
-    run: what it does in a session. shell: what it does on the command line with a `session.library.Library`,
-    in place of `run`, or which verb to run `Instead`; without `run` it is not a slash command. more: what
-    `--help` says beyond `help`. while_running: whether it works during a turn. former: spellings of before
-    that still work. verbs: those that follow its name, as in `/alternatives take 2`. examples: what `--help`
-    shows, without `ragforge`. reads: whether it shows what is stored, and says so where that is only a part.
+    run: runs it in a session. shell: runs it on the command line with a `session.library.Library` instead, or
+    returns the verb to run `Instead`; without `run` it is not a slash command. more: what `--help` adds to
+    `help`. while_running: whether it works during a turn. former: former spellings that still work. verbs:
+    verbs that follow its name, as in `/alternatives take 2`. examples: what `--help` shows, without
+    `ragforge`.
+    reads: whether it shows stored data, and reports if that is incomplete.
     """
 
     name: str
@@ -286,17 +289,17 @@ class Verb(Struct, Generic[Args], frozen=True):
 
     @property
     def takes_session(self) -> bool:
-        """Whether the command line may name the session that it works in."""
+        """Whether the command line can name the session."""
         return self.opens in (Opens.NEWEST, Opens.NEWEST_OR_NEW, Opens.LOOK)
 
     def is_on(self, face: Face) -> bool:
-        """Whether it can be typed there."""
+        """Whether it can be typed in this front end."""
         if face is Face.INTERFACE:
             return self.run is not _only_in_shell
         return bool(self.opens or self.shell or any(verb.is_on(face) for verb in self.verbs))
 
     def verbs_on(self, face: Face) -> "list[Verb[Any]]":
-        """The verbs that can follow its name there."""
+        """The verbs that can follow its name in this front end."""
         return [verb for verb in self.verbs if verb.is_on(face)]
 
     @property
@@ -309,12 +312,12 @@ class Verb(Struct, Generic[Args], frozen=True):
         return f"[{' | '.join(forms)}]"
 
     def line(self, args: Args) -> str:
-        """What is typed for it with these arguments, without the slash."""
+        """The command line with these arguments, without the slash."""
         return " ".join(filter(None, [self.name, written(args)]))
 
 
 class Instead(Struct, frozen=True):
-    """On the command line: run another verb, which needs a session."""
+    """Run another verb on the command line, which needs a session."""
 
     verb: Verb[Any]
     args: Struct
@@ -323,11 +326,11 @@ class Instead(Struct, frozen=True):
 async def whole_or_part(
     verb: Verb[Any], work: "Awaitable[T]", store: "Store", since: "Link | None" = None
 ) -> "T | Report":
-    """Return what the verb returns; one that reads says what is missing while the server is away or late.
+    """Return what the verb returns; if it reads, report what is missing while the server is away or late.
 
-    since: how it stood with the server before; otherwise all counts that was read since the store was opened.
-    JSON of a part has `partial`, the sentence; a list is `{"partial": ..., "rows": [...]}` then, so that no
-    program takes it for the whole. Raises what the verb raises; an error says likewise what was not read.
+    since: the state of the link before; by default, all reads since the store was opened count. JSON of
+    incomplete data has the sentence in `partial`; a list becomes `{"partial": ..., "rows": [...]}`, so that
+    no program mistakes it for complete. Raises what the verb raises; an error also says what was not read.
     """
     try:
         outcome = await work
@@ -353,25 +356,25 @@ def _missing(verb: Verb[Any], store: "Store", since: "Link | None") -> str:
 
 
 def verbs_on(face: Face) -> Mapping[str, Verb[Any]]:
-    """Those of `find_verbs` that can be typed there."""
+    """Return the verbs of `find_verbs` that can be typed in this front end."""
     return {name: verb for name, verb in find_verbs().items() if verb.is_on(face)}
 
 
 @cache
 def find_verbs() -> Mapping[str, Verb[Any]]:
-    """Every verb by its name, in alphabetical order: the modules of this package with a `VERB`."""
+    """Return every verb by its name, in alphabetical order: the modules of this package with a `VERB`."""
     found: dict[str, Verb[Any]] = discover(__name__.rpartition(".")[0], "VERB", Verb)
     return {verb.name: verb for verb in found.values()}
 
 
 def find_verb(name: str) -> Verb[Any] | None:
-    """The verb of this name, or None; loads no other one."""
+    """Return the verb with this name, or None; loads no other one."""
     kind: type[Verb[Any]] = Verb
     return find_one(__name__.rpartition(".")[0], name, "VERB", kind)
 
 
 def verb_named(name: str, verbs: Mapping[str, Verb[Any]]) -> Verb[Any]:
-    """The one of this name or alias. Raises UsageError that names the nearest one."""
+    """Return the verb with this name or alias. Raises UsageError that suggests the nearest one."""
     named = {alias: verb for verb in verbs.values() for alias in (verb.name, *verb.aliases)}
     if name in named:
         return named[name]
@@ -383,9 +386,9 @@ def verb_named(name: str, verbs: Mapping[str, Verb[Any]]) -> Verb[Any]:
 async def run_command(
     session: "Session", name: str, text: str, verbs: Mapping[str, Verb[Any]] | None = None
 ) -> Outcome:
-    """What the front end shall do. Raises RagforgeError that says what was wrong.
+    """Run the command and return what the front end should do. Raises RagforgeError that says what was wrong.
 
-    verbs: those that the front end knows; otherwise all of the interface but those of screens.
+    verbs: those that the front end knows; by default all of the interface, except those of screens.
     """
     verb = verb_named(name, verbs or verbs_on(Face.INTERFACE))
     if session.is_only_moving and not verb.while_running:
@@ -402,7 +405,7 @@ async def run_command(
 
 
 def _read(verb: Verb[Any], text: str) -> tuple[Verb[Any], Any]:
-    """The verb that is meant, itself or one that follows its name, and its arguments. Raises UsageError."""
+    """Return the verb, or the one that follows its name, and its arguments. Raises UsageError."""
     first, _, after = text.partition(" ")
     verbs = verb.verbs_on(Face.INTERFACE)
     for each in verbs:

@@ -1,4 +1,5 @@
-"""The contract of a tool. A tool returns its failures: the model must hear them; it never raises them."""
+"""The contract of a tool. A tool returns its errors, because the model must know about them; it never raises
+them."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from enum import StrEnum
@@ -24,7 +25,7 @@ Args = TypeVar("Args", bound=msgspec.Struct)
 
 
 class Effect(StrEnum):
-    """What a tool may do to the world; consent depends on it."""
+    """What a tool can change; approval depends on it."""
 
     READ = "read"
     WRITE = "write"
@@ -34,10 +35,10 @@ class Effect(StrEnum):
 
 
 class ToolResult(Struct, frozen=True):
-    """What a tool answers.
+    """The result of a tool.
 
-    text: whole, as the model hears it; what is too long is cut later, by the caller, who keeps the whole.
-    diff: a unified diff for the user, where a file changed.
+    text: complete, as for the model; the caller truncates long text and stores the complete one.
+    diff: a unified diff for the user, if a file changed.
     """
 
     text: str
@@ -47,13 +48,13 @@ class ToolResult(Struct, frozen=True):
 
 
 class Preview(Struct, frozen=True):
-    """What a call would do, told before it is done.
+    """What a call would do, before it runs.
 
-    paths: absolute, links resolved, whatever it reads or writes.
-    proposal: what the user is asked about; None where the arguments say all there is to say.
-    refused: why it cannot be done at all (the old text is not in the file, ...); nothing is asked then.
-    after: the whole new content, where it writes one file.
-    hosts: those that it asks on the network.
+    paths: everything that it reads or writes, absolute, with links resolved.
+    proposal: what the user is asked about; None if the arguments say everything.
+    refused: why it is impossible (for example, the old text is not in the file); nothing is asked then.
+    after: the complete new content, if it writes one file.
+    hosts: hosts that it contacts on the network.
     """
 
     proposal: Proposal | None = None
@@ -66,26 +67,27 @@ class Preview(Struct, frozen=True):
 class ReadFiles(Struct):
     """What the model has seen of each file in this session: the hash of the content it read or wrote.
 
-    unheard: files read in the step under way. Their content is on its way to the model: it did not know it
-    when it asked for the calls of this step.
+    unheard: files read in the current step. The model did not know their content when it asked for the calls
+    of this step.
     """
 
     hashes: dict[Path, str] = field(default_factory=dict[Path, str])
     unheard: set[Path] = field(default_factory=set[Path])
 
     def read(self, path: Path, digest: str) -> None:
-        """Keep that the file was read with this content."""
+        """Record that the file was read with this content."""
         if self.hashes.get(path) != digest:
             self.hashes[path] = digest
             self.unheard.add(path)
 
     def answered(self) -> None:
-        """The model has answered a request that held all results so far."""
+        """Record that the model has answered a request with all results so far."""
         self.unheard.clear()
 
 
 class ToSave(Struct, frozen=True):
-    """What the model wants remembered. updates: ids, or their beginnings, of what it replaces."""
+    """A memory that the model wants to save. updates: ids, or their beginnings, of memories that it
+    replaces."""
 
     content: str
     type: MemoryType
@@ -97,8 +99,8 @@ class ToSave(Struct, frozen=True):
 
 
 class Saved(Struct, frozen=True):
-    """A memory as it is kept. was_unsure: it was known, with less confidence. near: others that say something
-    alike, the nearest first."""
+    """A memory as it was saved. was_unsure: it was known, with less confidence. near: similar memories, the
+    nearest first."""
 
     memory: Memory
     was_known: bool = False
@@ -116,7 +118,7 @@ async def _recall_nothing(question: str, emit: Callable[[str], None]) -> str:
 
 
 class AgentTask(Struct, frozen=True):
-    """What a sub-agent is to do. may_write: whether it has tools that change something."""
+    """The task of a sub-agent. may_write: whether it has tools that change something."""
 
     title: str
     task: str
@@ -141,17 +143,17 @@ async def _keep_no_todos(todos: Todos) -> Todos:
 
 
 class ToolContext(Struct, frozen=True):
-    """What a tool is given to work with.
+    """What a tool can use.
 
-    cwd: the session's folder, where relative paths start; root: the project's, links resolved.
-    env: the environment for children, already without keys and passwords.
-    emit: call with output as it comes, from the event loop.
-    get_result: what an earlier call in the conversation answered, by its id.
-    save_memory: keeps it, free of secrets. Raises UsageError for what cannot be kept, and StoreError.
-    recall_memory: a short answer from what is remembered, with its sources; never raises.
-    run_agent: the answer of a sub-agent; never raises.
-    read_skill: a skill by its name, or one of its files; never raises.
-    todos, keep_todos: the list of what is to do, read and replaced. They raise UsageError and StoreError.
+    cwd: the session's folder, where relative paths start; root: the project's root, with links resolved.
+    env: the environment for child processes, without keys and passwords.
+    emit: call it with output as it arrives, from the event loop.
+    get_result: returns the result of an earlier call in the conversation, by its id.
+    save_memory: saves a memory without secrets. Raises UsageError if it cannot be saved, and StoreError.
+    recall_memory: returns a short answer from memory, with its sources; never raises.
+    run_agent: returns the answer of a sub-agent; never raises.
+    read_skill: returns a skill by name, or one of its files; never raises. todos, keep_todos: read and
+    replace the to-do list. They raise UsageError and StoreError.
     """
 
     cwd: Path
@@ -175,11 +177,11 @@ class ToolContext(Struct, frozen=True):
 
 
 class Tool(Struct, Generic[Args], frozen=True):
-    """A tool: what the model is told, and what is run.
+    """A tool: its description for the model, and the function to run.
 
-    summarise: the one line that the user sees (a path, a pattern, a command).
-    preview: what the call would do; needed where effect is not READ or paths may leave the project.
-    editable: the argument that the user may edit before the call runs; empty for none.
+    summarise: the line that the user sees (a path, a pattern, a command).
+    preview: what the call would do; required unless the effect is READ and no path can leave the project.
+    editable: the argument that the user can edit before the call runs; empty if there is none.
     """
 
     name: str
@@ -193,11 +195,12 @@ class Tool(Struct, Generic[Args], frozen=True):
 
     @property
     def spec(self) -> ToolSpec:
-        """The declaration for the model, its schema made from `args_type`."""
+        """The declaration for the model, with a schema made from `args_type`."""
         return ToolSpec(self.name, self.description, schema_of(self.args_type))
 
     def parse(self, args: JsonObject) -> Args:
-        """The arguments, checked. Raises msgspec.ValidationError that says which one and why."""
+        """Return the validated arguments. Raises msgspec.ValidationError that says which one is wrong and
+        why."""
         return msgspec.convert(args, self.args_type)
 
 
@@ -206,13 +209,13 @@ AnyTool = Tool[Any]
 
 @cache
 def schema_of(args_type: type[msgspec.Struct]) -> JsonObject:
-    """A flat JSON schema of type object, without `$ref`, as the models' services take it, made once."""
+    """Return a flat JSON schema of type object, without `$ref`, as model services require; cached."""
     (schema,), components = msgspec.json.schema_components((args_type,))
     return _flat(schema, components)
 
 
 def _flat(schema: Any, components: Mapping[str, Any]) -> Any:
-    """The schema with what it refers to in its place."""
+    """Return the schema with all references resolved."""
     if isinstance(schema, list):
         return [_flat(each, components) for each in cast("list[Any]", schema)]
     if not isinstance(schema, dict):
