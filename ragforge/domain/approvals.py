@@ -1,4 +1,4 @@
-"""Consent: what is asked before something is changed and answered, its rules, and what the user forbade."""
+"""Approvals: the question before a change and its answer, rules, and what the user forbade."""
 
 from collections.abc import Awaitable, Callable, Iterable
 from datetime import datetime
@@ -15,7 +15,7 @@ from ragforge.domain.words import day_words
 
 
 class Mode(StrEnum):
-    """What may happen without asking."""
+    """What is allowed without asking."""
 
     ASK = "ask"
     ACCEPT_EDITS = "accept-edits"
@@ -26,13 +26,13 @@ class Mode(StrEnum):
 
 
 class Rule(Struct, frozen=True):
-    """What needs no asking in this project. Written `tool(pattern)`, e.g. `shell(git status)`.
+    """What is allowed without asking in this project. Written `tool(pattern)`, e.g. `shell(git status)`.
 
-    shell: the pattern's words are the first words of a simple command. A final `*` is not needed.
-    `shell(= rm -r build)`, with a sign in front, means that command exactly.
-    edit, write and read: a path pattern as in gitignore, relative to the project.
-    web_fetch: a host, `*.example.org` for all below one, or `*` for any.
-    git: the path of a repository that git may read though it does not know the folder.
+    shell: the pattern's words are the first words of a simple command. A final `*` is not needed. `shell(= rm
+    -r build)`, with an equals sign, matches that exact command. edit, write and read: a path pattern as in
+    gitignore, relative to the project.
+    web_fetch: a host, `*.example.org` for its subdomains, or `*` for any host.
+    git: the path of a repository that git may read although it does not know the folder.
     """
 
     tool: str
@@ -43,17 +43,18 @@ class Rule(Struct, frozen=True):
 
 
 def foreign_rule(repository: Path) -> Rule:
-    """The consent to read a repository that does not know the folder from which `.git` leads to it."""
+    """Return the rule that allows reading a repository that `.git` leads to and that does not know the
+    folder."""
     return Rule("git", str(repository))
 
 
 def foreign_allowed(rules: Iterable[Rule]) -> frozenset[Path]:
-    """Return the repositories that these rules allow in this way."""
+    """Return the repositories that these rules allow to read."""
     return frozenset(Path(rule.pattern) for rule in rules if rule.tool == "git")
 
 
 def parse_rule(text: str) -> Rule:
-    """The rule written as `tool(pattern)`. Raises UsageError with an example where it is not."""
+    """Parse a rule written as `tool(pattern)`. Raises UsageError with an example if it is malformed."""
     name, bracket, rest = text.strip().partition("(")
     pattern = rest[:-1].strip() if rest.endswith(")") else ""
     if not (bracket and name.isidentifier() and pattern):
@@ -62,9 +63,9 @@ def parse_rule(text: str) -> Rule:
 
 
 class TurnTerms(Struct, frozen=True):
-    """What holds for one turn alone.
+    """Settings for one turn only.
 
-    model: as `provider:name`, empty for the session's. rules: they end with the turn.
+    model: as `provider:name`, empty for the session's. rules: valid for this turn.
     """
 
     model: str = ""
@@ -72,7 +73,7 @@ class TurnTerms(Struct, frozen=True):
 
 
 class Deed(StrEnum):
-    """What is not to be done with the objects of a prohibition."""
+    """What must not be done with the objects of a prohibition."""
 
     USE = "use"
     """To run it, to write it into code, to add it."""
@@ -87,8 +88,8 @@ class Deed(StrEnum):
 class Prohibition(Struct, frozen=True):
     """One thing that a sentence forbids.
 
-    objects: any of them; each is a path, a pattern of paths, a command or some words. within, outside: where
-    it holds and where it does not, as paths or words; empty for everywhere and nowhere.
+    objects: any of them; each is a path, a path pattern, a command or some words. within, outside: where it
+    applies and where it does not, as paths or words; empty for everywhere and nowhere.
     """
 
     deed: Deed
@@ -98,7 +99,7 @@ class Prohibition(Struct, frozen=True):
 
 
 class Constraint(Struct, frozen=True):
-    """A memory that binds, ready to be held against calls."""
+    """A binding memory, ready to be checked against calls."""
 
     id: str
     """That of the memory."""
@@ -114,9 +115,9 @@ class Constraint(Struct, frozen=True):
 
 
 class ConstraintHit(Struct, frozen=True):
-    """A call goes against a constraint.
+    """A call that violates a constraint.
 
-    found: the part of the call that does. since: the newer constraint that allows it again.
+    found: the part of the call that does. since: a newer constraint that allows it again.
     """
 
     constraint: Constraint
@@ -134,7 +135,7 @@ class ConstraintHit(Struct, frozen=True):
 
     @property
     def binds(self) -> bool:
-        """Whether the user has to be asked."""
+        """Whether the user must be asked."""
         return self.constraint.strength is Strength.MUST and self.since is None
 
 
@@ -164,7 +165,7 @@ Proposal: TypeAlias = RunCommand | ChangeFile | OtherCall
 
 
 def proposal_text(proposal: Proposal) -> str:
-    """All that would run or be written, as it is."""
+    """Return everything that would run or be written, unchanged."""
     match proposal:
         case RunCommand(command):
             return command
@@ -175,10 +176,10 @@ def proposal_text(proposal: Proposal) -> str:
 
 
 class ToolApproval(Struct, frozen=True):
-    """A tool call that waits for consent.
+    """A tool call that waits for approval.
 
-    proposal: the call exactly as it would run, secrets included. It is for the screen of the user who is
-    asked: never store, log, print or send it. Everything else is without secrets.
+    proposal: the call exactly as it would run, including secrets. It is only for the screen of the user who
+    is asked: never store, log, print or send it. Everything else is without secrets.
     """
 
     call_id: str
@@ -199,7 +200,7 @@ class ToolApproval(Struct, frozen=True):
 
 
 class GoOnApproval(Struct, frozen=True):
-    """The turn has used as many steps as it may; shall it go on?"""
+    """Ask whether to continue a turn that has used all of its steps."""
 
     steps: int
 
@@ -208,7 +209,7 @@ ApprovalRequest: TypeAlias = ToolApproval | GoOnApproval
 
 
 class ConsentAnswer(StrEnum):
-    """What the user may answer."""
+    """The possible answers."""
 
     ONCE = "once"
     ALWAYS = "always"
@@ -218,7 +219,7 @@ class ConsentAnswer(StrEnum):
 
 
 class ApprovalAnswer(Struct, frozen=True):
-    """The answer, with the reason that the model hears when it is no. edited: the draft as it was edited."""
+    """The answer, with the reason for the model if it is no. edited: the draft as the user edited it."""
 
     answer: ConsentAnswer
     reason: str = ""

@@ -1,4 +1,4 @@
-"""What was recalled for a message: the context block, item by item."""
+"""The context block: what was recalled for a message, item by item."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -9,7 +9,7 @@ from ragforge.domain.search import HitKind
 
 
 class Recalled(Struct, frozen=True):
-    """One thing that was put in front of the model, and why."""
+    """One item that was given to the model, and why."""
 
     section: str
     """The heading of its part of the block."""
@@ -29,9 +29,10 @@ class Recalled(Struct, frozen=True):
 
 
 class RecallUse(Struct, frozen=True):
-    """Of what use it was to an answer what was recalled for it.
+    """How an answer used what was recalled for it.
 
-    quoted: it says something recalled that the message does not. cited: it names the day or the id of it.
+    quoted: it repeats something recalled that is not in the message. cited: it names the day or id of an
+    item.
     """
 
     quoted: bool = False
@@ -39,7 +40,7 @@ class RecallUse(Struct, frozen=True):
 
 
 class ContextBlock(Struct, frozen=True):
-    """What stands directly before a message; empty text where nothing was recalled."""
+    """The text directly before a message; empty if nothing was recalled."""
 
     text: str = ""
     items: tuple[Recalled, ...] = ()

@@ -1,4 +1,4 @@
-"""Messages: what goes to a model and comes back, in a form that no provider owns."""
+"""Messages to and from a model, in a form that does not depend on the provider."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -12,15 +12,15 @@ _PAGE = re.compile(r"https?://[^\s<>\x00-\x1f]+")
 
 
 class TextPart(Struct, frozen=True):
-    """A piece of text, whole, as typed or pasted."""
+    """A piece of text, complete, as typed or pasted."""
 
     text: str
 
 
 class ImagePart(Struct, frozen=True):
-    """An image by its content's hash; the bytes are in the blob store.
+    """An image, by the hash of its content; the bytes are in the blob store.
 
-    size: in bytes. width, height: in pixels. Each is 0 where it is not known.
+    size: in bytes. width, height: in pixels. Each is 0 if unknown.
     """
 
     blob: str
@@ -32,10 +32,10 @@ class ImagePart(Struct, frozen=True):
 
 
 class CommandPart(Struct, frozen=True):
-    """A command that the user ran, and what it wrote: it goes with the message after it.
+    """A command that the user ran, with its output; sent with the next message.
 
-    output: as the model is told of it, with how it ended. blob: the hash of all of it where it was cut, which
-    has so many chars.
+    output: as told to the model, including how it ended. blob: the hash of the complete output if it was
+    truncated, which has so many chars.
     """
 
     id: str
@@ -50,7 +50,7 @@ Parts: TypeAlias = tuple[Part, ...]
 
 
 class CallRequest(Struct, frozen=True):
-    """A tool call that a model asks for. `id` is ours; `provider_id` is what the provider called it."""
+    """A tool call that a model asks for. `id` is ragforge's; `provider_id` is the provider's."""
 
     id: str
     name: str
@@ -61,14 +61,14 @@ class CallRequest(Struct, frozen=True):
 
 
 class WebSource(Struct, frozen=True):
-    """A page that an answer rests on."""
+    """A page that an answer is based on."""
 
     title: str
     url: str
 
 
 class WebSearch(Struct, frozen=True):
-    """What a provider searched the web for, and the pages that it used; empty where it did not search."""
+    """What a provider searched the web for, and the pages it used; empty if it did not search."""
 
     queries: tuple[str, ...] = ()
     sources: tuple[WebSource, ...] = ()
@@ -78,36 +78,36 @@ class WebSearch(Struct, frozen=True):
 
     @property
     def count(self) -> int:
-        """How many searches it was: one where the provider shows pages and no queries."""
+        """The number of searches: one if the provider reports pages but no queries."""
         return len(self.queries) or bool(self.sources)
 
     def joined(self, other: "WebSearch") -> "WebSearch":
-        """Return both, each query and each page once, in the order in which they came."""
+        """Return both combined, each query and page once, in order."""
         sources = {each.url: each for each in (*self.sources, *other.sources) if _PAGE.fullmatch(each.url)}
         return WebSearch(tuple(dict.fromkeys((*self.queries, *other.queries))), tuple(sources.values()))
 
     def mapped(self, change: Callable[[str], str]) -> "WebSearch":
-        """Return the same with every text changed."""
+        """Return a copy with every text changed."""
         sources = (WebSource(change(source.title), change(source.url)) for source in self.sources)
         return WebSearch(tuple(map(change, self.queries)), tuple(sources))
 
     def texts(self) -> list[str]:
-        """Return every text of it."""
+        """Return every text in it."""
         return [*self.queries, *(text for source in self.sources for text in (source.title, source.url))]
 
 
 class UserMessage(Struct, frozen=True):
-    """What the user said."""
+    """A message of the user."""
 
     parts: Parts
 
 
 class ModelMessage(Struct, frozen=True):
-    """What a model said in one step.
+    """The model's output in one step.
 
-    native: the message exactly as the provider wants it back (thought signatures included), or None
-    where it was not made by a provider. It is sent back verbatim to the same provider and model;
-    for any other one the message is made anew from `text` and `calls`.
+    native: the message exactly as the provider expects it back (including thought signatures), or None if it
+    does not come from a provider. It is sent back verbatim to the same provider and model; for any other, the
+    message is rebuilt from `text` and `calls`.
     """
 
     provider: str
@@ -121,7 +121,7 @@ class ModelMessage(Struct, frozen=True):
 
 
 class CallResult(Struct, frozen=True):
-    """What a tool answered, as the model hears it."""
+    """The result of a tool call, as told to the model."""
 
     call_id: str
     name: str
@@ -132,7 +132,7 @@ class CallResult(Struct, frozen=True):
 
 
 class ToolMessage(Struct, frozen=True):
-    """The results of all calls of one step, in the order in which they were asked for."""
+    """The results of all calls of one step, in the order of the requests."""
 
     results: tuple[CallResult, ...]
 
@@ -141,7 +141,7 @@ Message: TypeAlias = UserMessage | ModelMessage | ToolMessage
 
 
 class ToolSpec(Struct, frozen=True):
-    """A tool as the model is told of it. `parameters` is a JSON schema of type object."""
+    """The description of a tool for the model. `parameters` is a JSON schema of type object."""
 
     name: str
     description: str
@@ -149,7 +149,7 @@ class ToolSpec(Struct, frozen=True):
 
 
 def text_of(parts: Sequence[Part]) -> str:
-    """What the user said; an image stands as its name in brackets, and what a command wrote was not said."""
+    """Return what the user said, with an image as its name in brackets, and without output of commands."""
     said = [part for part in parts if not isinstance(part, CommandPart)]
     return "\n".join(
         part.text if isinstance(part, TextPart) else f"[image {part.name or part.blob[:12]}]" for part in said
@@ -157,32 +157,32 @@ def text_of(parts: Sequence[Part]) -> str:
 
 
 def typed_in(parts: Sequence[Part]) -> str:
-    """What the user typed. A mention in it names each image, so sending it again sends them too."""
+    """Return what the user typed. It mentions each image, so sending it again sends the images too."""
     return "\n".join(part.text for part in parts if isinstance(part, TextPart))
 
 
 def images_in(parts: Sequence[Part]) -> list[ImagePart]:
-    """The images that go along."""
+    """Return the images of the message."""
     return [part for part in parts if isinstance(part, ImagePart)]
 
 
 def commands_in(parts: Sequence[Part]) -> list[CommandPart]:
-    """What the user ran before the message."""
+    """Return the commands that the user ran before the message."""
     return [part for part in parts if isinstance(part, CommandPart)]
 
 
 def command_text(part: CommandPart) -> str:
-    """The command and its output, as a model is told."""
+    """Return the command and its output, as told to a model."""
     return f"I ran this command:\n$ {part.command}\n{part.output}"
 
 
 def blobs_in(parts: Sequence[Part]) -> tuple[str, ...]:
-    """The hashes of the contents that the parts refer to."""
+    """Return the hashes of the contents that the parts refer to."""
     return tuple(part.blob for part in parts if not isinstance(part, TextPart) and part.blob)
 
 
 def parts_to_json(parts: Sequence[Part]) -> list[JsonObject]:
-    """The parts as JSON, as the stores keep them."""
+    """Return the parts as JSON, as stored."""
     return [_part_to_json(part) for part in parts]
 
 
@@ -201,7 +201,7 @@ def _part_to_json(part: Part) -> JsonObject:
 
 
 def parts_from_json(items: Sequence[JsonObject]) -> Parts:
-    """The inverse of `parts_to_json`. Raises KeyError for a kind of part that this version lacks."""
+    """Inverse of `parts_to_json`. Raises KeyError for a kind of part that this version does not know."""
     kinds: Mapping[str, Callable[[JsonObject], Part]] = {
         "text": lambda item: TextPart(str(item["text"])),
         "command": lambda item: CommandPart(

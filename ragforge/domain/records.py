@@ -1,22 +1,22 @@
-"""What a stored record is, said once: beside its struct, in the file of the noun.
+"""The description of a stored record, once: beside its struct, in the file of that kind.
 
-A struct of the domain says by its annotations what each field holds. Its description says the rest: what the
-record refers to, what it is known by, what its fields are called where they are kept. From the two follow
+The annotations of a struct say what each field contains. Its description adds what the record refers to, how
+it is identified, and what its fields are called in storage. From both are derived
 
 - the lines of a backup (`store/archive_lines.py`),
 - the columns of a table (`RecordTable` in `store/sqlite/rows.py`), and
 - the properties of a node (`RecordNode` in `store/neo4j/rows.py`).
 
-SQL and Cypher stay text where they are used; they take their lists of names from there.
+SQL and Cypher remain text where they are used; they take their lists of names from there.
 
-To add a field to a record, say to a turn:
+To add a field to a record, for example a turn:
 
-1. `domain/turns.py`: a field of `Turn`, with a default, and its name in `later` of TURN. A line or a node of
-   before is without it, and is read with the default.
+1. `domain/turns.py`: a field of `Turn` with a default, and its name in `later` of TURN. Older lines and nodes
+lack it and are read with the default.
 2. `store/sqlite/migrations.py`: a step that adds the column, with the same default.
-3. `store/neo4j/migrations.py`: a step, where the nodes that there are shall have it, or an index.
+3. `store/neo4j/migrations.py`: a step, if existing nodes need it, or an index.
 
-What search finds it by is in `store/index_text.py`. A type that no record has yet needs its form: in FORMS of
+To make it searchable, change `store/index_text.py`. A type that no record has yet needs a form: in FORMS of
 `archive_lines.py` and of both `rows.py`, or in `forms` of the one table and node.
 """
 
@@ -50,7 +50,8 @@ class RecordKind(StrEnum):
 
 
 class Description(Struct, Generic[R], frozen=True):
-    """A kind of record, beside the annotations of its struct. All names are those of the struct's fields."""
+    """A kind of record, in addition to the annotations of its struct. All names are those of the struct's
+    fields."""
 
     kind: RecordKind
     """Also the name of its table."""
@@ -85,10 +86,11 @@ class Description(Struct, Generic[R], frozen=True):
         return [each for each in fields(self.struct) if each.name not in self.derived]
 
     def column(self, name: str) -> str:
-        """The name of the column of this field, or of a part of one."""
+        """Return the name of the column of this field, or of a part of it."""
         return self.columns.get(name, name)
 
     def property_name(self, name: str) -> str:
-        """The name of the property of this field, or of a part of one: `git_remote` is `gitRemote`."""
+        """Return the name of the property of this field, or of a part of it: `git_remote` becomes
+        `gitRemote`."""
         first, *others = name.split("_")
         return self.properties.get(name, first + "".join(word.capitalize() for word in others))

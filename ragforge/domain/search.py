@@ -1,4 +1,4 @@
-"""Questions to the history and what is found."""
+"""Search queries and their results."""
 
 from collections.abc import Hashable, Mapping
 from datetime import datetime
@@ -25,10 +25,10 @@ class HitKind(StrEnum):
 
 
 class Query(Struct, frozen=True):
-    """What to look for, and where. Empty project_id means every project.
+    """What to search for, and where. An empty project_id means every project.
 
-    A project's memories are those made in it and the global ones; a session's are those made in it.
-    Forgotten memories are never found.
+    The memories of a project are its own and the global ones; those of a session were made in it. Forgotten
+    memories are never found.
     """
 
     text: str
@@ -50,12 +50,12 @@ class Query(Struct, frozen=True):
 class Hit(Struct, frozen=True):
     """A turn, tool call, summary, memory or version that matches.
 
-    Of a summary, the turn is the newest that it stands for; of a memory, the newest that it rests on, and
-    empty (index -1) where it rests on none: so are its session's values where it was made in none. A version
+    The turn of a summary is the newest that it covers; that of a memory the newest that it is based on, or
+    empty (index -1) if it is based on none, as are its session's values if it was made in none. A version
     that no turn made has none either.
 
-    text: an excerpt; marks: the (start, end) spans of matched words in it, which never touch.
-    score: higher is better; comparable within one answer only.
+    text: an excerpt; marks: the (start, end) spans of matched words in it, which never overlap or touch.
+    score: higher is better; comparable within one result only.
     """
 
     kind: HitKind
@@ -84,10 +84,10 @@ class Hit(Struct, frozen=True):
 
 
 class Candidate(Struct, frozen=True):
-    """What may answer a question, with what each source says of it; `recall` makes one order of them.
+    """A possible result, with the scores of each source; `recall` ranks them.
 
-    words: the score by words, higher is better, None where no word matches; comparable within one answer.
-    meaning: (1 + cosine) / 2, None where there is no vector of the model asked for.
+    words: the score by words, higher is better, None if no word matches; comparable within one result.
+    meaning: (1 + cosine) / 2, None if there is no vector of the requested model.
     """
 
     kind: HitKind
@@ -110,7 +110,7 @@ class Candidate(Struct, frozen=True):
 
 
 class Relation(StrEnum):
-    """How a turn stands to what was found."""
+    """How a turn is related to a candidate."""
 
     NEIGHBOUR = "neighbour"
     """The turn before or after it."""
@@ -119,7 +119,7 @@ class Relation(StrEnum):
 
 
 class Related(Struct, frozen=True):
-    """A turn one step away from a candidate; the same turn may be related to several."""
+    """A turn one step away from a candidate; the same turn can be related to several."""
 
     of: str
     """The candidate's id."""
@@ -129,15 +129,16 @@ class Related(Struct, frozen=True):
 
 
 def with_also(words: Mapping[K, float], also: Mapping[K, float], *, limit: int) -> dict[K, float]:
-    """The best by the words of a query and, for less, by its other words; of equals its own words' first."""
+    """Return the best by the words of a query and, with less weight, by its other words; ties favour its own
+    words."""
     scores = {**words, **{key: words.get(key, 0.0) + ALSO_SHARE * score for key, score in also.items()}}
     best = sorted(scores, key=lambda key: -scores[key])
     return {key: scores[key] for key in best[:limit]}
 
 
 def what(hit: Hit) -> str:
-    """What was found: `turn 3`, `shell call of turn 3`, `summary (level 2) up to turn 9`, `fact, undone`,
-    `version 3f2a91bc of turn 3`."""
+    """Return what was found: `turn 3`, `shell call of turn 3`, `summary (level 2) up to turn 9`, `fact,
+    undone`, `version 3f2a91bc of turn 3`."""
     return ", ".join((_kind_words(hit), *states(hit)))
 
 
@@ -161,6 +162,7 @@ def _kind_words(hit: Hit) -> str:
 
 
 def states(hit: Hit) -> tuple[str, ...]:
-    """What a user must know of it: that it was undone, replaced by something newer, or forgotten in part."""
+    """Return what a user must know about it: that it was undone, replaced by something newer, or partly
+    forgotten."""
     each = ((hit.abandoned, "undone"), (hit.replaced, "replaced"), (hit.forgotten, "partly forgotten"))
     return tuple(words for holds, words in each if holds)

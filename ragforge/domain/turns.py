@@ -1,4 +1,4 @@
-"""The nouns that are stored: projects, sessions, turns, steps, tool calls."""
+"""The stored records of conversations: projects, sessions, turns, steps and tool calls."""
 
 from collections.abc import Collection, Sequence
 from datetime import datetime
@@ -13,7 +13,7 @@ from ragforge.domain.usage import Purpose, Usage
 
 
 class Project(Struct, frozen=True):
-    """A git root, else a directory. The id is random; a local map of paths finds it again."""
+    """A git root, or else a folder. The id is random; a local map of paths finds it again."""
 
     id: str
     name: str
@@ -30,12 +30,12 @@ PROJECT = Description(RecordKind.PROJECT, Project, later=("merged_into", "change
 
 
 def user_and_machine(user: str, host: str) -> str:
-    """The id of a user who is known by nothing else; empty where neither is known."""
+    """Return the id of a user who is known by nothing else; empty if neither is known."""
     return f"{user}@{host}" if user or host else ""
 
 
 class Person(Struct, frozen=True):
-    """The user at this machine, as the store knows them whichever folder or machine they work at."""
+    """The user at this machine, as the store knows them in any folder and on any machine."""
 
     id: str
     """An e-mail address, or user and machine."""
@@ -48,7 +48,7 @@ class Person(Struct, frozen=True):
 
 
 class ConversationSession(Struct, frozen=True):
-    """A conversation bound to the directory it works in; `head` is the newest turn on its path."""
+    """A conversation bound to the folder it works in. `head` is the newest turn on its path."""
 
     id: str
     project_id: str
@@ -74,11 +74,11 @@ class ConversationSession(Struct, frozen=True):
 
     @property
     def machine(self) -> str:
-        """User and machine, where it began."""
+        """User and machine where it started."""
         return user_and_machine(self.user, self.host)
 
     def begun_by(self, user: Person) -> str:
-        """The id of who began it, which may be this user."""
+        """Return the id of the user who started it, which may be this user."""
         return self.person or (user.id if user.alone or self.machine == user.machine else self.machine)
 
 
@@ -96,7 +96,7 @@ SESSION = Description(
 
 
 class TurnStatus(StrEnum):
-    """How a turn stands. All but RUNNING and WAITING are ends."""
+    """The status of a turn. All except RUNNING and WAITING are final."""
 
     RUNNING = "running"
     WAITING = "waiting"
@@ -111,7 +111,7 @@ class TurnStatus(StrEnum):
 
 
 class Turn(Struct, frozen=True):
-    """A message of the user and all that followed it, level 0 of memory."""
+    """A user message and everything that followed it."""
 
     id: str
     session_id: str
@@ -150,7 +150,7 @@ TURN = Description(
 
 
 class TurnEnd(Struct, frozen=True):
-    """What is written when a turn ends, however it ended."""
+    """What is stored when a turn ends, however it ended."""
 
     turn_id: str
     status: TurnStatus
@@ -162,7 +162,7 @@ class TurnEnd(Struct, frozen=True):
 
 
 class Step(Struct, frozen=True):
-    """One answer of the model within a turn: text, and the calls it asked for."""
+    """One answer of the model within a turn: text, and the calls that it asked for."""
 
     turn_id: str
     index: int
@@ -220,7 +220,7 @@ class ToolCall(Struct, frozen=True):
 
     @property
     def refusal(self) -> str:
-        """The reason that the user gave when they declined it; empty where they gave none."""
+        """The reason that the user gave for declining it; empty if there was none."""
         said = self.status is CallStatus.DENIED and self.result.startswith(_DECLINED + _REASON)
         return self.result.removeprefix(_DECLINED + _REASON).strip() if said else ""
 
@@ -230,7 +230,7 @@ _REASON = " They said: "
 
 
 def declined(reason: str) -> str:
-    """What the model hears of a call that the user declined."""
+    """Return what the model is told about a call that the user declined."""
     return f"{_DECLINED}{_REASON}{reason}" if reason else _DECLINED
 
 
@@ -248,7 +248,7 @@ TOOL_CALL = Description(
 
 
 class TodoState(StrEnum):
-    """How one thing to do stands."""
+    """The state of a to-do item."""
 
     PENDING = "pending"
     ACTIVE = "active"
@@ -256,35 +256,35 @@ class TodoState(StrEnum):
 
 
 class TodoItem(Struct, frozen=True):
-    """One thing to do."""
+    """One item of the to-do list."""
 
     text: str
     state: TodoState = TodoState.PENDING
 
 
 class Todos(Struct, frozen=True):
-    """The whole list, in the model's order."""
+    """The complete list, in the model's order."""
 
     items: tuple[TodoItem, ...] = ()
 
     @property
     def done(self) -> int:
-        """How many are done."""
+        """The number of finished items."""
         return sum(item.state is TodoState.DONE for item in self.items)
 
     @property
     def is_open(self) -> bool:
-        """Whether something is still to do."""
+        """Whether an item is unfinished."""
         return self.done < len(self.items)
 
     @property
     def counted(self) -> str:
-        """`1 of 4 done`."""
+        """The progress, such as `1 of 4 done`."""
         return f"{self.done} of {len(self.items)} done"
 
 
 class KeptTodos(Struct, frozen=True):
-    """A list, and the turn that it was last changed in."""
+    """A to-do list, and the turn in which it was last changed."""
 
     turn: str
     todos: Todos
@@ -295,15 +295,15 @@ NOT_ENDED = "Interrupted before it ran, or while it ran. Look at what it may hav
 
 
 def cut_off_end(turn_id: str, steps: Sequence[Step], *, at: datetime) -> TurnEnd:
-    """The end of a turn whose process died: interrupted, with the text of the steps that are stored."""
+    """Return the end of a turn whose process died: interrupted, with the text of the stored steps."""
     text = "\n\n".join(step.message.text for step in steps if step.message.text)
     return TurnEnd(turn_id, TurnStatus.INTERRUPTED, text, at)
 
 
 def cut_off_calls(step: Step, *, ended: Collection[str], at: datetime) -> list[ToolCall]:
-    """The calls that a step of a dead process asked for and that are not among those that ended.
+    """Return the calls of a dead process's step that did not end.
 
-    at: stands for when they began, which nobody knows.
+    at: used as their start, which is unknown.
     """
     if step.interrupted:
         return []  # it did not arrive whole, so nothing of it ran

@@ -13,7 +13,7 @@ TOKENS_TOLD_MAX = 1_000_000_000
 
 
 def tokens_told(value: object) -> int:
-    """Return the number of tokens that a service reports: 0 for anything else, and the maximum at most."""
+    """Return the number of tokens that a service reports: 0 for anything invalid, and at most the maximum."""
     if not isinstance(value, (int, float)) or not value > 0:
         return 0
     return int(min(value, TOKENS_TOLD_MAX))
@@ -22,8 +22,8 @@ def tokens_told(value: object) -> int:
 class Usage(Struct, frozen=True):
     """Tokens of one or more model calls.
 
-    input_tokens holds the cached ones too; output_tokens holds no thoughts (`thought_tokens` are
-    separate and billed as output).
+    input_tokens includes the cached ones; output_tokens excludes thoughts (`thought_tokens` are separate and
+    billed as output).
     """
 
     input_tokens: int = 0
@@ -41,12 +41,12 @@ class Usage(Struct, frozen=True):
 
     @property
     def total_tokens(self) -> int:
-        """Everything that was read or written."""
+        """All tokens read or written."""
         return self.input_tokens + self.output_tokens + self.thought_tokens
 
 
 class Purpose(StrEnum):
-    """What a model was asked for. Chat, programs and background work are shown and limited apart."""
+    """What a model was called for. Chat, programs and background work are shown and limited separately."""
 
     CHAT = "chat"
     SUMMARY = "summary"
@@ -64,7 +64,7 @@ class Purpose(StrEnum):
 
 
 class StatisticsGroup(StrEnum):
-    """What statistics are summed by."""
+    """What statistics are grouped by."""
 
     USER = "user"
     MODEL = "model"
@@ -101,7 +101,7 @@ SPENT = Description(
 
 
 class Price(Struct, frozen=True):
-    """USD per million tokens, and for each search of the web by the provider's own tool."""
+    """USD per million tokens, and per web search by the provider's own tool."""
 
     input_usd: float
     output_usd: float
@@ -111,7 +111,7 @@ class Price(Struct, frozen=True):
 
 
 def cost_usd(usage: Usage, price: Price | None, *, searches: int = 0) -> float | None:
-    """What the usage costs, or None where the price is unknown: never a silent 0."""
+    """Return the cost of the usage, or None if the price is unknown: never a silent 0."""
     if price is None or (searches and price.search_usd is None):
         return None
     fresh = max(0, usage.input_tokens - usage.cached_tokens)
@@ -122,7 +122,7 @@ def cost_usd(usage: Usage, price: Price | None, *, searches: int = 0) -> float |
 
 
 def sum_costs(costs: Iterable[float | None]) -> float | None:
-    """The sum, or None as soon as one part is unknown."""
+    """Return the sum, or None if any part is unknown."""
     total = 0.0
     for cost in costs:
         if cost is None:

@@ -1,4 +1,4 @@
-"""Versions: states of a project's files, how each came about, and how the heads moved between them."""
+"""Versions: states of a project's files, how each was made, and how the heads moved between them."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -22,9 +22,9 @@ FOLDER_MODE = 0o755
 
 
 class NodeKind(StrEnum):
-    """What can lie at a path.
+    """The kinds of path contents.
 
-    Of a folder its files tell. It is a node of its own where it is empty or its mode is not FOLDER_MODE.
+    A folder is implied by its files. It has its own node only if it is empty or its mode is not FOLDER_MODE.
     """
 
     FILE = "file"
@@ -33,9 +33,9 @@ class NodeKind(StrEnum):
 
 
 class Node(Struct, frozen=True):
-    """What lies at a path, whole: two equal nodes are the same to the last bit.
+    """The complete content of a path: two equal nodes are identical to the last bit.
 
-    digest: SHA-256 in hex of the content, of a link of its target's bytes; empty for a folder.
+    digest: SHA-256 in hexadecimal of the content, for a link of its target's bytes; empty for a folder.
     mode: the permission bits (0o644); 0 for a link.
     """
 
@@ -46,7 +46,7 @@ class Node(Struct, frozen=True):
 
 
 class ChangeKind(StrEnum):
-    """What became of a path."""
+    """How a path changed."""
 
     ADDED = "added"
     CHANGED = "changed"
@@ -55,7 +55,7 @@ class ChangeKind(StrEnum):
 
 
 class Provenance(StrEnum):
-    """How it is known whose change it is."""
+    """How the author of a change is known."""
 
     TOOL = "tool"
     """A tool of ours wrote it: certain."""
@@ -68,12 +68,12 @@ class Provenance(StrEnum):
 
 
 class Change(Struct, frozen=True):
-    """What became of one path; `before` or `after` is None where nothing lay there.
+    """The change of one path; `before` or `after` is None if nothing was there.
 
-    path: relative to the project's root, with `/`; a name that is not UTF-8 holds lone surrogates, as
+    path: relative to the project's root, with `/`; a name that is not UTF-8 contains lone surrogates, as
     `os.fsdecode` makes them.
-    renamed_from: of an added path, the removed one whose content it has; that is a change of its own.
-    shared: another session of the folder was active meanwhile, so that it may be the other's.
+    renamed_from: for an added path, the removed path with the same content, which is a separate change.
+    shared: another session of the folder was active at the same time, so the change may be that session's.
     """
 
     path: str
@@ -85,7 +85,7 @@ class Change(Struct, frozen=True):
 
     @property
     def is_own(self) -> bool:
-        """Whether it is certain to be the session's whose version holds it."""
+        """Whether it certainly belongs to the session of its version."""
         return self.provenance is Provenance.TOOL or (self.provenance is Provenance.SHELL and not self.shared)
 
     @property
@@ -99,7 +99,7 @@ class Change(Struct, frozen=True):
 
 
 def files_touched(changes: Sequence[Change]) -> int:
-    """How many files the changes are of; one that was renamed counts once, one that is as it was never."""
+    """Return how many files changed; a renamed file counts once, an unchanged one not at all."""
     sources = {change.renamed_from for change in changes if change.renamed_from}
     ends: dict[str, tuple[Node | None, Node | None]] = {}
     for change in changes:
@@ -111,22 +111,23 @@ def files_touched(changes: Sequence[Change]) -> int:
 
 
 class Untracked(Struct, frozen=True):
-    """A path, or a folder with all below it, of which no content is kept, and why, in a few words."""
+    """A path, or a folder with everything below it, whose content is not kept, and why, in a few words."""
 
     path: str
     why: str
 
 
 class Version(Struct, frozen=True):
-    """A state of the files: that of the first parent with the changes made to it.
+    """A state of the files: that of the first parent, with the changes applied.
 
-    parents: none for the first of a project, two for a merge (ours, theirs).
-    changes: in the order in which they came about; a path stands among them again where its change is of
-    another provenance, or over a content that lay there in between. `history.tree.summed` gives one a path.
+    parents: none for the first version of a project, two for a merge (ours, theirs).
+    changes: in the order in which they happened. A path can occur several times, if a change has another
+    provenance or replaces a content that existed only in between. `history.tree.summed` returns one change
+    per path.
     by: a model's name ("gemini:gemini-3.8-flash"), USER, RESTORE or MERGE.
     title: the first words of the turn's message, or what was done ("undo of turn 3").
-    words: paths and changed lines, without secrets, cut at WORDS_CHARS_MAX: what search finds it by.
-    note: anything the user should know of it, such as that it was found after a crash.
+    words: paths and changed lines, without secrets, truncated at WORDS_CHARS_MAX, for search.
+    note: anything that the user should know about it, such as that it was made after a crash.
     """
 
     id: str
@@ -195,17 +196,17 @@ class MoveAction(StrEnum):
 
 
 class CheckoutLog(Struct, frozen=True):
-    """A move of the heads: of the files from version to version, of the chat from turn to turn.
+    """A move of the heads: of the files from version to version, of the conversation from turn to turn.
 
-    Where both are the same at either end, that head stayed where it was. A command may make several moves.
+    If both ends are the same, that head did not move. One command can make several moves.
 
-    turns: ids of the turns that were undone or left, newest first; of a redo, the turn that was redone.
+    turns: ids of the turns that were undone or abandoned, newest first; for a redo, the turn that was redone.
     undoes: the id of the move whose turn or files a redo restores.
-    kept: what was left in place at each path that the move did not change although the versions differ there;
-        None if nothing was compared.
-    aside: what lay, before the move, at paths that it was to change and that are the same in both versions.
-    command_id: the same in all moves of one command.
-    Moves of earlier releases have none of these but what a migration could tell.
+    kept: the content of each path that the move did not change although the versions differ there; None if
+    nothing was compared.
+    aside: the content before the move of paths that it had to change and that are the same in both versions.
+    command_id: the same in all moves of one command. Moves of earlier releases have only those of these that
+    a migration could determine.
     """
 
     id: str
@@ -225,7 +226,7 @@ class CheckoutLog(Struct, frozen=True):
 
     @property
     def is_of_chat(self) -> bool:
-        """Whether the chat moved too, and not the files alone."""
+        """Whether the conversation moved too, and not only the files."""
         return self.from_turn != self.to_turn
 
 
