@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from ragforge.domain.ids import new_id
 from ragforge.domain.messages import TextPart
@@ -248,3 +249,11 @@ def test_a_number_that_may_answer_what_was_asked_changes_nothing() -> None:
     assert Validity([first, answer]).replacement(first, "the batch size is 400") is None
     objected = turn("no, make it 250", 1, first)
     assert Validity([first, objected]).replacement(first, "the batch size is 400")
+
+
+def test_what_is_said_later_counts_though_the_clock_was_set_back() -> None:
+    first = turn("the request timeout is 90 seconds", 9, None)
+    second = replace(turn("change the request timeout to 30 seconds", 2, first), index=10)
+    valid = Validity([first, second])
+    assert valid.replacement(first, "the request timeout is 90 seconds")
+    assert valid.replacement(second, "change the request timeout to 30 seconds") is None

@@ -18,8 +18,14 @@ from ragforge.store.base import Store
 
 def replaced_turns(turn: Turn, near: tuple[Turn, ...]) -> list[Turn]:
     """Those of the near turns in which something holds no longer since the turn."""
-    earlier = [each for each in near if each.id != turn.id and each.started_at <= turn.started_at]
-    return [each for each in earlier if Validity([each, turn]).changes_anything()]
+    return [each for each in near if _is_before(each, turn) and Validity([each, turn]).changes_anything()]
+
+
+def _is_before(each: Turn, turn: Turn) -> bool:
+    """Whether it was said before the turn: in its session by its place, for a clock may be set back."""
+    if each.session_id == turn.session_id:
+        return each.index < turn.index
+    return each.started_at <= turn.started_at
 
 
 def _links(material: Material) -> tuple[Derived, ...] | None:

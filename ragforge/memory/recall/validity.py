@@ -210,9 +210,9 @@ class Validity:
     def __init__(self, turns: Iterable[Turn], known: Sequence[ReplacedStatement] = ()) -> None:
         """known: what the memories that rest on these turns say of it, the last replaced first."""
         self._known = known
-        self._spoken = [
-            _spoken(turn) for turn in sorted(turns, key=lambda turn: (turn.started_at, turn.index))
-        ]
+        turns = list(turns)
+        self._times = _times(turns)
+        self._spoken = [_spoken(turn) for turn in sorted(turns, key=self._order)]
         self._by_id = {each.turn.id: each for each in self._spoken}
         self._changes = list(self._changed())
 
@@ -223,7 +223,7 @@ class Validity:
 
     def replacement(self, turn: Turn, statement: str) -> Replacement | None:
         """What replaced this statement of the turn last; None where it holds."""
-        later = [each for each in reversed(self._spoken) if _before(turn, each.turn)]
+        later = [each for each in reversed(self._spoken) if self._is_before(turn, each.turn)]
         for by in later:
             text = self._replaced(turn, statement, by)
             if text and not self._returned(statement, text, by):
@@ -299,7 +299,7 @@ class Validity:
 
     def _returned(self, statement: str, text: str, by: Spoken) -> bool:
         """Whether the statement holds again since a turn behind the one whose words took its place."""
-        later = (each for each in self._spoken if each.naming and _before(by.turn, each.turn))
+        later = (each for each in self._spoken if each.naming and self._is_before(by.turn, each.turn))
         return any(
             takes_back(sentence, text, text) and brings_back(sentence, statement)
             for each in later
@@ -308,8 +308,14 @@ class Validity:
 
     def _used_again(self, change: str, by: Spoken) -> bool:
         """Whether a turn behind this one brings back what the change gave up."""
-        later = (each for each in self._spoken if each.naming and _before(by.turn, each.turn))
+        later = (each for each in self._spoken if each.naming and self._is_before(by.turn, each.turn))
         return any(names_otherwise(sentence, change) for each in later for sentence in each.naming)
+
+    def _order(self, turn: Turn) -> tuple[datetime, int]:
+        return self._times.get(turn.id, turn.started_at), turn.index
+
+    def _is_before(self, turn: Turn, later: Turn) -> bool:
+        return turn.id != later.id and self._order(turn) < self._order(later)
 
     def _changed(self) -> Iterator[ValueChange]:
         """The values that a later turn changes."""
@@ -362,8 +368,14 @@ def _spoken(turn: Turn) -> Spoken:
     return Spoken(turn)
 
 
-def _before(turn: Turn, later: Turn) -> bool:
-    return (turn.started_at, turn.index) < (later.started_at, later.index) and turn.id != later.id
+def _times(turns: Sequence[Turn]) -> dict[str, datetime]:
+    """By turn, when it was said: never before an earlier one of its session, though a clock was set back."""
+    found: dict[str, datetime] = {}
+    last: dict[str, datetime] = {}
+    for turn in sorted(turns, key=lambda turn: turn.index):
+        at = max(turn.started_at, last.get(turn.session_id, turn.started_at))
+        found[turn.id] = last[turn.session_id] = at
+    return found
 
 
 def _holds(change: ValueChange, statement: str) -> bool:
