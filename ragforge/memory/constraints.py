@@ -7,7 +7,7 @@ from functools import lru_cache
 from msgspec.structs import replace
 
 from ragforge.domain.approvals import Constraint
-from ragforge.domain.language.base import AnyOf
+from ragforge.domain.language.base import AnyOf, first_group
 from ragforge.domain.memories import STRENGTHS, Memory, MemorySource, MemoryType, Strength
 from ragforge.domain.turns import Turn
 from ragforge.memory.material import CONSTRAINT_CHARS_MAX, CONSTRAINTS_MAX
@@ -27,6 +27,7 @@ _STANDING = AnyOf(lambda language: language.standing)
 _DEMANDS = AnyOf(lambda language: language.demands)
 _BINDS = AnyOf(lambda language: language.binds)
 _EXPERIENCES = AnyOf(lambda language: language.experiences)
+_CONDITION = AnyOf(lambda language: language.condition)
 _SOFTENS = AnyOf(lambda language: language.softens)
 _POLITE = AnyOf(lambda language: language.cues.get("polite", ()))
 
@@ -50,6 +51,12 @@ def binds(sentence: str) -> bool:
     """Whether it must hold and is not just a preference."""
     words = plain(sentence)
     return is_demand(words) or _has_binding_word(words)
+
+
+def condition_of(sentence: str) -> str:
+    """When or where alone the rule holds: "you write SQL"; empty where it always does."""
+    found = _CONDITION.search(plain(sentence))
+    return first_group(found) if found else ""
 
 
 def is_experience(words: str) -> bool:

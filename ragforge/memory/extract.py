@@ -88,6 +88,7 @@ _PREFERENCE = {type: float(type is MemoryType.PREFERENCE) for type in MemoryType
 _KEEPS = AnyOf(lambda language: language.keeps)
 _HABITS = AnyOf(lambda language: language.habits)
 _FIRST_PERSON = AnyOf(lambda language: language.first_person)
+_MOMENTARY = AnyOf(lambda language: language.momentary)
 _FOR_ONCE = AnyOf(lambda language: language.for_once)
 
 
@@ -260,7 +261,7 @@ def _add(found: list[UserStatement], run: Sequence[_Judged], whole: str = "") ->
 
 
 def _judged(clause: Clause, guess: Guess) -> _Judged:
-    if is_wondering(clause.words) or is_report(clause.words):
+    if is_wondering(clause.words) or is_report(clause.words) or _is_momentary(clause):
         return _Judged(clause, 0.0, guess.types)
     judged = _Judged(clause, guess.kept, guess.types)
     if clause.ends:
@@ -271,6 +272,11 @@ def _judged(clause: Clause, guess: Guess) -> _Judged:
         is_habit = type in (None, MemoryType.FACT) and _HABITS.match(clause.words)
         type = MemoryType.DECISION if is_habit else type
     return _ruled(judged, type)
+
+
+def _is_momentary(clause: Clause) -> bool:
+    """Whether it tells how things are just now, or what happened once, and is not to be remembered."""
+    return not (clause.asked or is_standing(clause.words)) and _MOMENTARY.search(clause.words) is not None
 
 
 def _without_doubt(sentence: list[_Judged]) -> list[_Judged]:

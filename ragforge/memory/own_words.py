@@ -23,6 +23,8 @@ _CODE = re.compile(
     r"|.*[{};\\]\s*$|.*\b\w+\(.*\)\s*[:{;]?\s*$|.*(?:->|=>|==|!=|&&|\|\|)"
     r"|[^ ]*[._/:][^ ]*(?:\s+[^ ]*[._/:\d][^ ]*)+\s*$|\s*(?:[\d.,:%-]+\s+)+[\d.,:%-]*\s*$"
 )
+_LOG = re.compile(r"[ \t]*(?:\S+[ \t]+){0,2}\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d")
+"""How a program begins a line: the time to the minute, at most behind a level and a name."""
 _SPEAKER = re.compile(r"\s*(?:\[[\d:. -]+\]\s*)?[A-Z][\w.-]{1,20}(?: [A-Z][\w.-]{1,20})?\s*:\s+\S")
 _LETTER = re.compile(
     r"\s*(?:dear|hi|hello|hey|bonjour|salut|cher|chère|madame|monsieur|best|regards|cheers|cordialement)\b"
@@ -34,7 +36,8 @@ _LETTER = re.compile(
 def own_words(text: str) -> str:
     """The message without what was pasted into it: code, logs, quotations, lists, headings, letters, and what
     is announced by a colon or goes on for some lines behind the user's own."""
-    blocks = [block for block in re.split(r"\n[ \t]*\n", prose(text)) if block.strip()]
+    said = "\n".join(line for line in prose(text).split("\n") if not _LOG.match(line))
+    blocks = [block for block in re.split(r"\n[ \t]*\n", said) if block.strip()]
     kept: list[str] = []
     pasting = announced = False
     for block in blocks:

@@ -174,6 +174,24 @@ async def test_standing_instructions_that_bind_come_first_and_what_has_no_room_i
     assert greeted.tokens <= 200
 
 
+async def test_a_rule_with_a_condition_comes_first_only_where_that_fits_the_message(
+    session: Session, gemini: GeminiStandIn
+) -> None:
+    rules = ("When you write SQL, never use SELECT *.", "In the greenhouse scripts never open a valve.")
+    of_sql, of_valves = [await remembered(session, each, MemoryType.PREFERENCE) for each in rules]
+    bound = await remembered(session, "Never delete a reading.", MemoryType.PREFERENCE)
+    fitting = await remembered(session, "I prefer short titles for reports.", MemoryType.PREFERENCE)
+    for message, first, last in (
+        ("Write the SQL that counts the readings.", {of_sql.id, bound.id}, of_valves.id),
+        ("Choose a title for the report.", {bound.id}, of_sql.id),
+    ):
+        block = await block_for(session, gemini, message)
+        shown = [item.id for item in block.items if item.section == instructions.SECTION.heading]
+        assert set(shown[: len(first)]) == first
+        assert last in shown[len(first) :]
+    assert shown[1] == fitting.id
+
+
 async def test_where_were_we_is_the_end_of_the_session_before_and_what_is_still_to_do(
     session: Session, gemini: GeminiStandIn
 ) -> None:

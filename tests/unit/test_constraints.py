@@ -4,7 +4,7 @@ import pytest
 
 from ragforge.domain.approvals import Deed, Prohibition
 from ragforge.domain.memories import MemoryType, Strength
-from ragforge.memory.constraints import applies_to_in, strength_of
+from ragforge.memory.constraints import applies_to_in, condition_of, strength_of
 from ragforge.memory.prohibitions import prohibitions_in
 
 USE, CHANGE, DELETE = Deed.USE, Deed.CHANGE, Deed.DELETE
@@ -90,3 +90,21 @@ def test_what_a_model_names_counts_where_the_user_wrote_it() -> None:
 )
 def test_a_path_is_taken_without_the_full_stop_behind_it(sentence: str, path: str) -> None:
     assert applies_to_in(sentence) == (path,)
+
+
+@pytest.mark.parametrize(
+    ("sentence", "condition"),
+    [
+        ("When you write SQL, never use SELECT *.", "you write SQL"),
+        ("in tests never mock the clock", "tests"),
+        ("please always add an example when you explain a concept", "you explain a concept"),
+        ("si tu écris du SQL, mets toujours un LIMIT", "tu écris du SQL"),
+        ("dans les migrations, ne supprime jamais de colonne", "les migrations"),
+        ("From now on use tabs.", ""),
+        ("don't touch the lock file unless I ask", ""),
+        ("Never commit without running the tests.", ""),
+        ("ne pousse jamais sur main", ""),
+    ],
+)
+def test_a_rule_may_name_when_it_holds(sentence: str, condition: str) -> None:
+    assert condition_of(sentence) == condition

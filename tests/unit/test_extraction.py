@@ -10,7 +10,9 @@ import pytest
 from ragforge.domain.memories import MemoryType
 from tests.extraction.__main__ import main
 from tests.extraction.measure import ALL, CONSTRAINTS, SETS, load, measure_offline
-from tests.extraction.statements import measure_statements
+from tests.extraction.statements import measure_statements, read_statements
+
+EVERYDAY = Path(__file__).parents[1] / "extraction" / "everyday.jsonl"
 
 
 @pytest.mark.parametrize(
@@ -26,6 +28,12 @@ def test_offline_extraction_stays_as_good_as_measured(
     assert memories.recall >= recall, measured.table()
     assert constraints.precision >= constraint_precision, measured.table()
     assert constraints.recall >= constraint_recall, measured.table()
+
+
+def test_of_what_people_type_all_day_little_is_kept_that_should_not_be() -> None:
+    found = measure_statements(read_statements(EVERYDAY)).counts("all", "all")
+    assert found.precision >= 0.65, found
+    assert found.recall >= 0.8, found
 
 
 def test_the_set_is_large_in_both_languages_and_a_third_of_it_holds_nothing() -> None:

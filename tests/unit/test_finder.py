@@ -120,6 +120,16 @@ def test_what_no_rule_was_written_for_is_found(message: str, type: MemoryType) -
         "The docs say: always draw from left to right.",
         "Never use npm here, haha just kidding",
         "n'utilise jamais npm, non je plaisante",
+        "we lost an hour because of a missing comma",
+        "we were on python 2 back then",
+        "got a 502 from the proxy, then a 200, then a 502 again",
+        "the test expects 3 and gets 4",
+        "I prefer the first of your two proposals",
+        "my laptop is at 4 % so please hurry",
+        "je préfère la première de tes deux propositions",
+        "les trois premiers tests sont verts, le dernier est instable",
+        "désolé pour les fautes, je suis sur mon téléphone",
+        "ERREUR 2026-02-11 10:22:01 worker doit toujours réessayer, abandon après 5",
     ],
 )
 def test_what_is_of_now_is_not_kept(message: str) -> None:

@@ -94,6 +94,8 @@ class Language(Struct, frozen=True, kw_only=True):
     """What has always or never been so until now, which demands nothing: `I've never used Rust`."""
     demands: Patterns = ()
     """Demands and prohibitions for now."""
+    momentary: Patterns = ()
+    """What is so for a moment or happened once: nothing of it is to be kept."""
     for_once: Patterns = ()
     """A wish for one answer, or for a while."""
     corrects: Patterns = ()
@@ -108,6 +110,8 @@ class Language(Struct, frozen=True, kw_only=True):
     """Words of what must hold, wherever they stand in it."""
     of_the_user: Patterns = ()
     """Who the user is or what they want, told of them or asked in their place: <person>, <wills>."""
+    condition: Patterns = ()
+    """The first group is when or where alone a rule holds."""
     softens: Patterns = ()
     """A wish rather than a demand."""
     forbids: Patterns = ()

@@ -506,6 +506,23 @@ LANGUAGE = Language(
         ),
     },
     first_person=(r"\b(?:I|I'm|my|me)\b",),
+    momentary=(
+        r"\b(?:back then|at the time|in those days)\b",
+        r"^(?:so |then |and |ok |yesterday |this morning )*(?:I |we )?(?:just |already |also )?(?:got|lost|"
+        r"spent|"
+        r"wasted|tried|ran into|saw|waited|restarted|rebooted|pushed|pulled)\b(?! to\b)"
+        r"(?!.*\b(?:so|therefore|from now on|we (?:use|go|keep|decided))\b)",
+        r"\b(?:tests?|builds?|CI|pipeline)\b(?: \w+){0,3} (?:is|are|was|were|went|got|turned|still) (?:\w+ )?"
+        r"(?:green|red|flaky|failing|broken|stuck)\b",
+        r"\bexpects? .{1,30} (?:and|but) (?:it )?(?:gets?|got|returns?)\b",
+        r"\b(?:first|second|third|last|other|one|both|either|none|any) of (?:your|these|the) (?:\w+ )?"
+        r"(?:proposals?|suggestions?|versions?|options?|ideas?|answers?)\b",
+        r"\byour (?:first|second|third|last|other|previous) (?:\w+ )?"
+        r"(?:proposal|suggestion|version|option|idea|answer)\b",
+        r"\b(?:be quick|please hurry|hurry up|I(?:'m| am) (?:on|in) (?:my|a|the) (?:phone|train|bus|meeting|"
+        r"car)|"
+        r"my (?:laptop|battery|phone) is)\b",
+    ),
     for_once=(
         r"\b(?:this (?:once|time|one time)|just (?:once|this)|for (?:now|today|the moment|the time being|"
         r"this (?:one|time|task|answer))|temporarily|(?:only|just) (?:for )?(?:today|now))\b",
@@ -628,6 +645,14 @@ LANGUAGE = Language(
         r"\b(?:al+[wasy]{3,5}|never|nev(?:r|re)|nver|must|mustn't|shall not|"
         r"from now on|from here on|every time|"
         r"not (?:ok|okay|allowed|acceptable))\b",
+    ),
+    condition=(
+        r"^(?:<openings>,? |please )*(?:when(?:ever)?|if|while|every time|each time|anytime|before|after|"
+        r"for|in|"
+        r"inside|within|with|on) (?!(?:general|future|fact|doubt|short|now|order|case|all|any case|principle|"
+        r"addition)\b)([^,;:.]{3,80}?)(?:[,:] | (?=(?:always|never|please|do not|don't|make sure|use|you "
+        r"(?:must|should))\b))",
+        r"\b(?:when(?:ever)?|if|every time|each time) ([^,;:.]{3,80})[.!]?$",
     ),
     softens=(
         r"\b(?:prefer|rather|like|love|better|ideally|nice to|if possible|if you can|when(?:ever)? you can|"

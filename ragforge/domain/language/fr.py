@@ -496,6 +496,21 @@ LANGUAGE = Language(
         ),
     },
     first_person=(r"\b(?:je|j'|moi|mon)\b",),
+    momentary=(
+        r"\b(?:à l'époque|dans le temps|en ce temps-là)\b",
+        r"^(?:donc |du coup |hier |ce matin )*(?:j'ai|on a|nous avons) (?:\w+ )?(?:perdu|essayé|vu|attendu|"
+        r"redémarré|"
+        r"relancé|poussé|passé \w+ (?:heures?|minutes?|jours?))\b",
+        r"\b(?:tests?|builds?|CI|pipeline)\b(?: \w+){0,3} (?:est|sont|était|étaient|reste|restent) (?:\w+ )?"
+        r"(?:verts?|rouges?|instables?|cassée?s?|bloquée?s?)\b",
+        r"\battend .{1,30} et (?:obtient|reçoit|renvoie)\b",
+        r"\b(?:première?|deuxième|seconde?|troisième|dernière?|autre) de (?:tes|vos|ces|les) (?:\w+ )?"
+        r"(?:propositions?|suggestions?|versions?|options?|idées?|réponses?)\b",
+        r"\b(?:ta|votre) (?:première|deuxième|seconde|dernière|autre) "
+        r"(?:proposition|suggestion|version|option|idée|réponse)\b",
+        r"\b(?:fais vite|dépêche|je suis (?:sur mon|au|dans le|en) (?:téléphone|train|bus|réunion)|"
+        r"mon (?:portable|téléphone|ordi) est)\b",
+    ),
     for_once=(
         r"\b(?:(?:pour )?cette fois|juste une fois|pour (?:le moment|l'instant|aujourd'hui|cette réponse)|"
         r"exceptionnellement|temporairement|provisoirement)\b",
@@ -615,6 +630,13 @@ LANGUAGE = Language(
         r"\b(?:<wills>|but) de (?:l'|la )<person>\b",
         r"^\W*(?:je|j'\w+|mon|ma|mes|merci de|veuillez)\b",
         r"\b(?:règle|consigne|instruction)s? permanentes?\b",
+    ),
+    condition=(
+        r"^(?:et |mais |donc |attention,? )*(?:quand|lorsqu(?:e |')|si |s'|chaque fois qu(?:e |')|dès "
+        r"qu(?:e |')|avant|"
+        r"après|pour|dans|en|sur|avec) ?(?!(?:général|fait|bref|tout|tous|aucun|principe)\b)([^,;:.]{3,80}?)"
+        r"(?: ?[,:] | (?=(?:toujours|jamais|ne |n'|il faut|on doit|utilise|mets)\b))",
+        r"\b(?:quand|lorsqu(?:e |')|si|chaque fois qu(?:e |')) ?([^,;:.]{3,80})[.!]?$",
     ),
     softens=(
         r"\b(?:préfère|préférence|aime(?:rais)?|mieux|si possible|si tu peux|plutôt que|idéalement|essaie)\b",

@@ -10,19 +10,23 @@ from ragforge.domain.context import Recalled
 from ragforge.domain.memories import Memory, MemoryFilter, MemoryType
 from ragforge.domain.search import HitKind
 from ragforge.domain.words import day_words
-from ragforge.memory.constraints import binds
+from ragforge.memory.constraints import binds, condition_of
 from ragforge.memory.recall.fit import Fitness
 from ragforge.memory.recall.memory_lists import find_memories
 from ragforge.memory.recall.request import Around, InjectLimits
 from ragforge.memory.recall.search import Recall
 from ragforge.memory.recall.source import Above, ContextSource, Finding, Lookup, Section
 from ragforge.memory.recall.sources.memories import is_carried, may_be_injected
+from ragforge.memory.terms import about
 
 LISTED_MAX = 100
 """How many are looked at, the most important first."""
 
 SURE_MIN = 0.8
 """What may be no wish at all, by its confidence, has to fit the message as all else has."""
+
+MET_SHARE = 0.5
+"""Of the words of a rule's condition: a message with so many of them meets it."""
 
 SECTION = Section(
     "Standing Instructions and Preferences",
@@ -40,6 +44,8 @@ class Standing(Struct, frozen=True):
 
     memory: Memory
     binds: bool
+    holds: bool
+    """Whether it does for this message: the condition that it names is met, or it names none."""
     fitness: Fitness
 
 
@@ -51,7 +57,10 @@ async def _look(lookup: Lookup) -> Finding:
     async def items(_: Above) -> list[Recalled]:
         fit = await lookup.fit()
         fitness = await fit.measure([each.content for each in memories])
-        return await asyncio.to_thread(_items, memories, fitness)
+        conditions = [condition_of(each.content) for each in memories]
+        met = await fit.measure(conditions)
+        holds = [one.fits or _is_met(text, fit.terms) for text, one in zip(conditions, met, strict=True)]
+        return await asyncio.to_thread(_items, memories, fitness, holds)
 
     return Finding(items)
 
@@ -75,12 +84,24 @@ async def standing(recall: Recall, around: Around, limits: InjectLimits) -> list
     return sorted(here, key=lambda each: each.updated_at, reverse=True)
 
 
-def _items(memories: Sequence[Memory], fitness: Sequence[Fitness]) -> list[Recalled]:
-    """What binds first, then by fit; of what is not sure to be a wish, what fits."""
-    known = [Standing(each, binds(each.content), one) for each, one in zip(memories, fitness, strict=True)]
+def _items(memories: Sequence[Memory], fitness: Sequence[Fitness], holds: Sequence[bool]) -> list[Recalled]:
+    """What binds first, then by fit; of what is not sure to be a wish, what fits.
+
+    holds: whether the condition that a rule names fits the message; a rule without one always holds.
+    """
+    known = [
+        Standing(each, binds(each.content), here, one)
+        for each, one, here in zip(memories, fitness, holds, strict=True)
+    ]
     wanted = [each for each in known if each.memory.confidence >= SURE_MIN or each.fitness.fits]
-    order = sorted(wanted, key=lambda each: (not each.binds, -each.fitness.score))
+    order = sorted(wanted, key=lambda each: (not (each.binds and each.holds), -each.fitness.score))
     return [_item(each) for each in order]
+
+
+def _is_met(condition: str, message: frozenset[str]) -> bool:
+    """Whether the message speaks of the condition, by half of its words; of none it need not."""
+    wanted = about(condition)
+    return not wanted or len(wanted & message) >= MET_SHARE * len(wanted)
 
 
 def _item(each: Standing) -> Recalled:
