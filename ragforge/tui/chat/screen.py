@@ -176,15 +176,17 @@ class ChatScreen(ChatFrame):
     def _completion_clicked(self, event: Completion.Clicked) -> None:
         self.prompt.take(event.choice)
 
-    def on_status_line_pressed(self, event: StatusLine.Pressed) -> None:
-        """Say what the piece means that was pressed."""
+    async def on_status_line_pressed(self, event: StatusLine.Pressed) -> None:
+        """Say what the piece means that was pressed, where it is seen."""
+        await self.transcript.action_end()
         self.tell(event.about)
 
-    def action_explain_status(self) -> None:
+    async def action_explain_status(self) -> None:
         """Say what each figure of the status line means."""
         if self._parts:
             from ragforge.tui.widgets.status_line import explained
 
+            await self.transcript.action_end()
             self.tell(explained(self.status.status))
 
     # What was recalled
