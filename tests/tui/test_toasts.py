@@ -23,3 +23,11 @@ async def test_a_toast_covers_no_answer_of_a_dialog_at_40x12() -> None:
         answers = [each.region for each in screen.query(".dialog-choice")]
         assert len(answers) == len(options) + 1
         assert not any(toast.overlaps(each) for each in answers)
+
+
+async def test_a_toast_takes_few_rows_of_a_narrow_chat() -> None:
+    app = ChatApp()
+    async with app.run_test(size=(40, 12), notifications=True) as pilot:
+        app.notify(TOLD)
+        await until(pilot, lambda: any(each.region.area for each in app.screen.query(Toast)), timeout_s=20)
+        assert app.screen.query_one(Toast).region.height <= 3
