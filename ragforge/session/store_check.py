@@ -164,7 +164,7 @@ async def _contents(machine: Machine, rows: Rows, *, repair: bool, tell: Tell) -
                 done.append(await asyncio.to_thread(_rebuild, file))
             done += await _keep_again(machine, rows)
             left = await asyncio.to_thread(remove_leftovers, file, older_than=now() - LEFTOVER_MIN)
-            done += [f"Removed {counted(left, 'temporary file')} of a crash."] if left else []
+            done += [f"Removed {counted(left, 'temporary file')} left by a crash."] if left else []
         except (RagforgeError, OSError, apsw.Error) as error:
             return Checked(file.title, (*wrong, f"It could not be repaired: {error}."), tuple(done))
     damaged = await _damaged(machine, file)
@@ -209,7 +209,7 @@ async def _keep_again(machine: Machine, rows: Rows) -> list[str]:
                 continue
             proof = await prove_contents(blobs, root, Manifest.from_bytes(content))
             if proof.again:
-                said.append(f"Kept the contents of {counted(len(proof.again), 'file')} in {root} again.")
+                said.append(f"Stored the contents of {counted(len(proof.again), 'file')} in {root} again.")
     return said
 
 

@@ -93,13 +93,13 @@ def _check_not_earlier(coming: Project, here: Project | None) -> None:
     split = f"`ragforge project split --merged {coming.id}`"
     if here.merged_into:
         raise UsageError(
-            f"{coming.name} was merged into another project in the store that this goes to, and is apart "
-            f"where it comes from. Merge it there too with `ragforge project merge {coming.id} --into "
-            f"{here.merged_into}`, or take it out here with {split} until this is done."
+            f"{coming.name} was merged into another project in the target store, but is separate in the "
+            f"source store. Merge it in the source too with `ragforge project merge {coming.id} --into "
+            f"{here.merged_into}`, or undo the merge in the target first with {split}."
         )
     raise UsageError(
-        f"{coming.name} was split off in the store that this goes to, and is merged where it comes from. "
-        f"Split it there too with {split}."
+        f"{coming.name} was split off in the target store, but is still merged in the source store. "
+        f"Split it in the source too with {split}."
     )
 
 

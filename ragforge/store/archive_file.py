@@ -150,7 +150,7 @@ class BackupWriter:
         line = text.encode() + b"\n"
         if len(line) > LINE_BYTES_MAX:
             raise StoreUnavailable(
-                f"Cannot write {self.file}: a record has {len(line)} bytes, {LINE_BYTES_MAX} are the most."
+                f"Cannot write {self.file}: a record has {len(line)} bytes, {LINE_BYTES_MAX} is the limit."
             )
         self._out.write(line)
 
@@ -195,7 +195,7 @@ def _header(file: Path, lines: gzip.GzipFile, what: str) -> Header:
     except (gzip.BadGzipFile, ValueError, RecursionError) as error:
         raise UsageError(not_ours) from error
     except (EOFError, zlib.error) as error:
-        raise _damaged(file, "it is cut or altered in its first bytes") from error
+        raise _damaged(file, "it is truncated or altered at its start") from error
     if plain.get("ragforge") != what:
         raise UsageError(not_ours)
     found = plain.get("format")
@@ -214,19 +214,19 @@ def _next_line(file: Path, lines: gzip.GzipFile, number: int) -> "Item | Closing
     try:
         line = lines.readline(LINE_BYTES_MAX + 1)
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise _damaged(file, f"it is cut or altered after line {number - 1}") from error
+        raise _damaged(file, f"it is truncated or altered after line {number - 1}") from error
     if not line.endswith(b"\n"):
         cut = len(line) <= LINE_BYTES_MAX
-        raise _damaged(file, f"line {number} is cut" if cut else f"line {number} has no end")
+        raise _damaged(file, f"line {number} is truncated" if cut else f"line {number} is too long")
     try:
         plain = msgspec.convert(json.loads(line.decode()), dict[str, Any])
         if plain.get("kind") == END:
             return msgspec.convert(plain, Closing)
         item = from_plain(plain)
     except (ValueError, RecursionError) as error:
-        raise _damaged(file, f"line {number} is no record ({_in_short(error)})") from error
+        raise _damaged(file, f"line {number} is not a record ({_in_short(error)})") from error
     if isinstance(item, Blob) and sha256_hex(item.data) != item.digest:
-        raise _damaged(file, f"the content of line {number} does not fit its hash")
+        raise _damaged(file, f"the content of line {number} does not match its hash")
     return item
 
 
@@ -234,11 +234,11 @@ def _check_end(file: Path, lines: gzip.GzipFile, totals: Totals, closing: Closin
     if totals.counts != closing.counts or totals.digests != closing.digests:
         kinds = sorted({*totals.counts, *closing.counts})
         wrong = [kind for kind in kinds if totals.counts.get(kind) != closing.counts.get(kind)]
-        raise _damaged(file, f"its lines do not agree with its last one ({', '.join(wrong) or 'altered'})")
+        raise _damaged(file, f"its lines do not match its last line ({', '.join(wrong) or 'altered'})")
     try:
         more = lines.read(1)
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise _damaged(file, "it is cut or altered at its end") from error
+        raise _damaged(file, "it is truncated or altered at its end") from error
     if more:
         raise _damaged(file, "something follows its last line")
 

@@ -109,8 +109,8 @@ def _make(
         return made
     except OSError as error:
         raise StoreUnavailable(
-            f"No backup was made in {backups_folder(folder)}: {error.strerror}. Make room there and make it "
-            "writable."
+            f"No backup was made in {backups_folder(folder)}: {error.strerror}. Free some space there and "
+            "make it writable."
         ) from error
     finally:
         shutil.rmtree(partial, ignore_errors=True)

@@ -66,8 +66,8 @@ def recover_backup(folder: Path, name: str, *, only: Collection[Role] = ()) -> B
             aside = _replace_all([(path_of(folder, file), staged[file.name]) for file in files])
         except OSError as error:
             raise StoreUnavailable(
-                f"Backup {name} was not restored: {error.strerror} ({error.filename}). Make room and "
-                "make the folder writable, then run the same command again."
+                f"Backup {name} was not restored: {error.strerror} ({error.filename}). Free some space "
+                "and make the folder writable, then run the same command again."
             ) from error
     return BroughtBack(made, tuple(path_of(folder, file) for file in files), tuple(aside), kept)
 
@@ -79,9 +79,11 @@ def begin_empty(folder: Path, url: str) -> list[Path]:
     """
     row = conversations_row(url)
     if not isinstance(row, StoreFile):
-        raise UsageError("--empty is for a store in a file. A server's database is emptied there.")
+        raise UsageError("--empty works only for a store in a file. Empty a server's database on the server.")
     if look(row.path) is not None:
-        raise UsageError(f"{row.path} is a database. Nothing was changed; --empty is for a lost one.")
+        raise UsageError(
+            f"{row.path} is a database, so nothing was changed. --empty only replaces a lost database."
+        )
     with alone(folder), _nobody_else([row.path]):
         aside = _set_aside(row.path, {})
         prepare(row.path, schema_of(row.role), lock_dir=folder / "locks")

@@ -373,7 +373,7 @@ class SqliteBlobs:
         if data is None or hashlib.sha256(data).digest() != wanted:
             where = self._files.path(wanted) if Form(form).is_file else self._path
             raise StoreDamaged(
-                f"The content {wanted.hex()[:12]} in {where} was altered: its hash does not fit. "
+                f"The content {wanted.hex()[:12]} in {where} was altered: its hash does not match. "
                 f"Run `{REPAIR}`, which stores it again if a file still has it."
             )
         return data

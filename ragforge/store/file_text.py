@@ -43,7 +43,11 @@ def repair_text(file: StoreFile) -> list[str]:
             )
             replaced += connection.changes()
         connection.execute("COMMIT")
-    return [f"Made {counted(replaced, 'text')} readable: damaged bytes are \ufffd now."] if replaced else []
+    return (
+        [f"Made {counted(replaced, 'text')} readable: damaged bytes were replaced with \ufffd."]
+        if replaced
+        else []
+    )
 
 
 def _broken(connection: Connection) -> Iterator[_Broken]:

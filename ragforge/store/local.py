@@ -777,8 +777,8 @@ def _explained(path: Path) -> Generator[None]:
         raise StoreNewer(str(error).replace(INSTEAD, INSTEAD_OF_FOLDER)) from error
     except StoreDamaged as error:
         raise StoreDamaged(
-            f"{path} cannot be used ({error.__cause__ or error}). It holds this machine's prompt history, "
-            "drafts and consent rules, nothing of the conversations. Move it away; a new one is made."
+            f"{path} cannot be used ({error.__cause__ or error}). It contains this machine's prompt history, "
+            "drafts and permission rules, but no conversations. Move it away, and a new one is created."
             f"{recovery_words(path.parent, path)}"
         ) from error
     except StoreMoved as error:
@@ -786,7 +786,7 @@ def _explained(path: Path) -> Generator[None]:
     except StoreUnavailable as error:
         raise StoreUnavailable(
             f"Cannot use {path} ({error.__cause__ or error}), which holds this machine's prompt history, "
-            "drafts and consent rules. Make its folder writable, or choose another with RAGFORGE_DATA_DIR."
+            "drafts and permission rules. Make its folder writable, or choose another with RAGFORGE_DATA_DIR."
         ) from error
     except UnicodeError as error:  # an identifier with half a character in it
         raise StoreError(f"Cannot write to {path}: {error}.") from error

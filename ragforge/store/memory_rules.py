@@ -32,10 +32,10 @@ CHANGED = ("type", "importance", "confidence", "topic", "updated_at", "owner", "
 def check_memory(memory: Memory) -> None:
     """Raises UsageError for one that no store keeps."""
     if not normalised(memory.content):
-        raise UsageError("A memory needs text: what is to be remembered, in a sentence.")
+        raise UsageError("A memory needs a text: a sentence to remember.")
     if (chars := len(memory.content)) > MEMORY_CHARS_MAX:
         raise UsageError(
-            f"A memory can have at most {MEMORY_CHARS_MAX:,} characters, and this has {chars:,}. "
+            f"A memory can have at most {MEMORY_CHARS_MAX:,} characters, and this one has {chars:,}. "
             "Keep it to a sentence or two."
         )
     for name, value in (("importance", memory.importance), ("confidence", memory.confidence)):

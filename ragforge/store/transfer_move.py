@@ -153,7 +153,7 @@ class Move:
             self._checkpoint.forget()
         more = f" and {len(proof.wrong) - NAMED_MAX} more" if len(proof.wrong) > NAMED_MAX else ""
         raise StoreDamaged(
-            "What was written to the store does not read back as it was sent: "
+            "The data read back from the store differs from what was sent: "
             f"{', '.join(proof.wrong[:NAMED_MAX])}{more}. Run `ragforge db check`, then try again."
         )
 

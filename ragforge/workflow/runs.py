@@ -174,7 +174,8 @@ class RunBook:
             raise RagforgeError(f"No run of {program} has ended well here. Run it first.")
         if not run.example:
             raise RagforgeError(
-                f"The last run of {program} is no example: it was resumed, showed nothing or is too long."
+                f"The last run of {program} cannot be an example: it was resumed, showed nothing or "
+                "is too long."
             )
         return run.example
 

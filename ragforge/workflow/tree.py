@@ -53,7 +53,7 @@ class ProgramTree:
     def __init__(self, workspace: Workspace, name: str) -> None:
         """Raises UsageError for what cannot be the name of a program."""
         if not PROGRAM_NAME.fullmatch(name):
-            raise UsageError(f"{name!r} is no name of a program: small letters, digits, - and _.")
+            raise UsageError(f"{name!r} is not a valid program name. Use lowercase letters, digits, - and _.")
         self.name = name
         self._workspace = workspace
         self._folder = programs_folder(workspace) / name

@@ -137,7 +137,7 @@ async def test_what_cannot_be_says_why(alone: Program, tmp_path: Path):
         ("db", "check", "--store", none): (4, "There is no store"),
         ("db", "copy", "--from", none, "--to", f"sqlite://{tmp_path}/other.db"): (4, "There is no store"),
         ("db", "restore", "none.gz"): (2, "There is no file none.gz"),
-        ("db", "restore", "cut.gz"): (4, "cut or altered"),
+        ("db", "restore", "cut.gz"): (4, "truncated or altered"),
         ("db", "restore", "newer.gz"): (4, "newer ragforge"),
         ("db", "connect"): (2, "ragforge db connect bolt://HOST"),
         ("db", "connect", none): (2, "Neo4j server's address"),

@@ -46,7 +46,7 @@ async def test_cut_vector_is_told_and_never_near(tmp_path: Path) -> None:
     assert [each.owner.id for each in near] == [turns[3].id]
     with pytest.raises(StoreDamaged, match=turns[0].id):
         await store.vectors.get(owners_of(turns))
-    assert len([line for line in await store.check() if "is cut or empty" in line]) == 3
+    assert len([line for line in await store.check() if "is truncated or empty" in line]) == 3
     done = " ".join(await store.check(repair=True))
     assert "Removed 3 embeddings" in done
     assert await store.check() == []
@@ -83,21 +83,21 @@ async def test_repair_makes_again_what_follows_from_the_rest(tmp_path: Path) -> 
     for sentence in (
         f"Turn {turns[1].id} cannot be found by search",
         f"Summary {top.id} cannot be found by search",
-        "Row 999 of the search index stands for nothing",
+        "Row 999 of the search index refers to nothing",
         f"Summary {top.id} covers something that is not stored",
         f"Summary {level_1[2].id} covers something that is not stored",
         "The embedding of row 997 belongs to nothing",
-        "is of something that is not stored",
-        "The embedding of row 1 is filed under another place",
-        f"Turn {turns[1].id} ended and has no summary, but is not listed so",
+        "belongs to something that is not stored",
+        "The embedding of row 1 has a different scope",
+        f"Turn {turns[1].id} has ended without a summary, but is not listed as lacking one",
         "Row 998 of the list",
     ):
         assert sentence in found
     done = " ".join(await store.check(repair=True))
     for sentence in (
         "search index anew",
-        "covers that led nowhere",
-        "stood for nothing",
+        "links of summaries to something that is not stored",
+        "that covered nothing",
         "embeddings",
         "derived",
     ):
@@ -175,9 +175,9 @@ async def test_check_names_what_was_lost(tmp_path: Path) -> None:
     found = " ".join(await store.check())
     await store.close()
     assert f"Session {session.id} has a head that is not stored" in found
-    assert f"Turn {turns[2].id} does not stand one below its parent" in found
+    assert f"Turn {turns[2].id} is not one level below its parent" in found
     assert "refers to a turn that is not stored" in found
-    assert "search index stands for nothing" in found
+    assert "search index refers to nothing" in found
 
 
 async def test_repair_makes_again_what_memories_are_found_by_and_what_is_left(tmp_path: Path) -> None:
@@ -203,10 +203,10 @@ async def test_repair_makes_again_what_memories_are_found_by_and_what_is_left(tm
     found = " ".join(await store.check())
     for sentence in (
         f"Memory {kept.id} cannot be found by search",
-        "of the search index stands for nothing",
-        "is filed under another place than its owner",
-        f"Turn {turns[0].id} lies on a branch that was left, or not",
-        f"Turn {turns[2].id} lies on a branch that was left, or not",
+        "of the search index refers to nothing",
+        "has a different scope than its owner",
+        f"Turn {turns[0].id} is listed as abandoned although it is not",
+        f"Turn {turns[2].id} is listed as abandoned although it is not",
         "Row 999 of the list of what was left",
         "The code of row 998 belongs to no embedding",
     ):

@@ -228,7 +228,7 @@ async def test_damaged_block_is_told_and_made_again(sealed: Path, tmp_path: Path
     again = await opened(tmp_path)
     if codes == "x'00'":
         assert await found(again, point) == before, "by the rows"
-    assert "The block of codes from row 0 on does not hold what its embeddings say." in await store.check()
+    assert "The block of codes from row 0 on does not match its embeddings." in await store.check()
     await store.check(repair=True)
     assert sealed_owners(tmp_path) == set(range(1, COUNT + 1))
     assert await found(again, point) == await found(store, point) == before

@@ -137,9 +137,9 @@ def _host(url: str, netloc: str) -> str:
     place = netloc.rpartition("@")[2]
     host = place[1:].partition("]")[0] if place.startswith("[") else place.partition(":")[0]
     if not host:
-        raise _unusable(url, "it names no host")
+        raise _unusable(url, "it has no host")
     if not _HOST.fullmatch(host):
-        raise _unusable(url, "its host is none")
+        raise _unusable(url, "its host is not valid")
     return host.lower()
 
 
@@ -150,7 +150,7 @@ def _port(url: str, netloc: str) -> int:
         return DEFAULT_PORT
     digits = behind.removeprefix(":")
     if not behind.startswith(":") or not (digits.isascii() and digits.isdigit()) or len(digits) > 5:
-        raise _unusable(url, "what follows the host's colon is no port number")
+        raise _unusable(url, "the part after the host's colon is not a port number")
     if not 0 < int(digits) < 65536:
         raise _unusable(url, "the port must be between 1 and 65535")
     return int(digits)
@@ -163,9 +163,9 @@ def _database(url: str, path: str) -> str:
     except UnicodeDecodeError as error:
         raise _unusable(url, "the name of the database is not UTF-8") from error
     if name and not _DATABASE.fullmatch(name):
-        raise _unusable(url, "what follows the host is not the name of a database")
+        raise _unusable(url, "the part after the host is not the name of a database")
     if name == "system":
-        raise _unusable(url, "the database `system` is Neo4j's own and holds nothing else")
+        raise _unusable(url, "the database `system` is reserved by Neo4j")
     return name
 
 
@@ -177,7 +177,7 @@ def _routing(url: str, scheme: str, query: str) -> tuple[tuple[str, str], ...]:
     try:
         pairs = tuple(parse_qsl(query, keep_blank_values=True, strict_parsing=True, errors="strict"))
     except ValueError as error:
-        raise _unusable(url, "what follows the ? is not of the form name=value") from error
+        raise _unusable(url, "the part after the ? is not of the form name=value") from error
     names = [name for name, _ in pairs]
     if "address" in names or len(set(names)) < len(names) or not all(name and value for name, value in pairs):
         raise _unusable(url, "each option after the ? needs a name once and a value; `address` is reserved")

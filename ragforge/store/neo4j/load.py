@@ -281,7 +281,7 @@ def _add_call(call: ToolCall, there: There, new: New) -> bool:
     if step_key(call.turn_id, call.step_index) not in there.steps:
         raise Conflict(
             f"The step {call.step_index} of turn {call.turn_id} is not in the store, "
-            "but a call of it is to be loaded."
+            "but a call of it should be loaded."
         )
     there.calls.add(call.id)
     props = call_row(call, session_id=turn["sessionId"], project_id=turn["projectId"])
@@ -331,7 +331,7 @@ def _version_rows(version: Version, there: There) -> list[OutboxRow]:
         if found is None:
             raise Conflict(f"Version {version.id} is a child of {parent}, which is not in the store.")
         if found["projectId"] != version.project_id:
-            raise Conflict(f"Version {version.id} is a child of {parent}, which is another project's.")
+            raise Conflict(f"Version {version.id} is a child of {parent}, which belongs to another project.")
         parents.append(found)
     props = version_row(after_parents(version, parents))
     there.versions[version.id] = props
@@ -344,7 +344,7 @@ def _branch_rows(branch: Branch, there: There) -> list[OutboxRow]:
     if version is None or version["projectId"] != branch.project_id:
         raise Conflict(
             f"Branch {branch.name} cannot point to version {branch.version_id}: "
-            f"project {branch.project_id} has none of that id."
+            f"project {branch.project_id} has no version with that id."
         )
     props = branch_row(branch)
     known = there.branches.get(props["id"])
@@ -373,7 +373,7 @@ def _found_by(row: Props) -> Props:
 def _association_rows(association: Association, there: There) -> list[OutboxRow]:
     for end in (association.from_id, association.to_id):
         if end not in there.memories:
-            raise Conflict(f"The memory {end} is not in the store, but a link of it is to be loaded.")
+            raise Conflict(f"The memory {end} is not in the store, but a link of it should be loaded.")
     key = key_of(association)
     if key in there.links:
         return []

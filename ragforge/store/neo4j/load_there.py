@@ -123,18 +123,22 @@ class There:
     def need_project(self, project_id: str, what: str) -> None:
         """Raise Conflict where there is no such project."""
         if project_id not in self.projects:
-            raise Conflict(f"The project {project_id} is not in the store, but {what} of it is to be loaded.")
+            raise Conflict(
+                f"The project {project_id} is not in the store, but {what} of it should be loaded."
+            )
 
     def project_of(self, session_id: str) -> str:
         """The session's project. Raises Conflict where there is no such session."""
         if session_id not in self.sessions:
-            raise Conflict(f"The session {session_id} is not in the store, but turns of it are to be loaded.")
+            raise Conflict(f"The session {session_id} is not in the store, but its turns should be loaded.")
         return self.sessions[session_id][2]
 
     def turn(self, turn_id: str) -> Props:
         """The turn. Raises Conflict where there is none."""
         if turn_id not in self.turns:
-            raise Conflict(f"The turn {turn_id} is not in the store, but something of it is to be loaded.")
+            raise Conflict(
+                f"The turn {turn_id} is not in the store, but some of its records should be loaded."
+            )
         return self.turns[turn_id]
 
     def vector(self, owner: Owner) -> Sequence[str | None] | None:

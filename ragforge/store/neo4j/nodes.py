@@ -128,16 +128,16 @@ class Nodes:
     def _what_waits(self) -> str:
         link = self.carrier.link
         if link.held and not link.away:
-            return f"{link.waiting} rows cannot be carried to {self.graph.address.shown}: {link.held}."
+            return f"{link.waiting} rows cannot be sent to {self.graph.address.shown}: {link.held}."
         return link.away or (
-            f"{link.waiting} rows still wait to be carried to {self.graph.address.shown}, which is slow. "
+            f"{link.waiting} rows still wait to be sent to {self.graph.address.shown}, which is slow. "
             "Try again when they have arrived."
         )
 
     async def settle(self) -> None:
         """Let what was written until now arrive first, so that the graph's answer holds it."""
         if not await self.carrier.settle(timeouts.NEO4J_SETTLE_S_MAX) and not self.carrier.away:
-            self.carrier.note_partial(f"What was written last may be missing. {self._what_waits()}")
+            self.carrier.note_partial(f"The newest changes may be missing. {self._what_waits()}")
 
     async def settle_abandoned(self) -> None:
         """Bring in line which turns are abandoned, where a load did not."""

@@ -244,7 +244,7 @@ def _check(summary: Summary) -> None:
     if summary.level < 1:
         raise UsageError(f"Summary {summary.id} has level {summary.level}; the lowest is 1.")
     if not summary.covers:
-        raise UsageError(f"Summary {summary.id} covers nothing; it must stand for at least one turn.")
+        raise UsageError(f"Summary {summary.id} covers nothing; it must cover at least one turn.")
 
 
 def _is_better(before: Mapping[str, Any] | None, summary: Summary) -> bool:

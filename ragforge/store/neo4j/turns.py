@@ -320,7 +320,7 @@ def _said_before(rows: Rows, turn: Props) -> list[str]:
 def _reword(rows: Rows, turn_id: str, user: Parts) -> None:
     turn = stored(rows, Label.TURN, turn_id)
     if turn["status"] != TurnStatus.RUNNING or rows.of_turn(Label.STEP, turn_id):
-        raise Conflict(f"The turn {turn_id} has gone to a model; its words stay as they are.")
+        raise Conflict(f"The turn {turn_id} was already sent to a model, so its message cannot be changed.")
     props = turn_row(replace(turn_of(turn), user=user), project_id=turn["projectId"])
     rows.put(Label.TURN, turn_id, props | turn_props(props, near=_said_before(rows, props)))
 

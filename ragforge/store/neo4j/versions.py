@@ -242,7 +242,7 @@ class Neo4jVersions:
             if version is None or version.props["projectId"] != branch.project_id:
                 raise Conflict(
                     f"Branch {branch.name} cannot point to version {branch.version_id}: "
-                    f"project {branch.project_id} has none of that id."
+                    f"project {branch.project_id} has no version with that id."
                 )
             _put_branch(rows, branch_row(branch) | {GONE: False})
 
@@ -372,7 +372,7 @@ def _parent(rows: Rows, version: Version, parent: str) -> Props:
     if row is None:
         raise Conflict(f"Version {version.id} is a child of {parent}, which is not in the store.")
     if row.props["projectId"] != version.project_id:
-        raise Conflict(f"Version {version.id} is a child of {parent}, which is another project's.")
+        raise Conflict(f"Version {version.id} is a child of {parent}, which belongs to another project.")
     return row.props
 
 

@@ -173,7 +173,7 @@ class _Loading:
         )
         if step is None:
             raise Conflict(
-                f"Tool call {call.id} is of step {call.step_index} of turn {call.turn_id}, "
+                f"Tool call {call.id} belongs to step {call.step_index} of turn {call.turn_id}, "
                 "which is not in the store."
             )
         is_new = insert_call(self._connection, call, turn)

@@ -22,7 +22,7 @@ class SqliteToolCalls:
     async def add(self, call: ToolCall, step: Step) -> None:
         """Keep a call that ended, with its step. Raises Conflict where the turn or the step is another's."""
         if (call.turn_id, call.step_index) != (step.turn_id, step.index):
-            raise Conflict(f"The call {call.id} says that it belongs to another step than the one given.")
+            raise Conflict(f"The call {call.id} belongs to a different step than the one given.")
         await self._database.write(lambda connection: _add(connection, call, step))
 
     async def of_turns(self, turn_ids: Sequence[str]) -> list[ToolCall]:

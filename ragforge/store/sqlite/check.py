@@ -59,7 +59,7 @@ def _laws_of_words() -> Iterator[tuple[str, str]]:
         before.append(table)
     keys = " UNION ALL ".join(f"SELECT key FROM {table} WHERE {which}" for table, which in FOUND.items())
     yield (
-        "Row {} of the search index stands for nothing.",
+        "Row {} of the search index refers to nothing.",
         f"SELECT id FROM words_docsize WHERE id NOT IN ({keys})",
     )
 
@@ -71,13 +71,13 @@ LAWS: tuple[tuple[str, str], ...] = (
         "SELECT id FROM session WHERE head IS NOT NULL AND head NOT IN (SELECT key FROM turn)",
     ),
     (
-        "Turn {} does not stand one below its parent.",
+        "Turn {} is not one level below its parent.",
         "SELECT turn.id FROM turn LEFT JOIN turn AS parent ON parent.key = turn.parent "
         "WHERE turn.depth != coalesce(parent.depth + 1, 0)",
     ),
     *_laws_of_words(),
     (
-        "Version {} does not come after its parent, or is another project's.",
+        "Version {} does not come after its parent, or belongs to another project.",
         "SELECT DISTINCT version.id FROM descent JOIN version ON version.key = descent.version "
         "JOIN version AS above ON above.key = descent.parent "
         "WHERE (version.at, version.id) <= (above.at, above.id) OR version.project != above.project",
@@ -88,21 +88,21 @@ LAWS: tuple[tuple[str, str], ...] = (
         "WHERE version.project != branch.project",
     ),
     (
-        "Turn {} is listed as lacking a version, and has one, has not ended or is not stored.",
+        "Turn {} is listed as lacking a version, but has one, has not ended or is not stored.",
         "SELECT coalesce(id, unversioned.turn) FROM unversioned "
         f"LEFT JOIN turn ON turn.key = unversioned.turn WHERE unversioned.turn NOT IN ({LACKING_VERSIONS})",
     ),
     (
-        "Turn {} lies on a branch that was left, or not, and is listed otherwise.",
+        "Turn {} is listed as abandoned although it is not, or the other way round.",
         f"{KEPT} SELECT id FROM turn "
         "WHERE (key IN (SELECT key FROM kept)) = (key IN (SELECT turn FROM left_turn))",
     ),
     (
-        "Row {} of the list of what was left stands for nothing.",
+        "Row {} of the list of abandoned turns refers to nothing.",
         "SELECT turn FROM left_turn WHERE turn NOT IN (SELECT key FROM turn)",
     ),
     (
-        "Session {} waits for a head that no archive brought.",
+        "Session {} waits for a head that no archive contained.",
         "SELECT id FROM session WHERE awaited_head IS NOT NULL",
     ),
     ("Summary {} covers nothing.", "SELECT id FROM summary WHERE key NOT IN (SELECT summary FROM cover)"),
@@ -111,7 +111,7 @@ LAWS: tuple[tuple[str, str], ...] = (
         f"SELECT DISTINCT id FROM ({WRONG_COVERS}) JOIN summary ON key = summary",
     ),
     (
-        "The derived record {} is of something that is not stored.",
+        "Derived record {} belongs to something that is not stored.",
         f"SELECT id FROM derived WHERE {UNOWNED}",
     ),
     (
@@ -123,11 +123,11 @@ LAWS: tuple[tuple[str, str], ...] = (
         "SELECT owner FROM vector_code WHERE owner NOT IN (SELECT owner FROM embedding)",
     ),
     (
-        "The embedding of row {} is cut or empty.",
+        "The embedding of row {} is truncated or empty.",
         f"SELECT owner FROM embedding WHERE {WRONG_VECTOR}",
     ),
     (
-        "The embedding of row {} is filed under another place than its owner.",
+        "The embedding of row {} has a different scope than its owner.",
         "SELECT owner FROM embedding LEFT JOIN turn ON turn.key = owner "
         "LEFT JOIN summary ON summary.key = owner "
         "JOIN session ON session.key = coalesce(turn.session, summary.session) "
@@ -138,27 +138,27 @@ LAWS: tuple[tuple[str, str], ...] = (
         "(place.level, place.session, place.project, place.at)",
     ),
     (
-        "Turn {} ended and has no summary, but is not listed so.",
+        "Turn {} has ended without a summary, but is not listed as lacking one.",
         "SELECT id FROM turn WHERE ended_at IS NOT NULL AND id NOT IN (SELECT covered FROM cover) "
         "AND key NOT IN (SELECT key FROM owed WHERE summary)",
     ),
     (
-        "Turn {} ended and has no embedding, but is not listed so.",
+        "Turn {} has ended without an embedding, but is not listed as lacking one.",
         "SELECT id FROM turn WHERE ended_at IS NOT NULL AND key NOT IN "
         "(SELECT owner FROM embedding UNION ALL SELECT key FROM owed WHERE vector)",
     ),
     (
-        "Summary {} has no embedding, but is not listed so.",
+        "Summary {} has no embedding, but is not listed as lacking one.",
         "SELECT id FROM summary WHERE key NOT IN "
         "(SELECT owner FROM embedding UNION ALL SELECT key FROM owed WHERE vector)",
     ),
     (
-        "Memory {} has no embedding, but is not listed so.",
+        "Memory {} has no embedding, but is not listed as lacking one.",
         f"SELECT id FROM memory WHERE {REMEMBERED} AND key NOT IN "
         "(SELECT owner FROM embedding UNION ALL SELECT key FROM owed WHERE vector)",
     ),
     (
-        "Row {} of the list of what is to be made stands for nothing, or for what is made.",
+        "Row {} of the list of pending work refers to nothing, or to finished work.",
         "SELECT key FROM owed WHERE key NOT IN "
         "(SELECT key FROM turn WHERE ended_at IS NOT NULL UNION ALL SELECT key FROM summary "
         f"UNION ALL SELECT key FROM memory WHERE {REMEMBERED}) "
@@ -190,6 +190,4 @@ def _wrong_blocks(connection: Connection) -> list[str]:
     from ragforge.store.sqlite.vector_blocks import wrong_blocks
 
     wrong = wrong_blocks(connection)[:FINDINGS_MAX]
-    return [
-        f"The block of codes from row {first} on does not hold what its embeddings say." for first in wrong
-    ]
+    return [f"The block of codes from row {first} on does not match its embeddings." for first in wrong]

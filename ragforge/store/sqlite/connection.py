@@ -294,7 +294,7 @@ def translated(path: Path) -> Generator[None, None, None]:
         ) from error
     except UnicodeEncodeError as error:
         # All text is made storable before; what is left are identifiers that a user typed.
-        raise Conflict(f"{error.object!r} cannot be in a store: it is not valid text.") from error
+        raise Conflict(f"{error.object!r} cannot be stored: it is not valid text.") from error
 
 
 def _explained(error: apsw.Error, path: Path) -> RagforgeError:
@@ -308,10 +308,12 @@ def _explained(error: apsw.Error, path: Path) -> RagforgeError:
         case apsw.CorruptError() | apsw.FormatError() | apsw.SQLError():
             return StoreDamaged(
                 f"The store {path} is damaged ({error}). Run `{REPAIR}`, which rebuilds indexes and never "
-                f"deletes words.{_backup_words(path)}"
+                f"deletes text.{_backup_words(path)}"
             )
         case apsw.ConstraintError():
-            return Conflict(f"The store {path} refused to write: what it refers to is not stored ({error}).")
+            return Conflict(
+                f"The store {path} refused a write that refers to something that is not stored ({error})."
+            )
         case apsw.FullError() | apsw.IOError() if isinstance(error, apsw.FullError) or _is_full(path.parent):
             return StoreUnavailable(f"Cannot write {path}: the disk is full. Free some space and try again.")
         case apsw.BusyError() | apsw.LockedError():

@@ -94,7 +94,7 @@ def candidates_of(
         by_key |= {row[0]: (kind, row) for row in rows}
         lost = [key for key in lost if key not in by_key]
     if lost:
-        raise apsw.CorruptError(f"the search index holds row {lost[0]}, which stands for nothing")
+        raise apsw.CorruptError(f"the search index contains row {lost[0]}, which refers to nothing")
     found = (_candidate(connection, *by_key[key], words.get(key), meanings.get(key)) for key in wanted)
     return [each for each in found if each is not None]
 

@@ -31,7 +31,7 @@ def repaired(connection: Connection) -> list[str]:
     done = [_index_words(connection), *_drop_covers(connection), *_drop_embeddings(connection)]
     connection.execute(f"DELETE FROM derived WHERE {UNOWNED}")
     if count := connection.changes():
-        done.append(f"Removed {count} derived records of what is not stored.")
+        done.append(f"Removed {count} derived records of owners that are not stored.")
     owners = [row[0] for row in connection.execute("SELECT owner FROM embedding")]
     move_embeddings(connection, owners)
     connection.execute("DELETE FROM vector_code")
@@ -40,7 +40,7 @@ def repaired(connection: Connection) -> list[str]:
     list_afresh(connection)
     count_afresh(connection)
     connection.execute(f"DELETE FROM unversioned WHERE turn NOT IN ({LACKING_VERSIONS})")
-    return [*done, "Listed anew what still needs a summary or an embedding, and which turns were left."]
+    return [*done, "Rebuilt the lists of pending summaries and embeddings, and of abandoned turns."]
 
 
 def _index_words(connection: Connection) -> str:
@@ -49,7 +49,7 @@ def _index_words(connection: Connection) -> str:
         for (key,) in connection.execute(f"SELECT key FROM {table} ORDER BY key"):
             index(connection, key)
     (count,) = next(connection.execute("SELECT count(*) FROM words_docsize"))
-    return f"Built the search index anew: {count} rows."
+    return f"Rebuilt the search index: {count} rows."
 
 
 def _drop_covers(connection: Connection) -> list[str]:
@@ -66,12 +66,16 @@ def _drop_covers(connection: Connection) -> list[str]:
         connection.executemany("DELETE FROM summary WHERE key = ?", [(key,) for key in keys])
         drop_embeddings(connection, keys)
         summaries += len(keys)
-    done = [f"Removed {covers} covers that led nowhere."] if covers else []
-    return done + ([f"Removed {summaries} summaries that stood for nothing."] if summaries else [])
+    done = [f"Removed {covers} links of summaries to something that is not stored."] if covers else []
+    return done + ([f"Removed {summaries} summaries that covered nothing."] if summaries else [])
 
 
 def _drop_embeddings(connection: Connection) -> list[str]:
     rows = connection.execute(f"SELECT owner FROM embedding WHERE {OF_NOTHING} OR {WRONG_VECTOR}")
     wrong = [row[0] for row in rows]
     drop_embeddings(connection, wrong)
-    return [f"Removed {len(wrong)} embeddings that belonged to nothing, were cut or empty."] if wrong else []
+    return (
+        [f"Removed {len(wrong)} embeddings that belonged to nothing, were truncated or empty."]
+        if wrong
+        else []
+    )

@@ -97,7 +97,9 @@ class SqliteTurns:
                 (key, TurnStatus.RUNNING),
             )
             if row is None:
-                raise Conflict(f"The turn {turn_id} has gone to a model; its words stay as they are.")
+                raise Conflict(
+                    f"The turn {turn_id} was already sent to a model, so its message cannot be changed."
+                )
             update_turn(connection, replace(TURNS.record(row), user=user), key)
             index_turn(connection, key)
 

@@ -343,7 +343,7 @@ def embedding_of(row: Row) -> Embedding:
     level, identifier, model, text_hash, dimensions, content = row
     if len(content) != dimensions * array("f").itemsize:
         raise apsw.CorruptError(
-            f"the vector of {_kind(level)} {identifier} is cut; check and repair the store"
+            f"the vector of {_kind(level)} {identifier} is truncated; run ragforge db check --repair"
         )
     return Embedding(Owner(_kind(level), identifier), model, text_hash, array("f", content))
 

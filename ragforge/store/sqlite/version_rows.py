@@ -105,7 +105,7 @@ def put_branch(connection: Connection, branch: Branch, *, only_newer: bool = Fal
     if found is None or found[1] != project:
         raise Conflict(
             f"Branch {branch.name} cannot point to version {branch.version_id}: "
-            f"project {branch.project_id} has none of that id."
+            f"project {branch.project_id} has no version with that id."
         )
     connection.execute(
         f"INSERT INTO branch (project, version, {BRANCHES.columns}) VALUES (?, ?, {BRANCHES.marks}) "
@@ -185,5 +185,5 @@ def _parent(connection: Connection, parent: str, version: Version, project: int)
         raise Conflict(f"Version {version.id} is a child of {parent}, which is not in the store.")
     key, at, of = found
     if of != project:
-        raise Conflict(f"Version {version.id} is a child of {parent}, which is another project's.")
+        raise Conflict(f"Version {version.id} is a child of {parent}, which belongs to another project.")
     return key, at

@@ -71,7 +71,7 @@ def _names(index: bytes, hash_bytes: int) -> Iterator[bytes]:
         return
     signature, version, count = _HEADER.unpack_from(index)
     if signature != b"DIRC" or version not in {2, 3, 4}:
-        raise ValueError("not an index that we know")
+        raise ValueError("not a known index format")
     at, name = _HEADER.size, b""
     for _ in range(count):
         start = at
