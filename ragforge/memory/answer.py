@@ -72,7 +72,7 @@ def _closed(properties: Mapping[str, JsonValue]) -> JsonObject:
     }
 
 
-_ORIGINS = {"person": MemoryOrigin.SAID, "assistant": MemoryOrigin.ANSWER, "tool": MemoryOrigin.TOOL}
+_ORIGINS = {"user": MemoryOrigin.SAID, "assistant": MemoryOrigin.ANSWER, "tool": MemoryOrigin.TOOL}
 _TEXT: JsonObject = {"type": "string"}
 _TEXTS: JsonObject = {"type": "array", "items": _TEXT}
 _RELATION = _closed({"kind": {"type": "string", "enum": [SAME, *AssociationKind]}, "to": _TEXT})
@@ -137,7 +137,7 @@ class _Said(msgspec.Struct):
     type: MemoryType
     content: str
     id: str = ""
-    said_by: str = "person"
+    said_by: str = "user"
     confidence: float | None = None
     importance: float | None = None
     topic: str | None = None
@@ -276,7 +276,7 @@ class _Reader:
         """The memory as this program makes it; None where it is none."""
         turn = self._material.turn
         content = one_line(said.content)
-        if not normalised(content) or (said.said_by != "person" and said.type not in FOUND_OUT):
+        if not normalised(content) or (said.said_by != "user" and said.type not in FOUND_OUT):
             _reject("not_the_users" if normalised(content) else "unreadable", said.type)
             return None
         if not self._may_keep(content, said.type):
@@ -285,7 +285,7 @@ class _Reader:
             return None
         scope = MemoryScope(said.scope) if said.scope in set(MemoryScope) else MemoryScope.PROJECT
         importance = _share(said.importance)
-        if said.said_by != "person":
+        if said.said_by != "user":
             # What a page or a file says is of use here at most, and matters no more than usual.
             scope = MemoryScope.PROJECT if scope is MemoryScope.GLOBAL else scope
             usual = IMPORTANCE[said.type]

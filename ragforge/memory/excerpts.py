@@ -25,7 +25,7 @@ CALLS_MAX = 30
 KNOWN_MAX = 60
 KNOWN_CHARS_MAX = 300
 
-_TAGS = "turn|person|assistant|tool|known|part|correction|brought"
+_TAGS = "turn|user|assistant|tool|known|part|correction|brought"
 _TAG = re.compile(rf"<(?=\s*/?\s*(?:{_TAGS})\b)", re.IGNORECASE)
 _WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 
@@ -83,9 +83,9 @@ def _turn(id: str, material: Material, brought: Mapping[str, str]) -> str:
     left_out = len(material.calls) - len(calls)
     lines = [
         f'<turn id="{id}" date="{_date(turn.started_at)}"{ended}>',
-        "<person>",
+        "<user>",
         escaped(head_and_tail(material.user, USER_CHARS_MAX)),
-        "</person>",
+        "</user>",
         *map(_correction, material.corrections),
         *([f"[{left_out} earlier tool calls left out]"] if left_out else []),
         *(_call(call) for call in calls),

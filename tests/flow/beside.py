@@ -91,7 +91,7 @@ def a_memory(content: str, type: str = "decision", **more: Any) -> dict[str, Any
         "id": "m1",
         "type": type,
         "content": content,
-        "said_by": "person",
+        "said_by": "user",
         "confidence": 0.9,
         "importance": None,
         "topic": "",

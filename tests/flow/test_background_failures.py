@@ -97,7 +97,7 @@ async def test_truncated_json_dropping_every_extracted_fact(tmp_path: Path, gemi
 
     def truncated(request: Any) -> Any:
         whole = json.dumps(an_answer(request.schema, "", (a_memory("The project uses PostgreSQL."),)))
-        return Text(whole[: whole.index("PostgreSQL.") + len('PostgreSQL.", "said_by": "person", ')]), Finish(
+        return Text(whole[: whole.index("PostgreSQL.") + len('PostgreSQL.", "said_by": "user", ')]), Finish(
             "MAX_TOKENS"
         )
 

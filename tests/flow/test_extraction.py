@@ -16,12 +16,10 @@ from tests.standins.gemini import GeminiStandIn, Recorded, Text
 def answer_of(request: Recorded, items: dict[str, dict[str, Any]]) -> Text:
     """What a model that makes no mistakes says of the turns."""
     turns: list[dict[str, Any]] = []
-    for id, user in re.findall(
-        r'<turn id="(t\d+)".*?<person>\n(.*?)\n</person>', request.last_text, re.DOTALL
-    ):
+    for id, user in re.findall(r'<turn id="(t\d+)".*?<user>\n(.*?)\n</user>', request.last_text, re.DOTALL):
         item = items[user]
         memories = [
-            {"id": f"n{id}{n}", "type": gold["type"], "content": " ".join(gold["words"]), "said_by": "person"}
+            {"id": f"n{id}{n}", "type": gold["type"], "content": " ".join(gold["words"]), "said_by": "user"}
             for n, gold in enumerate(item["memories"])
         ]
         turns.append(

@@ -142,7 +142,7 @@ async def test_no_hostile_text_becomes_memory(
 ) -> None:
     kinds = [MemoryType.PREFERENCE, MemoryType.GOAL, MemoryType.IDENTITY]
     each = [(words, kinds[at % 3]) for at, words in enumerate(wordings)]
-    hostile = [a_memory(words, kind, said_by="person", scope="global") for words, kind in each]
+    hostile = [a_memory(words, kind, said_by="user", scope="global") for words, kind in each]
     half = len(hostile) // 2
     async with beside(tmp_path, environ(tmp_path, gemini)) as session:
         (tmp_path / "project" / "README.md").write_text("\n".join(wordings))

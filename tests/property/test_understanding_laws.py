@@ -70,7 +70,7 @@ memories = st.fixed_dictionaries(
     {"type": st.sampled_from([*MemoryType, "hunch"]), "content": texts},
     optional={
         "id": st.sampled_from(["n1", "n2", "n3", "m1"]),
-        "said_by": st.sampled_from(["person", "assistant", "tool", ""]),
+        "said_by": st.sampled_from(["user", "assistant", "tool", ""]),
         "confidence": st.one_of(st.floats(), st.floats(0, 1), st.none()),
         "importance": st.one_of(st.floats(), st.floats(0, 1), st.none()),
         "topic": texts,
@@ -188,7 +188,7 @@ def test_truncated_json_from_the_model_dropping_every_extracted_fact() -> None:
     """Cut at every character, an answer keeps all turns that were whole and every memory that was."""
     contents = [f'We use "tool {n}" \\ \U0001f600.' for n in range(6)]
     memories = [
-        {"id": f"n{n}", "type": "decision", "content": content, "said_by": "person", "confidence": 1.0}
+        {"id": f"n{n}", "type": "decision", "content": content, "said_by": "user", "confidence": 1.0}
         for n, content in enumerate(contents)
     ]
     parts = [
