@@ -95,7 +95,7 @@ async def test_repair_makes_again_what_follows_from_the_rest(tmp_path: Path) -> 
         assert sentence in found
     done = " ".join(await store.check(repair=True))
     for sentence in (
-        "search index anew",
+        "Rebuilt the search index",
         "links of summaries to something that is not stored",
         "that covered nothing",
         "embeddings",
@@ -207,7 +207,7 @@ async def test_repair_makes_again_what_memories_are_found_by_and_what_is_left(tm
         "has a different scope than its owner",
         f"Turn {turns[0].id} is listed as abandoned although it is not",
         f"Turn {turns[2].id} is listed as abandoned although it is not",
-        "Row 999 of the list of what was left",
+        "Row 999 of the list of abandoned turns",
         "The code of row 998 belongs to no embedding",
     ):
         assert sentence in found

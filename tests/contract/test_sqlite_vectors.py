@@ -63,7 +63,7 @@ def fill(path: Path, vectors: NDArray[np.float32]) -> None:
         session, place = (small if key <= SMALL else large), (key, 0, project)
         connection.execute(
             "INSERT INTO turn VALUES (?, ?, ?, NULL, 0, ?, ?, 'finished', '', 0, 0, 0, 0, 0.0, '', '', "
-            "'[]', '', '')",
+            "'[]', '', '', 'chat')",
             (key, turn_id(key), session, key, key),
         )
         connection.execute(

@@ -165,10 +165,10 @@ WRONG: dict[str, tuple[Callable[[Lines], Lines], type[RagforgeError], str]] = {
     "no last line": (lambda lines: lines[:-1], StoreDamaged, "line 13 is truncated"),
     "more after the last line": (lambda lines: [*lines, lines[1]], StoreDamaged, "follows"),
     "no line's end": (lambda lines: [b"".join(lines)[:-1]], StoreDamaged, "line 13 is truncated"),
-    "no JSON": (lambda lines: [*lines[:2], b"{kind}\n", *lines[2:]], StoreDamaged, "line 3 is no record"),
-    "no object": (lambda lines: [*lines[:2], b"[]\n", *lines[2:]], StoreDamaged, "line 3 is no record"),
-    "too deep": (lambda lines: [*lines[:2], b"[" * 10**6 + b"\n"], StoreDamaged, "line 3 is no record"),
-    "no text": (lambda lines: [*lines[:2], b"\xff\xfe\n"], StoreDamaged, "line 3 is no record"),
+    "no JSON": (lambda lines: [*lines[:2], b"{kind}\n", *lines[2:]], StoreDamaged, "line 3 is not a record"),
+    "no object": (lambda lines: [*lines[:2], b"[]\n", *lines[2:]], StoreDamaged, "line 3 is not a record"),
+    "too deep": (lambda lines: [*lines[:2], b"[" * 10**6 + b"\n"], StoreDamaged, "line 3 is not a record"),
+    "no text": (lambda lines: [*lines[:2], b"\xff\xfe\n"], StoreDamaged, "line 3 is not a record"),
     "an unknown kind": (
         lambda lines: [*lines[:2], b'{"kind":"dream","id":"1"}\n', *lines[2:]],
         StoreDamaged,
@@ -177,17 +177,17 @@ WRONG: dict[str, tuple[Callable[[Lines], Lines], type[RagforgeError], str]] = {
     "an unknown field": (
         lambda lines: [lines[0], lines[1].replace(b'"name"', b'"nom"'), *lines[2:]],
         StoreDamaged,
-        "line 2 is no record",
+        "line 2 is not a record",
     ),
     "an unknown part": (
         lambda lines: [line.replace(b'"type":"text"', b'"type":"song"') for line in lines],
         StoreDamaged,
-        "line 4 is no record",
+        "line 4 is not a record",
     ),
     "half a float": (
         lambda lines: [line.replace(b'"vector":"', b'"vector":"AAA=') for line in lines],
         StoreDamaged,
-        "line 9 is no record",
+        "line 9 is not a record",
     ),
     "another format": (
         lambda lines: [lines[0].replace(b'"format":4', b'"format":5'), *lines[1:]],
