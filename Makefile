@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: run test test-all test-sixth soak live check check-static bench docs lock screenshots recording train lexicon minilm clean
+.PHONY: run test test-all test-sixth soak live check check-static bench docs lock screenshots recording train lexicon minilm e5 clean
 
 run: $(READY)
 	@$(BIN)/ragforge $(ARGS)
@@ -63,6 +63,12 @@ minilm: $(READY)
 	$(BIN)/python scripts/make_minilm.py $(ARGS)
 	$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-build-isolation --no-deps --wheel-dir dist packages/minilm
 	@ls dist/ragforge_minilm-*.whl
+
+# The wheel of the embedder e5, the same way.
+e5: $(READY)
+	$(BIN)/python scripts/make_e5.py $(ARGS)
+	$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-build-isolation --no-deps --wheel-dir dist packages/e5
+	@ls dist/ragforge_e5-*.whl
 
 # Pinned by version and hash. uv resolves for every platform and Python at once; nothing else uses it.
 docs: $(READY)

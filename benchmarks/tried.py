@@ -1,14 +1,16 @@
 """How well similar tasks are found, and who is warned of what failed before.
 
-    python benchmarks/tried.py [FILE.jsonl] [--minilm FOLDER] [--curve]
+    python benchmarks/tried.py [FILE.jsonl] [--embedder NAME] [--curve]
 
 Lines are tasks, in order of time, `{"task", "request", "done", "outcome": "kept" or how it failed,
 "reason", "files"}`, then queries, `{"query", "text", "similar": [task ...], "warn": [task ...]}`; without a
-file those of `tasks.jsonl` beside this one, on which the thresholds are set. Printed are precision and recall
-of what is similar, how many of the warnings are given, and how many of the queries without one are warned.
+file those of `tasks.jsonl` beside this one, on which thresholds are set. `tasks_held_out.jsonl` is of the
+same kind, and nothing is set on it; the tasks of `tasks_library.jsonl` are all of one project. Printed are
+precision and recall of what is similar, how many of the warnings are given, and how many of the queries
+without one are warned.
 
---minilm: compare by the model in this folder, as `scripts/make_minilm.py --out` makes it. --curve: the same
-for other thresholds.
+--embedder: as in memory.embedder; `minilm` and `e5` need their packages, such as with PYTHONPATH=packages/e5
+after `make e5`. --curve: the same for other thresholds.
 """
 
 import argparse
@@ -18,7 +20,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ragforge.embedders.minilm import MiniLMEmbedder
+from ragforge.domain.errors import UsageError
+from ragforge.embedders.base import Embedder
+from ragforge.embedders.registry import open_embedder
 from ragforge.embedders.static import StaticEmbedder
 from ragforge.memory.recall.similarity import THRESHOLDS, WARNINGS_MAX, problem_of, scores
 
@@ -43,19 +47,19 @@ def read(path: Path) -> tuple[list[Line], list[Line]]:
     return tasks, queries
 
 
-def table_of(tasks: Sequence[Line], queries: Sequence[Line], minilm: Path | None) -> list[list[float]]:
-    """A row a query, a score a task."""
+async def table_of(tasks: Sequence[Line], queries: Sequence[Line], embedder: Embedder) -> list[list[float]]:
+    """A row a query, a score a task. Raises UsageError."""
     problems = [
         problem_of(f"{each['request']} {each['done']}", files=each["files"], reason=each["reason"] or "")
         for each in tasks
     ]
     asked = [each["text"] for each in queries]
-    if minilm is None:
+    if embedder.name == StaticEmbedder.name:
         return [[each or 0.0 for each in scores(query, problems)] for query in asked]
-    vectors = asyncio.run(MiniLMEmbedder(minilm).embed([*(each.text for each in problems), *asked]))
-    there, wanted = vectors[: len(problems)], vectors[len(problems) :]
+    there = await embedder.embed([each.text for each in problems])
     rows: list[list[float]] = []
-    for query, vector in zip(asked, wanted, strict=True):
+    for query in asked:
+        vector = await embedder.embed_query(query)
         near = [(1 + sum(a * b for a, b in zip(vector, each, strict=True))) / 2 for each in there]
         rows.append([each or 0.0 for each in scores(query, problems, near)])
     return rows
@@ -93,17 +97,23 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("file", type=Path, nargs="?", default=OWN, metavar="FILE.jsonl")
-    parser.add_argument("--minilm", type=Path, metavar="FOLDER")
+    parser.add_argument("--embedder", default="static", metavar="NAME")
     parser.add_argument("--curve", action="store_true")
     chosen = parser.parse_args()
     tasks, queries = read(chosen.file)
-    table = table_of(tasks, queries, chosen.minilm)
-    name = MiniLMEmbedder.name if chosen.minilm else StaticEmbedder.name
-    print(f"{len(tasks)} tasks, {len(queries)} queries, by {name}; {GOALS}")
-    print(report(tasks, queries, table, THRESHOLDS[name]))
+    try:
+        embedder = open_embedder(chosen.embedder, find_key=lambda _: None, endpoints={}, environ={})
+        if embedder.name not in THRESHOLDS:
+            raise SystemExit(f"No threshold is set for {embedder.name}.")
+        table = asyncio.run(table_of(tasks, queries, embedder))
+    except UsageError as error:
+        raise SystemExit(str(error)) from error
+    least = THRESHOLDS[embedder.name]
+    print(f"{len(tasks)} tasks, {len(queries)} queries, by {embedder.name}; {GOALS}")
+    print(report(tasks, queries, table, least))
     if chosen.curve:
-        for step in range(60, 81):
-            print(report(tasks, queries, table, step / 100))
+        for step in range(-8, 13):
+            print(report(tasks, queries, table, least + step / 100))
 
 
 if __name__ == "__main__":

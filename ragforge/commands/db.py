@@ -42,7 +42,9 @@ class StatusArguments(Struct, frozen=True):
 class EmbedderArguments(Struct, frozen=True):
     """By what, and in which store."""
 
-    name: Annotated[str, word("NAME", "As in memory.embedder: static, minilm, gemini:..., ENDPOINT:MODEL.")]
+    name: Annotated[
+        str, word("NAME", "As in memory.embedder: static, minilm, e5, gemini:..., ENDPOINT:MODEL.")
+    ]
     yes: Annotated[bool, option("--yes", "-y", help="Do not ask before changing it.")] = False
     store: Store = ""
 

@@ -41,7 +41,9 @@ ListenAddress = Annotated[
 ActionName = Annotated[str, Meta(pattern=r"^[a-z][a-z0-9_]*\Z", max_length=40)]
 RoleName = Annotated[str, Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*\Z", max_length=60)]
 Tokens = Annotated[int, Meta(ge=1000, le=100_000_000)]
-EmbedderName = Annotated[str, Meta(pattern=r"^(static|minilm|[a-z][a-z0-9_-]*:[^\s].*)\Z", max_length=4096)]
+EmbedderName = Annotated[
+    str, Meta(pattern=r"^(static|minilm|e5|[a-z][a-z0-9_-]*:[^\s].*)\Z", max_length=4096)
+]
 InnerPath = Annotated[str, Meta(pattern=r"^(?!/)(?!(.*/)?\.\.(/|\Z))[^\x00]+\Z", max_length=4096)]
 ToolType = Annotated[str, Meta(pattern=r"^[A-Za-z0-9_.:-]+\Z", max_length=100)]
 HostName = Annotated[str, Meta(pattern=r"^[a-z0-9_.:-]+\Z", max_length=253)]

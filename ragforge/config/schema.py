@@ -117,8 +117,8 @@ class MemorySettings(Struct, frozen=True, forbid_unknown_fields=True):
         EmbedderName,
         About(
             "The embedder, which compares texts by meaning; static is included and needs no network.",
-            "static, minilm, gemini:gemini-embedding-2, gemini:gemini-embedding-001, model2vec:FOLDER, "
-            "or ENDPOINT:MODEL of an OpenAI-compatible service",
+            "static, minilm, e5, gemini:gemini-embedding-2, gemini:gemini-embedding-001, "
+            "model2vec:FOLDER, or ENDPOINT:MODEL of an OpenAI-compatible service",
         ),
     ] = "static"
     cost_usd_per_day_max: Annotated[

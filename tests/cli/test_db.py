@@ -55,8 +55,9 @@ async def test_another_embedder_is_asked_about_with_what_it_costs(quick: Program
     await quick.run("-p", "the parser fails")
     none = await quick.run("db", "embedder", "nonsense")
     assert (none.code, "Unknown embedder 'nonsense'" in none.err) == (2, True)
-    missing = await quick.run("db", "embedder", "minilm")
-    assert (missing.code, "make minilm" in missing.err, "--yes" in missing.err) == (2, True, False)
+    for name in ("minilm", "e5"):
+        missing = await quick.run("db", "embedder", name)
+        assert (missing.code, f"make {name}" in missing.err, "--yes" in missing.err) == (2, True, False)
     other = await quick.run("db", "embedder", "gemini:gemini-embedding-2")
     assert (other.code, "vectors of static:" in other.err, "--yes" in other.err) == (2, True, True)
     assert "gemini" not in (await quick.run("config", "get", "memory.embedder")).out

@@ -81,7 +81,7 @@ async def test_an_embedder_is_a_file_and_named_where_another_is_unknown() -> Non
     with pytest.raises(UsageError, match=r"from 2 to 4096 dimensions, not 'many'"):
         find("hashing:many")
     for unknown in ("hashing", "static:x", "base", "registry:x", "no.such:x", ""):
-        with pytest.raises(UsageError, match=r"hashing:DIMENSIONS, minilm, model2vec:FOLDER, static"):
+        with pytest.raises(UsageError, match=r"e5, .*hashing:DIMENSIONS, minilm, model2vec:FOLDER, static"):
             find(unknown)
 
 

@@ -9,7 +9,7 @@ import pytest
 from ragforge.domain.errors import UsageError
 from ragforge.domain.vectors import Vector, check_vector
 from ragforge.embedders.base import Embedder, learn_dimensions
-from ragforge.embedders.minilm import PIECES_AT_ONCE
+from ragforge.embedders.package import PIECES_AT_ONCE
 from ragforge.embedders.registry import open_embedder
 
 PIECES = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "the", "dog", "man", "bit", "##s"]

@@ -17,12 +17,12 @@ from msgspec import Struct
 from ragforge.domain.blas import load_numpy
 from ragforge.domain.language.concepts import concepts_of
 from ragforge.domain.language.lexicon import read_text
-from ragforge.embedders.minilm import MiniLMEmbedder
+from ragforge.embedders import e5, minilm
 from ragforge.embedders.static import StaticEmbedder
 from ragforge.memory.recall.fit import ComparedText, compared
 from ragforge.memory.terms import common_terms, terms
 
-THRESHOLDS = {StaticEmbedder.name: 0.69, MiniLMEmbedder.name: 0.67}
+THRESHOLDS = {StaticEmbedder.name: 0.69, minilm.MODEL.vectors: 0.67, e5.MODEL.vectors: 0.64}
 """By embedder, the least score of what is similar."""
 WARNINGS_MAX = 2
 """Of so many tasks that failed a message is warned."""

@@ -3,7 +3,8 @@
 Arrays are known by names: `words`, `positions`, `norm`, `heads`, and for each layer from `0.` on
 `attention` (queries, keys and values one after the other), `attended`, `attended_norm`, `inner`, `outer`,
 `norm`. A matrix has a row for each of its results and a `.bias`; one of 8-bit numbers also has a `.scale` for
-each row. A norm has two rows, its factors and what is added.
+each row, and one of bytes is made of blocks in the form Q4_0 of llama.cpp: a factor of 16 bits, then 32
+numbers of 4 bits. A norm has two rows, its factors and what is added.
 Source: Devlin et al., "BERT" (2019).
 """
 
@@ -16,6 +17,10 @@ from msgspec import Struct
 
 Floats: TypeAlias = np.ndarray[Any, np.dtype[np.float32]]
 Arrays: TypeAlias = Mapping[str, np.ndarray[Any, Any]]
+
+BLOCK_BYTES = 18
+BLOCK_ZERO = 8
+"""What stands for 0 in 4 bits."""
 
 
 class _Dense(Struct, frozen=True):
@@ -51,7 +56,7 @@ class Transformer:
         self._norm: Floats = arrays["norm"]
         self._heads = int(arrays["heads"])
         self.pieces_max, self.dimensions = self._positions.shape
-        if self._words.shape[1] != self.dimensions or self.dimensions % self._heads:
+        if self._embedded(np.zeros(1, np.intp)).shape[1] != self.dimensions or self.dimensions % self._heads:
             raise ValueError(
                 f"{self._words.shape} pieces, {self._positions.shape} positions, {self._heads} heads"
             )
@@ -67,9 +72,7 @@ class Transformer:
         places = np.array(list(itertools.chain.from_iterable(texts)))
         ends = list(itertools.accumulate(map(len, texts)))
         spans = [slice(end - len(text), end) for text, end in zip(texts, ends, strict=True)]
-        state: Floats = self._words[places].astype(np.float32)
-        if self._scales is not None:
-            state *= self._scales[places, None]
+        state = self._embedded(places)
         for span in spans:
             state[span] += self._positions[: span.stop - span.start]
         state = _normed(state, self._norm)
@@ -78,6 +81,10 @@ class Transformer:
             state = _normed(state + layer.attended(attended), layer.attended_norm)
             state = _normed(state + layer.outer(_gelu(layer.inner(state))), layer.norm)
         return np.stack([state[span].mean(axis=0) for span in spans])
+
+    def _embedded(self, places: "np.ndarray[Any, np.dtype[np.intp]]") -> Floats:
+        """The rows of these pieces."""
+        return _floats(self._words[places], None if self._scales is None else self._scales[places])
 
     def _attended(self, made: Floats, spans: Sequence[slice]) -> Floats:
         """What each piece takes of the others of its text."""
@@ -96,15 +103,28 @@ class Transformer:
 
 def _layer(arrays: Arrays, prefix: str) -> _Layer:
     def dense(name: str) -> _Dense:
-        rows = arrays[prefix + name].astype(np.float32)
-        scales = arrays.get(f"{prefix}{name}.scale")
-        if scales is not None:
-            rows *= scales[:, None]
+        rows = _floats(arrays[prefix + name], arrays.get(f"{prefix}{name}.scale"))
         return _Dense(np.ascontiguousarray(rows.T), arrays[f"{prefix}{name}.bias"])
 
     norms = arrays[f"{prefix}attended_norm"], arrays[f"{prefix}norm"]
     attended, inner, outer = dense("attended"), dense("inner"), dense("outer")
     return _Layer(dense("attention"), attended, norms[0], inner, outer, norms[1])
+
+
+def _floats(rows: np.ndarray[Any, Any], scales: Floats | None) -> Floats:
+    """The numbers of stored rows."""
+    if rows.dtype == np.uint8:
+        blocks = rows.reshape(len(rows), -1, BLOCK_BYTES)
+        factors = np.ascontiguousarray(blocks[..., :2]).view("<f2").astype(np.float32)
+        halves = blocks[..., 2:]
+        numbers = np.concatenate([halves & 15, halves >> 4], axis=-1).astype(np.float32)
+        numbers -= BLOCK_ZERO
+        numbers *= factors
+        return numbers.reshape(len(rows), -1)
+    made = rows.astype(np.float32)
+    if scales is not None:
+        made *= scales[:, None]
+    return made
 
 
 def _normed(state: Floats, norm: Floats) -> Floats:

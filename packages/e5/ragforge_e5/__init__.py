@@ -1,0 +1,1 @@
+"""The weights of the embedder e5; ragforge reads them."""
