@@ -1,4 +1,4 @@
-"""`lessons`: what failed in the project and why, and what held instead."""
+"""`lessons`: what failed in the project and why, and what worked instead."""
 
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -87,7 +87,7 @@ def _as_json(lesson: "Lesson", turns: "Mapping[str, Turn]") -> dict[str, Any]:
 
 VERB = Verb(
     "lessons",
-    "List what failed in this project and why, and what held instead.",
+    "List what failed in this project and why, and what worked instead.",
     LessonsArguments,
     _run,
     shell=_show,

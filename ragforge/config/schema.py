@@ -481,7 +481,7 @@ class Endpoint(Struct, frozen=True, forbid_unknown_fields=True):
     search_tool: Annotated[
         ToolType | None,
         About(
-            "The type of the service's own web search, as it stands among the tools of a request.",
+            "The type of the service's own web search, as written in the tools of a request.",
             "a name such as openrouter:web_search",
         ),
     ] = None

@@ -47,7 +47,7 @@ def check_memory(memory: Memory) -> None:
     )
     # What is or was somebody's keeps its id when it is handed over.
     if memory.id != expected and not (memory.owner or memory.type in PERSONAL):
-        raise UsageError(f"Memory {memory.id} has not the id of its text, which is {expected}.")
+        raise UsageError(f"The id of memory {memory.id} does not match its text, whose id is {expected}.")
 
 
 def merged(first: Memory, again: Memory) -> Memory:

@@ -17,6 +17,10 @@ DIALECT = re.compile(
     | no\ terminal\ to\ ask | wants\ to\ be\ paid | there\ is\ no\ command\ /
     | give\ only\ one\b | takes?\ (?:it|that|them)\ back | nobody\ can\ be\ asked | put\ together\ without
     | words\ alone | (?:chat|files)\ alone | on\ the\ way\ to\ it | words\ of\ before | gone\ on\ with
+    | (?:made|built|listed|said)\ anew | cut\ or\ altered
+    | \bare\ the\ most\b | what\ is\ owed
+    | on\ the\ matter | goes?\ along | took\ its\ place | \blies\ in\b | no\ longer\ holds | without\ a\ word
+    | to\ be\ had\b | carried\ to\b | what\ (?:holds|held)\b | as\ it\ stands
     | (?:otherwise|other)\ than\ foreseen | goes\ on\ (?:after|with)\b | model\ hears | which\ nobody\ types
     """,
     re.VERBOSE | re.IGNORECASE,
@@ -56,7 +60,7 @@ def _strings_of(file: Path) -> Iterator[tuple[str, str]]:
 def pages() -> Iterator[tuple[str, str]]:
     """Yield each line of the pages and prompts with the start of the next, where a phrase may end."""
     prompts = (ROOT / "ragforge" / "agent").rglob("*.md")
-    for file in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), *sorted(prompts)):
+    for file in (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")), *sorted(prompts)):
         lines = file.read_text(encoding="utf-8").splitlines()
         for number, (line, after) in enumerate(zip(lines, [*lines[1:], ""], strict=True), 1):
             yield f"{file.relative_to(ROOT)}:{number}", f"{line} {after[:20]}"

@@ -142,7 +142,7 @@ class Levels(Derivation):
                 await store.summaries.save(replace(new, id=old.id, covers=old.covers))
                 self._changed_in(home.project_id, old.session_id)
             except Conflict as error:
-                log.info("Summary %s went while it was made anew: %s", old.id, error)
+                log.info("Summary %s was removed while it was being made again: %s", old.id, error)
         return again
 
     async def _next_to_redo(self, home: Home, tried: set[str]) -> Summary | None:

@@ -33,7 +33,7 @@ class Request(Struct, frozen=True):
     @property
     def words(self) -> str:
         """What is worked out, in a few words."""
-        return f"{named(self.anew)} anew" if self.anew else "this"
+        return f"{named(self.anew)} again" if self.anew else "this"
 
 
 async def request_of(session: Session, prompt: str) -> Request:

@@ -79,7 +79,7 @@ def _item(passages: TurnPassages, found: RankedHit | None, text: str, score: flo
         turn.id,
         text,
         0,
-        because(found) if found else "says what holds now",
+        because(found) if found else "says what is valid now",
         turn.started_at,
         turn.session_id,
         turn.id,
