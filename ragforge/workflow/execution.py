@@ -93,7 +93,7 @@ class Execution:
     ) -> None:
         """target: the program that it is about. intent: what the user wants, where that is sure."""
         self.run = run
-        self.library = StoreLibrary(session.workspace)
+        self.library = StoreLibrary(session.workspace, run.id)
         self.program_name, self.target, self._intent = program.name, target, intent
         self.session_id, self.resuming = "", ""
         self.user_id, self.project_id = session.workspace.person.id, session.workspace.project.id

@@ -3,12 +3,13 @@
 import asyncio
 from collections.abc import Sequence
 from typing import Any
+from uuid import NAMESPACE_URL, uuid5
 
 from msgspec.structs import replace
 
 from ragforge.domain.derivations import Derived, DerivedFilter, DerivedKind, Underived, as_kept
 from ragforge.domain.errors import UsageError
-from ragforge.domain.ids import new_id, now
+from ragforge.domain.ids import now
 from ragforge.domain.versions import Version
 from ragforge.domain.words import first_words
 from ragforge.session.program_files import EXAMPLES_SUFFIX, IN_PROJECT
@@ -26,17 +27,21 @@ TITLE_CHARS = 80
 class StoreLibrary:
     """What the programs of this user keep in the open project, and the trees of programs."""
 
-    def __init__(self, workspace: Workspace) -> None:
+    def __init__(self, workspace: Workspace, run_id: str) -> None:
+        """run_id: of the run whose new session has the same id again when it is repeated after a kill."""
         self._workspace = workspace
+        self._new_session = str(uuid5(NAMESPACE_URL, run_id))
         self._last = now()
 
     async def session(self, program: str, target: str) -> Fields:
         head = await ProgramTree(self._workspace, target).take_in() if target else ""
         for record in await self._find(records.SESSION):
+            if record.session == self._new_session:
+                return {**_session_fields(record), "current_version": head or None, "resumed": False}
             if record.program == program and record.target == target and target and record.user == self._user:
                 return {**_session_fields(record), "current_version": head or None, "resumed": True}
         return {
-            "id": new_id(),
+            "id": self._new_session,
             "program": program,
             "target": target,
             "current_version": head or None,

@@ -1,5 +1,5 @@
-"""What the children of `children.py` do: a turn, a move, a restore, a consolidation, and a look at the state
-afterwards."""
+"""What the children of `children.py` do: a turn, a move, a restore, a consolidation, a program, and a look at
+the state afterwards."""
 
 import hashlib
 from collections.abc import Awaitable, Callable, Mapping
@@ -9,6 +9,11 @@ from typing import Any
 
 from msgspec import to_builtins
 
+from ragforge.commands.base import Report, UserQuestion
+from ragforge.commands.program_run import RunFront
+from ragforge.commands.run import RunArguments, execution_for
+from ragforge.domain.approvals import ApprovalAnswer, ConsentAnswer
+from ragforge.domain.derivations import DerivedFilter
 from ragforge.domain.errors import RagforgeError
 from ragforge.domain.events import Notice, TurnEnded, TurnStarted
 from ragforge.domain.messages import TextPart, text_of
@@ -21,6 +26,9 @@ from ragforge.versions.record.backfill import came_to_nothing
 from ragforge.versions.restore.operation import RestoreFailed, RestoreStopped, apply, recover
 from ragforge.versions.scan.changes import node_at
 from ragforge.versions.tree import state_of
+from ragforge.workflow import records
+from ragforge.workflow.runs import KIND as RUN
+from ragforge.workflow.runs import ProgramRun
 from tests.restoring import open_place, read_wanted
 from tests.soak.conversation import ScriptedProvider, approve, conversation
 
@@ -155,10 +163,50 @@ async def consolidate(folder: Path, begin: Begin) -> dict[str, Any]:
         return to_builtins(await consolidate_archived(session))
 
 
+async def program(folder: Path, begin: Begin, *, name: str, env: dict[str, str]) -> dict[str, Any]:
+    """Run the program, or go on with its run that was cut off, unless one ended; what came of it."""
+    async with conversation(folder, ScriptedProvider(lambda _: []), is_new=True, **env) as session:
+        front, heard = RunFront(inputs=["the question"]), list[str]()
+        before = await _runs(session)
+        if not any(each.is_done for each in before):
+            args = RunArguments(name, resume=bool(before))
+            execution = await execution_for(session, args, front.front)
+            begin()
+            async with aclosing(front.follow(execution)) as said:
+                async for each in said:
+                    if isinstance(each, UserQuestion):
+                        each.reply(ApprovalAnswer(ConsentAnswer.ONCE))
+                    heard += [str(each.exact)] if isinstance(each, Report) else []
+        (run,) = await _runs(session)
+        store, project = session.workspace.store, session.workspace.project.id
+        kept = {
+            kind.label: len(await store.derivations.find(DerivedFilter(kind.label, project)))
+            for kind in (records.SESSION, records.MESSAGE, records.DOCUMENT)
+        }
+        return {
+            "registers": {
+                key: value for key, value in run.state.registers.items() if not isinstance(value, dict)
+            },
+            "asked": sorted(call.role for call in run.calls),
+            "kept": kept,
+            "fault": run.fault,
+            "shown": heard[-1:],
+            "files": files_in(session.workspace.place.root),
+            "wrong": await store.check(),
+        }
+
+
+async def _runs(session: Session) -> list[ProgramRun]:
+    wanted = DerivedFilter(RUN.label, session.workspace.project.id)
+    found = await session.workspace.store.derivations.find(wanted)
+    return [run for each in found if (run := RUN.read(each))]
+
+
 JOBS: Mapping[str, Callable[..., Awaitable[Any]]] = {
     "turn": turn,
     "move": move,
     "look": look,
     "restore": restore,
     "consolidate": consolidate,
+    "program": program,
 }

@@ -16,10 +16,10 @@ from tests.faults.children import children
 from tests.faults.shim import why_no_shim
 from tests.faults.test_restore_killed import AFTER, BEFORE
 from tests.soak.faults import fault_moves, fault_turns
-from tests.soak.kills import Enough, kill_moves, kill_restores, kill_turns
+from tests.soak.kills import Enough, kill_moves, kill_programs, kill_restores, kill_turns
 from tests.soak.sums import Sums, open_sums
 
-PARTS = ("turns", "restores", "moves", "kills", "faults")
+PARTS = ("turns", "restores", "moves", "kills", "programs", "faults")
 TURNS = 2_000
 ROOM = Path("/dev/shm")
 """In memory, where there is room: a disk's syncs would be most of the time."""
@@ -48,6 +48,8 @@ def run(part: str, base: Path, sums: Sums, options: argparse.Namespace, minutes:
                 kill_moves(forked, base, sums, chance, enough)
             case "kills":
                 kill_turns(forked, base, sums, chance, enough)
+            case "programs":
+                kill_programs(forked, base, sums, enough)
             case "faults":
                 fault_turns(forked, base, sums, limit(minutes / 2, options.count // 2))
                 fault_moves(forked, base, sums, limit(minutes / 2, options.count // 2))

@@ -17,7 +17,7 @@ from ragforge.domain.usage import Usage
 from ragforge.providers.base import ModelLimits, ModelRequest
 from ragforge.session.library import newest_session
 from ragforge.session.open import close_session, close_workspace, new_session, open_workspace, resume_session
-from ragforge.session.state import Session
+from ragforge.session.state import Session, Workspace
 from ragforge.session.turn import submit
 
 MODEL = "gemini:gemini-3.8-flash"
@@ -104,22 +104,30 @@ def environ_in(folder: Path) -> dict[str, str]:
 
 
 @asynccontextmanager
-async def conversation(folder: Path, provider: ScriptedProvider) -> AsyncIterator[Session]:
+async def conversation(
+    folder: Path, provider: ScriptedProvider, *, is_new: bool = False, **env: str
+) -> AsyncIterator[Session]:
     """The newest session of the folder's project, or a new one, which talks to the provider."""
     project = folder / "project"
     project.mkdir(parents=True, exist_ok=True)
-    workspace = await open_workspace(cwd=project, flags={}, environ=environ_in(folder))
-    try:
-        record = await newest_session(workspace.store, project_id=workspace.project.id, cwd=project)
-        session = (await resume_session(workspace, record)).session
-    except UsageError:
-        session = await new_session(workspace)
+    workspace = await open_workspace(cwd=project, flags={}, environ=environ_in(folder) | env)
+    session = await (new_session if is_new else _newest)(workspace)
     session.live.consent.mode, session.live.provider = Mode.ALL, provider
     try:
         yield session
     finally:
         await close_session(session)
         await close_workspace(workspace)
+
+
+async def _newest(workspace: Workspace) -> Session:
+    """The newest session of the project, else a new one."""
+    project, cwd = workspace.project.id, workspace.place.cwd
+    try:
+        record = await newest_session(workspace.store, project_id=project, cwd=cwd)
+        return (await resume_session(workspace, record)).session
+    except UsageError:
+        return await new_session(workspace)
 
 
 async def approve(request: ApprovalRequest) -> ApprovalAnswer:

@@ -1,4 +1,5 @@
-"""Kills at any system call: of turns, of undo and redo, and of restores with the recoveries that follow."""
+"""Kills at any system call: of turns, programs, undo and redo, and of restores with the recoveries that
+follow."""
 
 import asyncio
 import random
@@ -6,11 +7,13 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from tests.faults.children import Children, Ended
+from tests.faults.programs import ProgramGround, model_environ
 from tests.faults.shim import Action, Fault
 from tests.faults.trials import Ground
 from tests.restoring import Tree, open_place, read_tree, wanted_between, write_tree, write_wanted
 from tests.soak.sums import Sums
 
+PROGRAMS = "kills of programs"
 TURNS_A_GROUND = 30
 """To look at a project costs more with each turn."""
 INSIDE_SHARE = 0.8
@@ -79,6 +82,24 @@ def kill_moves(children: Children, base: Path, sums: Sums, chance: random.Random
             if verdict.wrong:
                 sums.tell_lost(f"a move killed at {verdict.calls[-1]}", verdict.wrong)
                 ground = None
+            sums.save()
+
+
+def kill_programs(children: Children, base: Path, sums: Sums, enough: Enough) -> None:
+    """Go on where the last run ended: before and after each call in turn."""
+    with model_environ() as env:
+        ground = ProgramGround(children, base / "programs", env).begin()
+        while not enough():
+            nth = sums.places[PROGRAMS] // 2 + 1
+            action = (Action.KILL_BEFORE, Action.KILL_AFTER)[sums.places[PROGRAMS] % 2]
+            verdict = ground.kill(Fault(str(ground.folder), nth, action))
+            if not verdict.met:
+                sums.places[PROGRAMS] = 0  # all were tried: from the first on again
+                continue
+            sums.places[PROGRAMS] += 1
+            sums.tally(PROGRAMS).add(wrong=bool(verdict.wrong))
+            if verdict.wrong:
+                sums.tell_lost(f"a program killed at {verdict.calls[-1]}", verdict.wrong)
             sums.save()
 
 
