@@ -57,7 +57,7 @@ class SearchArguments(Struct, frozen=True):
         shell_option(
             "--kind",
             metavar="KIND",
-            help="Only turn, tool_call, summary, memory or version; repeatable.",
+            help="Only turn, tool_call, summary, memory, version or program; repeatable.",
         ),
     ] = ()
     explain: Annotated[bool, shell_option("--explain", help="Show how each source scored each hit.")] = False
@@ -88,7 +88,7 @@ async def _run(session: "Session", args: SearchArguments) -> Outcome:
 async def _list(library: "Library", args: SearchArguments) -> Outcome:
     from ragforge.memory.recall.explain import marked
     from ragforge.session.library import find_session
-    from ragforge.session.marks import search_with_shared, shared_among
+    from ragforge.session.marks import search_everything, shared_among
     from ragforge.session.persons import writer_named, writers_shown
     from ragforge.session.recall_embedder import close_recall, forgotten_now, open_recall
 
@@ -99,7 +99,7 @@ async def _list(library: "Library", args: SearchArguments) -> Outcome:
     query = args.query(project_id=library.project.id, session_id=session, person=library.person.id, by=by)
     searching = open_recall(library.store, library.loaded.settings, library.environ)
     try:
-        answer = await search_with_shared(searching, query)
+        answer = await search_everything(searching, query)
         answer = marked(answer, await forgotten_now(library.store, library.project.id))
     finally:
         await close_recall(searching)
@@ -162,10 +162,15 @@ def who_of(hit: "Hit", writers: "Mapping[str, str]") -> str:
 def resume_command(hit: "Hit") -> str:
     """The command that opens what was found: the hit's session at its turn, else the memory or the version.
 
+    Empty for what a program said, which nothing opens.
+
     What was undone is not on the path that `--at` counts along.
     """
     from ragforge.domain.ids import short_id
+    from ragforge.domain.search import HitKind
 
+    if hit.kind is HitKind.PROGRAM:
+        return ""
     if not hit.session_id or not hit.turn_id:
         version = hit.version_id and short_id(hit.version_id)
         return f"ragforge diff {version}~ {version}" if version else f"ragforge memory show {hit.id}"
@@ -220,7 +225,7 @@ def _lines(found: "RankedHit", writers: "Mapping[str, str]", *, explain: bool) -
         [Span("  "), *_marked(hit)],
         [Span(f"  {hit.score:.3f}  {one_line(reason(found))}", Emphasis.FAINT)],
         *([Span(f"    {line}", Emphasis.FAINT)] for line in details),
-        [Span(f"  {resume_command(hit)}", Emphasis.FAINT)],
+        *([[Span(f"  {command}", Emphasis.FAINT)]] if (command := resume_command(hit)) else []),
         [],
     ]
 

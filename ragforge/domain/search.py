@@ -22,6 +22,12 @@ class HitKind(StrEnum):
     SUMMARY = "summary"
     MEMORY = "memory"
     VERSION = "version"
+    PROGRAM = "program"
+    """A message of a program's conversation: in no index, and put in front of no model."""
+
+
+INDEXED_KINDS = tuple(kind for kind in HitKind if kind is not HitKind.PROGRAM)
+"""What the indexes of words hold."""
 
 
 class Query(Struct, frozen=True):
@@ -41,14 +47,14 @@ class Query(Struct, frozen=True):
     """Who asks: of the memories, everybody's and this person's are ranked."""
     by: str = ""
     """Only what the user with this id said, and what was done and remembered for it."""
-    kinds: tuple[HitKind, ...] = tuple(HitKind)
+    kinds: tuple[HitKind, ...] = INDEXED_KINDS
     limit: int = 20
     also: tuple[str, ...] = ()
     """Other words for the same, as in another language, which count for less."""
 
 
 class Hit(Struct, frozen=True):
-    """A turn, tool call, summary, memory or version that matches.
+    """A turn, tool call, summary, memory, version or message of a program that matches.
 
     The turn of a summary is the newest that it covers; that of a memory the newest that it is based on, or
     empty (index -1) if it is based on none, as are its session's values if it was made in none. A version
@@ -157,6 +163,8 @@ def _kind_words(hit: Hit) -> str:
         case HitKind.VERSION:
             version = f"version {short_id(hit.version_id)}"
             return f"{version} of {turn}" if hit.turn_id else version
+        case HitKind.PROGRAM:
+            return f"{hit.memory_type} of a program"
         case _:
             assert_never(hit.kind)
 

@@ -15,7 +15,7 @@ from ragforge.domain.events import AgentEvent
 from ragforge.domain.ids import short_id
 from ragforge.domain.memories import MemoryFilter
 from ragforge.domain.messages import CommandPart, Parts
-from ragforge.domain.search import Query
+from ragforge.domain.search import HitKind, Query
 from ragforge.domain.turns import Project, Todos, ToolCall, Turn, TurnStatus
 from ragforge.domain.words import counted
 from ragforge.memory.forgotten import Forgotten, read_forgotten
@@ -29,7 +29,7 @@ from ragforge.session.hints import SessionHints
 from ragforge.session.history import StoredTurns
 from ragforge.session.library import delete_session, find_session, turn_at
 from ragforge.session.link import limited_words, notice_loss
-from ragforge.session.marks import search_with_shared, shared_among
+from ragforge.session.marks import search_everything, shared_among
 from ragforge.session.memory_book import MemoryBook
 from ragforge.session.model import choose_model, memory_cost, prepare_model, question_of
 from ragforge.session.open import (
@@ -201,16 +201,21 @@ class Conversation:
         return sorted(rows, key=lambda row: row.session.cwd != here)
 
     async def search(self, text: str, *, by: str = "", limit: int = 50) -> SearchResults:
-        """What was said, done, summarised and remembered in this project, and in what was imported for it.
+        """What was said, done, summarised and remembered in this project, what was imported for it included.
 
         by: only what the user of this name said. Raises UsageError for nobody's, and where it is several's.
         """
         workspace = self.workspace
         writer = await writer_named(workspace.store, by) if by else ""
         query = Query(
-            text, project_id=workspace.project.id, person=workspace.person.id, by=writer, limit=limit
+            text,
+            project_id=workspace.project.id,
+            person=workspace.person.id,
+            by=writer,
+            kinds=tuple(HitKind),
+            limit=limit,
         )
-        found = await search_with_shared(self.workspace.recall, query)
+        found = await search_everything(self.workspace.recall, query)
         return marked(found, await self._forgotten())
 
     async def writers_shown(self, found: SearchResults) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""Sessions that came from somebody else, which are kept apart: their marks, and search among them."""
+"""Sessions that came from somebody else, which are kept apart: their marks, and search among them and all."""
 
 from collections.abc import Collection, Mapping
 
@@ -6,10 +6,11 @@ from msgspec.structs import replace
 
 from ragforge.domain.derivations import DerivedFilter, DerivedOwner
 from ragforge.domain.printable import one_line
-from ragforge.domain.search import Query
+from ragforge.domain.search import HitKind, Query
 from ragforge.domain.shares import SHARED, SharedSession
 from ragforge.memory.recall.results import Recall, SearchResults
 from ragforge.memory.recall.search import search
+from ragforge.session.program_messages import program_hits
 from ragforge.store.base import Store
 
 MARKS_MAX = 10_000
@@ -32,6 +33,20 @@ async def shared_anywhere(store: Store) -> dict[str, SharedSession]:
     found = await store.derivations.find(DerivedFilter(SHARED.label, limit=MARKS_MAX))
     marks = {each.owner: SHARED.read(each) for each in found if each.owner_kind is DerivedOwner.SESSION}
     return {session: mark for session, mark in marks.items() if mark}
+
+
+async def search_everything(recall: Recall, query: Query) -> SearchResults:
+    """What is found in the project, in what was imported for it, and in what its programs said.
+
+    Raises StoreError.
+    """
+    indexed = tuple(kind for kind in query.kinds if kind is not HitKind.PROGRAM)
+    answer = await search_with_shared(recall, replace(query, kinds=indexed)) if indexed else SearchResults(())
+    if HitKind.PROGRAM not in query.kinds:
+        return answer
+    found = [*answer.found, *await program_hits(recall.store, query)]
+    found.sort(key=lambda each: -each.hit.score)
+    return replace(answer, found=tuple(found[: query.limit]))
 
 
 async def search_with_shared(recall: Recall, query: Query) -> SearchResults:

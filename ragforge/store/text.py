@@ -2,7 +2,8 @@
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from typing import Protocol
+from functools import cache
+from typing import Protocol, cast
 
 import apsw
 from msgspec import Struct
@@ -53,6 +54,12 @@ def tokenizer(connection: Tokenizers) -> Cut:
     """Cuts a text into words exactly as the index does."""
     cut = connection.fts5_tokenizer("porter", ["unicode61", "remove_diacritics", "2"])
     return lambda text: cut(text, apsw.FTS5_TOKENIZE_QUERY, None, include_colocated=False)
+
+
+@cache
+def stemmer() -> Cut:
+    """Cuts a text into words as the index does, without a store."""
+    return tokenizer(cast("Tokenizers", apsw.Connection(":memory:")))
 
 
 def keywords(text: str, cut: Cut, *, limit: int) -> dict[str, str]:

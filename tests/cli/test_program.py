@@ -50,6 +50,10 @@ async def test_a_program_is_written_changed_undone_and_run(program: Program, gem
     moves = [(each["action"], each["from"], each["to"]) for each in log.json["checkouts"]]
     assert moves == [("redo", one["version"], two["version"]), ("undo", two["version"], one["version"])]
 
+    found = (await program.run("search", "sort my mail", "--json")).json["hits"]
+    assert ("program", "user_prompt", "sort my mail") in [
+        (each["kind"], each["type"], each["text"]) for each in found
+    ]
     missing = await program.run("program", "show", "mails", "nowhere")
     assert "`ragforge program log mails` lists the versions" in missing.err
     assert (await program.run("program", "branch", "mails", "old", one["version"][-8:])).code == 0

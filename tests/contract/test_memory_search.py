@@ -5,7 +5,7 @@ import pytest
 from msgspec.structs import replace
 
 from ragforge.domain.memories import MemoryScope, MemorySource, MemoryType
-from ragforge.domain.search import Candidate, HitKind, Query
+from ragforge.domain.search import INDEXED_KINDS, Candidate, HitKind, Query
 from ragforge.domain.vectors import Nearby, OwnerKind
 from ragforge.store.base import Store
 from tests.contract.builders import (
@@ -133,7 +133,7 @@ async def test_search_holds_to_kinds_and_times(store: Store) -> None:
     assert await found(store, "zebra") == everything
     for kind, identifier in by_kind.items():
         assert await found(store, "zebra", kinds=(kind,)) == {identifier}
-        others = tuple(each for each in HitKind if each is not kind)
+        others = tuple(each for each in INDEXED_KINDS if each is not kind)
         assert await found(store, "zebra", kinds=others) == everything - {identifier}
     assert await found(store, "zebra", kinds=()) == set()
     assert await found(store, "zebra", kinds=(HitKind.MEMORY,), project_id=session.project_id) == {memory.id}

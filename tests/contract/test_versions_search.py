@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from msgspec.structs import replace
 
-from ragforge.domain.search import Candidate, Hit, HitKind, Query, Relation, what
+from ragforge.domain.search import INDEXED_KINDS, Candidate, Hit, HitKind, Query, Relation, what
 from ragforge.memory.recall.search import Recall, search
 from ragforge.store.base import Store
 from tests.contract.builders import NOON, a_project, new_session, said
@@ -121,7 +121,7 @@ async def test_search_of_versions_keeps_to_project_session_time_and_kind(store: 
     assert set(await found(store, "zebra", until=march + timedelta(days=1))) == {mine.id, far.id}
     assert set(await found(store, "march")) == {mine.id, far.id}
     assert len(await found(store, "zebra", limit=2)) == 2
-    others = tuple(kind for kind in HitKind if kind is not HitKind.VERSION)
+    others = tuple(kind for kind in INDEXED_KINDS if kind is not HitKind.VERSION)
     assert await found(store, "zebra", kinds=others) == []
 
 

@@ -29,7 +29,8 @@ from ragforge.store.neo4j.rows import (
     summary_row,
     turn_row,
 )
-from ragforge.store.neo4j.search_words import index_props, scope_tokens, stemmer
+from ragforge.store.neo4j.search_words import index_props, scope_tokens
+from ragforge.store.text import stemmer
 from tests.contract.builders import a_project, a_session
 from tests.servers.neo4j import Neo4jServer
 

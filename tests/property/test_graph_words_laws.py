@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from ragforge.domain.search import HitKind
 from ragforge.store.index_text import IndexText, turn_text
-from ragforge.store.neo4j.search_words import index_props, lucene, lucene_scope, scope_tokens, stemmer
-from ragforge.store.text import keywords
+from ragforge.store.neo4j.search_words import index_props, lucene, lucene_scope, scope_tokens
+from ragforge.store.text import keywords, stemmer
 
 AT = datetime(2026, 3, 1, tzinfo=UTC)
 TOKEN_UNITS_MAX = 255

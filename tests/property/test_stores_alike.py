@@ -27,7 +27,7 @@ from ragforge.domain.memories import (
     MemorySource,
     MemoryType,
 )
-from ragforge.domain.search import HitKind, Query
+from ragforge.domain.search import INDEXED_KINDS, HitKind, Query
 from ragforge.domain.summaries import Summary, SummaryMethod
 from ragforge.domain.turns import Turn, TurnStatus
 from ragforge.domain.vectors import Nearby, OwnerKind
@@ -267,7 +267,7 @@ class StoresAlike(Versioning):
 
     @rule(data=st.data(), text=TEXTS)
     def ask_for_words(self, data: st.DataObject, text: str) -> None:
-        kinds = data.draw(st.sampled_from([tuple(HitKind), (), (HitKind.TURN, HitKind.MEMORY)]))
+        kinds = data.draw(st.sampled_from([INDEXED_KINDS, (), (HitKind.TURN, HitKind.MEMORY)]))
         query = Query(text, **self.a_scope(data), **self.a_time(data), kinds=kinds, limit=1000)
         self.alike(lambda store: store.search.words(query), whatever_order)
         nearby = Nearby(**self.a_point(data), **self.a_scope(data), since=self.since(data), limit=1000)

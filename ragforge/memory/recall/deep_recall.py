@@ -23,7 +23,7 @@ from ragforge.domain.messages import (
     UserMessage,
     text_of,
 )
-from ragforge.domain.search import Hit, HitKind, Query
+from ragforge.domain.search import INDEXED_KINDS, Hit, HitKind, Query
 from ragforge.domain.usage import Usage
 from ragforge.memory.context import message_tokens
 from ragforge.memory.forgotten import NOTHING, Forgotten
@@ -35,7 +35,7 @@ TOKENS_MAX = 24_000
 """Read and written over all calls; beyond it the next answer is the last."""
 CALLS_A_STEP_MAX = 4
 HITS_MAX = 8
-KINDS = tuple(kind for kind in HitKind if kind is not HitKind.VERSION)
+KINDS = tuple(kind for kind in INDEXED_KINDS if kind is not HitKind.VERSION)
 """What was changed in files is no memory: of a turn, its own words tell."""
 HIT_CHARS_MAX = 500
 TURN_CHARS_MAX = 4_000

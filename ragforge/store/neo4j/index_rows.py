@@ -16,7 +16,8 @@ from ragforge.store.index_text import (
 )
 from ragforge.store.neo4j.outbox import EMBEDDING, Rows
 from ragforge.store.neo4j.rows import Props
-from ragforge.store.neo4j.search_words import index_props, scope_tokens, stemmer
+from ragforge.store.neo4j.search_words import index_props, scope_tokens
+from ragforge.store.text import stemmer
 
 CALLS_MAX = 200
 

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
-from ragforge.domain.search import Candidate, HitKind, Related, Relation
+from ragforge.domain.search import INDEXED_KINDS, Candidate, HitKind, Related, Relation
 from ragforge.store.neo4j.abandonment import MEMORY_ABANDONED, SUMMARY_ABANDONED
 from ragforge.store.neo4j.connection import Graph
 from ragforge.store.neo4j.memory_rows import REPLACED
@@ -95,7 +95,7 @@ def _texts(kind: HitKind) -> str:
 
 # Memories apart: what is said of them is much to plan, and most questions have none.
 PLACES: Mapping[bool, str] = {
-    False: "\nUNION ALL\n".join(_places(kind) for kind in HitKind if kind is not HitKind.MEMORY),
+    False: "\nUNION ALL\n".join(_places(kind) for kind in INDEXED_KINDS if kind is not HitKind.MEMORY),
     True: _places(HitKind.MEMORY),
 }
 PLACE = (
@@ -112,7 +112,7 @@ PLACE = (
     "type",
     "owner",
 )
-CONTENTS = "\nUNION ALL\n".join(_texts(kind) for kind in HitKind)
+CONTENTS = "\nUNION ALL\n".join(_texts(kind) for kind in INDEXED_KINDS)
 SHOWN = ("kind", "id", "title", "cwd", "tool", "texts")
 
 RELATED = f"""
@@ -222,7 +222,7 @@ def candidate_of(
 
 def ids_of(keys: Iterable[Key]) -> dict[str, list[str]]:
     """The ids by kind, each kind there."""
-    ids: dict[str, list[str]] = {kind: [] for kind in HitKind}
+    ids: dict[str, list[str]] = {kind: [] for kind in INDEXED_KINDS}
     for kind, identifier in keys:
         ids[kind].append(identifier)
     return ids

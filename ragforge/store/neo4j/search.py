@@ -15,10 +15,10 @@ from ragforge.store.neo4j.rows import Label, utc
 from ragforge.store.neo4j.schema import WORDS_INDEX
 from ragforge.store.neo4j.scores import SURPLUS as SURPLUS_WEIGHED
 from ragforge.store.neo4j.scores import TEXT_CHARS_MAX, Rarities, weighed_again
-from ragforge.store.neo4j.search_words import WEIGHTS, indexed, lucene, lucene_scope, stemmer
+from ragforge.store.neo4j.search_words import WEIGHTS, indexed, lucene, lucene_scope
 from ragforge.store.neo4j.vectors_read import nearest, similar
 from ragforge.store.sqlite.rows import from_ms
-from ragforge.store.text import excerpt, keywords
+from ragforge.store.text import excerpt, keywords, stemmer
 
 TERMS_MAX = 32
 HITS_MAX = 1_000
@@ -210,6 +210,8 @@ def _texts(kind: HitKind, row: Mapping[str, Any]) -> list[str]:
         case HitKind.TOOL_CALL:
             args, result = row["texts"]
             return [call_line(row["tool"], args), json.loads(result)["text"]]
+        case HitKind.PROGRAM:  # in no index
+            return []
         case _:
             assert_never(kind)
 

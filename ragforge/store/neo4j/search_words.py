@@ -7,16 +7,12 @@ blanks, and its `whitespace` analyzer only parts them again. All of this is pure
 import hashlib
 import re
 from collections.abc import Collection, Iterable
-from functools import cache
-from typing import cast
 
-import apsw
-
-from ragforge.domain.search import HitKind
+from ragforge.domain.search import INDEXED_KINDS, HitKind
 from ragforge.store.index_text import IndexText
 from ragforge.store.json_text import storable
 from ragforge.store.neo4j.rows import Props
-from ragforge.store.text import Cut, Tokenizers, tokenizer
+from ragforge.store.text import Cut
 
 INDEX = "conversation_words"
 
@@ -46,12 +42,6 @@ FTS5_TOKEN_BYTES_MAX = 32_768
 """SQLite compares no more than this of a word."""
 
 UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
-
-
-@cache
-def stemmer() -> Cut:
-    """Cuts a text into words exactly as SQLite's index does."""
-    return tokenizer(cast("Tokenizers", apsw.Connection(":memory:")))
 
 
 def index_props(text: IndexText, *, scope: str, cut: Cut) -> Props:
@@ -85,13 +75,13 @@ def lucene(stems: Iterable[str], *, scope: str) -> str:
 
 
 def lucene_scope(
-    *, project_id: str | None, session_id: str | None, kinds: Collection[HitKind] = tuple(HitKind)
+    *, project_id: str | None, session_id: str | None, kinds: Collection[HitKind] = INDEXED_KINDS
 ) -> str:
     """What narrows a question in Lucene's language, empty where nothing does; empty ids mean everywhere."""
     within = [
         *([[_id_token("p", project_id), EVERYWHERE]] if project_id else []),
         *([[_id_token("s", session_id)]] if session_id else []),
-        *([[KIND_TOKENS[kind] for kind in kinds]] if set(kinds) != set(HitKind) else []),
+        *([[KIND_TOKENS[kind] for kind in kinds]] if set(kinds) != set(INDEXED_KINDS) else []),
     ]
     # Needed, but of no weight: what is rare in a project must not outweigh the words.
     return " ".join(f"+searchScope:({_quoted(tokens)})^0" for tokens in within)

@@ -142,6 +142,8 @@ def _hit(found: Candidate, row: Row, stems: frozenset[str], cut: Cut) -> Hit:
             texts = [second]
         case HitKind.VERSION:
             texts = [*json.loads(first), second]
+        case HitKind.PROGRAM:  # in no index
+            texts = []
         case _:
             assert_never(found.kind)
     piece = excerpt(texts, stems, cut)

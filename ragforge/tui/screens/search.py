@@ -16,7 +16,7 @@ from ragforge.commands.search import split_by, who_of
 from ragforge.domain.errors import RagforgeError
 from ragforge.domain.ids import now
 from ragforge.domain.printable import one_line
-from ragforge.domain.search import Hit, what
+from ragforge.domain.search import Hit, HitKind, what
 from ragforge.domain.words import age_words
 from ragforge.memory.recall.explain import reason
 from ragforge.memory.recall.search import RankedHit
@@ -136,8 +136,9 @@ class SearchScreen(FilterDialog[Chosen | None]):
             return
         hit = self._found[self._index].hit
         if not hit.session_id:
-            shown = "/log" if hit.version_id else "/memory"
-            self.notify(f"This is not part of a session. {shown} shows it.", markup=False)
+            shown = " /log shows it." if hit.version_id else " /memory shows it."
+            shown = "" if hit.kind is HitKind.PROGRAM else shown
+            self.notify(f"This is not part of a session.{shown}", markup=False)
         else:
             # What was undone, and what rests on no turn, has no place on the path.
             in_path = hit.turn_id and not hit.abandoned
