@@ -32,7 +32,7 @@ def price_words(session: Session, content: bytes, price_usd_max: float | None) -
     if program is None:
         return []
     lines: list[str] = []
-    low, high = 0.0, 0.0
+    low, high, is_known = 0.0, 0.0, True
     for call in program.code:
         role = role_of(call)
         if role is None:
@@ -45,6 +45,7 @@ def price_words(session: Session, content: bytes, price_usd_max: float | None) -
         costs = (pricing.cost(SMALL), pricing.cost(LARGE))
         if None in costs:
             lines.append(f"{role} is {model}, whose price is unknown")
+            is_known = False
             continue
         low, high = low + (costs[0] or 0.0), high + (costs[1] or 0.0)
         lines.append(f"{role} is {model}: {cost_words(costs[0])} to {cost_words(costs[1])} a call")
@@ -54,5 +55,6 @@ def price_words(session: Session, content: bytes, price_usd_max: float | None) -
         price_usd_max,
     )
     stop = min(cap for cap in caps if cap is not None)
-    total = f"each call once: {cost_words(low)} to {cost_words(high)}; " if lines else ""
+    prices = f"{cost_words(low)} to {cost_words(high)}" if is_known else cost_words(None)
+    total = f"each call once: {prices}; " if lines else ""
     return [*dict.fromkeys(lines), f"{total}a run stops at ${stop:g}"]

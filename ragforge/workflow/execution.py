@@ -319,9 +319,9 @@ class Execution:
 
     def _count(self, call: ProgramCall) -> None:
         self.run.calls.append(call)
-        so_far = f"{cost_words(self.cost_usd)} of ${self._price_usd_max:g}"
+        so_far = "" if self.cost_usd is None else f"; {cost_words(self.cost_usd)} of ${self._price_usd_max:g}"
         self._front.tell(
-            f"{call.role} ({call.model}): {call.seconds:.1f} s, {cost_words(call.cost_usd)}; {so_far}"
+            f"{call.role} ({call.model}): {call.seconds:.1f} s, {cost_words(call.cost_usd)}{so_far}"
         )
 
     @property

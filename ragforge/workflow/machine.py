@@ -182,7 +182,7 @@ class Machine:
         await self._host.display(text)
 
     async def _step(self, instruction: Instruction) -> None:
-        state, operands = self.state, instruction.operands
+        state = self.state
         if self._pause:
             await self._pause(instruction)
         state.steps += 1
@@ -190,7 +190,14 @@ class Machine:
             raise ProgramFault(f"The program ran {self._steps_max:,} operations and was stopped.")
         if instruction.operation not in FLOW:
             await self._operate(instruction)
-            return
+        elif instruction.operation == "PARALLEL_START":
+            await self._run_block(state.at + 1, self.program.ends[state.at])
+        else:
+            self._flow(instruction)
+
+    def _flow(self, instruction: Instruction) -> None:
+        """What leads on, without waiting for anything."""
+        state, operands = self.state, instruction.operands
         match instruction.operation:
             case "CMP":
                 state.is_equal = _same(self.value(operands[0]), self.value(operands[1]))
@@ -217,8 +224,6 @@ class Machine:
                 state.at += 1
             case "HALT":
                 state.is_done = True
-            case "PARALLEL_START":
-                await self._run_block(state.at + 1, self.program.ends[state.at])
             case _:  # PARALLEL_END
                 state.at += 1
 

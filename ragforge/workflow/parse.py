@@ -62,7 +62,7 @@ class _Wrong(Exception):
 def read_text(content: bytes) -> tuple[str, list[Fault]]:
     """The text of a file; it has one line end and no byte order mark."""
     if len(content) > BYTES_MAX:
-        return "", [Fault(Spot(), f"A program has at most {BYTES_MAX:,} bytes; this has {len(content):,}.")]
+        return "", [Fault(Spot(), f"A program has at most {BYTES_MAX:,} bytes; this has more.")]
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -194,10 +194,10 @@ class _Reader:
             if self._inner().text != ",":
                 break
             self._take()
-        token = self._inner()
+        self._inner()
+        token = self._take()
         if token.text != closing:
             raise self._unexpected(token, f", or {closing!r}")
-        self._take()
         self._open.pop()
         if closing == "}":
             return ObjectOperand(tuple(entries), opening.at)

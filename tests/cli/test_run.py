@@ -53,6 +53,11 @@ async def test_shipped_programs_read_the_diff(program: Program, gemini: GeminiSt
     checked = await program.run("run", "review", "--dry-run", "--max-price", "0.25")
     assert "'reviewer' is gemini:gemini-3.8-flash: $" in checked.out
     assert "a run stops at $0.25" in checked.out
+    (program.project / "priced.spu").write_text(
+        "LLM_EXEC $A, 'reviewer', 'x'\nLLM_EXEC $B, 'gemini:gemini-of-no-price', 'x'\n"
+    )
+    checked = await program.run("run", "priced.spu", "--dry-run")
+    assert "each call once: price unknown; a run stops at $1" in checked.out
     (program.project / "step.spu").write_text("EXTRACT $A, 'seen'\nDISPLAY 'never'\n")
     stepped = await program.run("run", "step.spu", "--step", stdin=b"\na\nr\nq\n")
     assert (stepped.code, stepped.out) == (1, "")

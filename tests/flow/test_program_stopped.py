@@ -3,14 +3,18 @@
 from contextlib import aclosing
 from typing import Any
 
+import pytest
+
 from ragforge.commands.base import Report, UserQuestion
 from ragforge.commands.program_run import RunFront
 from ragforge.commands.run import RunArguments, execution_for
 from ragforge.domain.approvals import ApprovalAnswer, ConsentAnswer
 from ragforge.domain.derivations import DerivedFilter
+from ragforge.domain.errors import StoreError
 from ragforge.session.state import Session
 from ragforge.workflow.runs import KIND
 from tests.faults.programs import ASKED, NAME, PROGRAM
+from tests.flow.test_turn_faults import disk_is_full
 from tests.scope import TIMES
 
 
@@ -53,3 +57,26 @@ async def test_a_program_that_is_stopped_anywhere_and_resumed_is_as_not_stopped(
             assert not set(asked) - set(ASKED)
             await run(session, resume=True)
         assert await newest(session) == whole, point
+
+
+async def test_a_full_disk_stops_a_program_which_goes_on_once_there_is_room(session: Session) -> None:
+    (session.cwd / NAME).write_text(PROGRAM)
+    await run(session)
+    whole = await newest(session)
+    front = RunFront(inputs=["the question"])
+    execution = await execution_for(session, RunArguments(NAME), front.front)
+
+    async def run_until_full() -> None:
+        async with aclosing(front.follow(execution)) as said:
+            async for each in said:
+                if isinstance(each, UserQuestion):
+                    each.reply(ApprovalAnswer(ConsentAnswer.ONCE))
+                if str(each).startswith("planner ("):
+                    await disk_is_full(session, True)
+
+    with pytest.raises(StoreError, match="full"):
+        await run_until_full()
+    await disk_is_full(session, False)
+    assert not (await newest(session))[0]
+    await run(session, resume=True)
+    assert await newest(session) == whole

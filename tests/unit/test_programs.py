@@ -94,7 +94,9 @@ def test_all_that_is_wrong_is_said_at_once() -> None:
         (b"", "1:1 The program has no operations."),
         (b"\0", "1:1 This is a binary file."),
         (b"HALT\n\xff", "2:1 This is not UTF-8 text."),
-        (b";" * (BYTES_MAX + 1), "0:0 A program has at most"),
+        (b";" * (BYTES_MAX + 1), "0:0 A program has at most 1,000,000 bytes; this has more."),
+        (b"DISPLAY [1, 2\nDISPLAY $X", "1:9 This '[' is never closed."),
+        (b"DISPLAY {a: 1, b: 2\n.limit calls 2", "1:9 This '{' is never closed."),
         (b"DISPLAY " + b"[" * 1000, "1:41 Brackets can be nested 32 deep."),
         (b"DISPLAY '\\x'", "1:9 \\x is not a valid escape"),
         (
