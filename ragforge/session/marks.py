@@ -1,5 +1,6 @@
-"""Sessions that came from somebody else, which are kept apart: their marks, and search among them and all."""
+"""Sessions that came from somebody else, by their marks, and search in all that a user may find."""
 
+import asyncio
 from collections.abc import Collection, Mapping
 
 from msgspec.structs import replace
@@ -10,10 +11,11 @@ from ragforge.domain.search import HitKind, Query
 from ragforge.domain.shares import SHARED, SharedSession
 from ragforge.memory.recall.results import Recall, SearchResults
 from ragforge.memory.recall.search import search
-from ragforge.session.program_messages import program_hits
 from ragforge.store.base import Store
 
 MARKS_MAX = 10_000
+PROGRAM_MESSAGES_MAX = 1_000
+"""The newest of a project."""
 
 
 async def read_mark(store: Store, session_id: str) -> SharedSession | None:
@@ -42,9 +44,16 @@ async def search_everything(recall: Recall, query: Query) -> SearchResults:
     """
     indexed = tuple(kind for kind in query.kinds if kind is not HitKind.PROGRAM)
     answer = await search_with_shared(recall, replace(query, kinds=indexed)) if indexed else SearchResults(())
-    if HitKind.PROGRAM not in query.kinds:
+    # Only a session is searched, or what one user said: programs' conversations are of neither.
+    if HitKind.PROGRAM not in query.kinds or query.session_id or query.by or not query.text.strip():
         return answer
-    found = [*answer.found, *await program_hits(recall.store, query)]
+    wanted = DerivedFilter("ProgramMessage", query.project_id, limit=PROGRAM_MESSAGES_MAX)
+    messages = await recall.store.derivations.find(wanted)
+    if not messages:
+        return answer
+    from ragforge.session.program_messages import program_hits  # few projects have any
+
+    found = [*answer.found, *await asyncio.to_thread(program_hits, query, messages)]
     found.sort(key=lambda each: -each.hit.score)
     return replace(answer, found=tuple(found[: query.limit]))
 

@@ -3,19 +3,15 @@
 It is not in the index of words, and no model is given it: only who searches sees it.
 """
 
-import asyncio
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
-from ragforge.domain.derivations import Derived, DerivedFilter
+from ragforge.domain.derivations import Derived
 from ragforge.domain.search import Hit, HitKind, Query
 from ragforge.memory.recall.results import HitSource, RankedHit, Why
-from ragforge.store.base import Store
 from ragforge.store.text import excerpt, keywords, stemmer
 
-LABEL = "ProgramMessage"
-MESSAGES_MAX = 1_000
-"""The newest of the project."""
 WORDS_MAX = 20
 FOUND_SHARE_MIN = 0.5
 """So many of the words must be in a message."""
@@ -23,19 +19,8 @@ WEIGHT = 0.5
 """What is said in a conversation comes before what is said in a program, where both hold all of the words."""
 
 
-async def program_hits(store: Store, query: Query) -> list[RankedHit]:
-    """The messages that hold the words, best first. Raises StoreError.
-
-    None where only a session is searched, or what one user said: programs' conversations are of neither.
-    """
-    if query.session_id or query.by or not query.text.strip():
-        return []
-    wanted = DerivedFilter(LABEL, query.project_id, limit=MESSAGES_MAX)
-    found = await store.derivations.find(wanted)
-    return await asyncio.to_thread(_ranked, query, found) if found else []
-
-
-def _ranked(query: Query, records: list[Derived]) -> list[RankedHit]:
+def program_hits(query: Query, records: Sequence[Derived]) -> list[RankedHit]:
+    """The messages that hold the words, best first."""
     stems = frozenset(keywords(query.text, stemmer(), limit=WORDS_MAX))
     hits = [hit for each in records if (hit := _hit(query, stems, each.data))]
     hits.sort(key=lambda hit: (-hit.score, -hit.at.timestamp()))
