@@ -53,11 +53,6 @@ async def test_shipped_programs_read_the_diff(program: Program, gemini: GeminiSt
     checked = await program.run("run", "review", "--dry-run", "--max-price", "0.25")
     assert "'reviewer' is gemini:gemini-3.8-flash: $" in checked.out
     assert "a run stops at $0.25" in checked.out
-    (program.project / "priced.spu").write_text(
-        "LLM_EXEC $A, 'reviewer', 'x'\nLLM_EXEC $B, 'gemini:gemini-of-no-price', 'x'\n"
-    )
-    checked = await program.run("run", "priced.spu", "--dry-run")
-    assert "each call once: price unknown; a run stops at $1" in checked.out
     (program.project / "step.spu").write_text("EXTRACT $A, 'seen'\nDISPLAY 'never'\n")
     stepped = await program.run("run", "step.spu", "--step", stdin=b"\na\nr\nq\n")
     assert (stepped.code, stepped.out) == (1, "")
@@ -65,8 +60,8 @@ async def test_shipped_programs_read_the_diff(program: Program, gemini: GeminiSt
     assert stepped.err.count("seen") == 3
     assert (await program.run("run", "step.spu", "--step", stdin=b"c\n")).out == "never\n"
 
-    cost = await program.run("-p", "/cost")  # reviewers are conversations of their own
-    assert re.search(r"  program +2 ", cost.out)
+    cost = await program.run("-p", "/cost")
+    assert re.search(r"  program +4 ", cost.out)
 
     too_dear = await program.run("run", "review", "--max-price", "0")
     assert (too_dear.code, too_dear.out) == (1, "")
@@ -145,3 +140,11 @@ async def waiting(program: Program) -> bytes:
     finally:
         connection.close()
     return b"WAIT" if rows and '"waited_at":2' in str(rows[0][0]).replace(" ", "") else b""
+
+
+async def test_the_price_of_all_calls_is_unknown_where_that_of_one_is(program: Program) -> None:
+    (program.project / "priced.spu").write_text(
+        "LLM_EXEC $A, 'reviewer', 'x'\nLLM_EXEC $B, 'gemini:gemini-of-no-price', 'x'\n"
+    )
+    checked = await program.run("run", "priced.spu", "--dry-run")
+    assert "each call once: price unknown; a run stops at $1" in checked.out
