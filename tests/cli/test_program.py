@@ -50,12 +50,6 @@ async def test_a_program_is_written_changed_undone_and_run(program: Program, gem
     moves = [(each["action"], each["from"], each["to"]) for each in log.json["checkouts"]]
     assert moves == [("redo", one["version"], two["version"]), ("undo", two["version"], one["version"])]
 
-    found = (await program.run("search", "sort my mail", "--json")).json["hits"]
-    assert ("program", "user_prompt", "sort my mail") in [
-        (each["kind"], each["type"], each["text"]) for each in found
-    ]
-    missing = await program.run("program", "show", "mails", "nowhere")
-    assert "`ragforge program log mails` lists the versions" in missing.err
     assert (await program.run("program", "branch", "mails", "old", one["version"][-8:])).code == 0
     assert (await program.run("program", "checkout", "mails", "old")).code == 0
     assert (folder / "mails.spu").read_text() == first
@@ -63,7 +57,17 @@ async def test_a_program_is_written_changed_undone_and_run(program: Program, gem
     assert by_hand.out == f"{second}; by hand\n"
     assert "HEAD -> old" in (await program.run("program", "log")).out
 
+    await finds_what_was_said(program)
     await keeps_an_example_and_merges(program, gemini, hand["version"])
+
+
+async def finds_what_was_said(program: Program) -> None:
+    found = (await program.run("search", "sort my mail", "--json")).json["hits"]
+    assert ("program", "user_prompt", "sort my mail") in [
+        (each["kind"], each["type"], each["text"]) for each in found
+    ]
+    missing = await program.run("program", "show", "mails", "nowhere")
+    assert "`ragforge program log mails` lists the versions" in missing.err
 
 
 async def keeps_an_example_and_merges(program: Program, gemini: GeminiStandIn, other: str) -> None:
