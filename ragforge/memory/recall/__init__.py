@@ -1,1 +1,2 @@
-"""What matters for a message or a question, found by words and by meaning and ranked in one place."""
+"""Recall: find what matters for a message or a question, by words and by meaning, and rank it in one
+place."""

@@ -1,7 +1,7 @@
-"""The weightiest concepts of a project, read ahead in one query: what the block reads from then on.
+"""The most important concepts of a project, loaded with one query for the block.
 
-They are known for one state of the memories. When that has changed they are read again, beside the
-conversation, and until then the store is asked.
+They are valid for one state of the memories. When that has changed, they are loaded again in the background;
+until then, the store is queried.
 """
 
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ PROJECTS_MAX = 4
 
 
 async def read_ahead(recall: Recall, *, project_id: str, person: str) -> None:
-    """Read the concepts, unless nothing has changed since they were read. Raises StoreError."""
+    """Load the concepts, unless nothing has changed since they were loaded. Raises StoreError."""
     state = await recall.store.memories.state()
     if state is None or _of(recall, project_id, person, state):
         return
@@ -36,16 +36,16 @@ async def read_ahead(recall: Recall, *, project_id: str, person: str) -> None:
 
 
 async def known_concepts(recall: Recall, *, project_id: str, person: str) -> KnownConcepts | None:
-    """Return what was read ahead; None where that no longer holds. Raises StoreError."""
+    """Return what was loaded; None if it is outdated. Raises StoreError."""
     if project_id not in recall.concepts:
         return None
     return _of(recall, project_id, person, await recall.store.memories.state())
 
 
 async def memories_by_id(recall: Recall, ids: Sequence[str], *, project_id: str, person: str) -> list[Memory]:
-    """Return those that there are, in the order of the ids; only what was not read ahead is asked for.
+    """Return the existing ones, in the order of the ids; queries only those that were not loaded.
 
-    Cached memories may be behind in how often they were used, held and broken. Raises StoreError.
+    The counters of cached memories (used, held, broken) may be outdated. Raises StoreError.
     """
     known = await known_concepts(recall, project_id=project_id, person=person)
     found = {id: known.memories[id] for id in ids if id in known.memories} if known else {}

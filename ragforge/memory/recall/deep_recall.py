@@ -1,6 +1,6 @@
-"""The slow path of recall: a sub-conversation that searches in several steps and gives a short answer.
+"""The slow recall: a separate conversation that searches in several steps and returns a short answer.
 
-What it looked at stays in it: whoever asked gets the answer and its sources only.
+Only the answer and its sources are returned.
 """
 
 import re
@@ -74,13 +74,13 @@ _CITED = re.compile(r"\[(\d{1,3})\]")
 
 
 class RecallQuestion(Struct, frozen=True):
-    """A question to what is remembered.
+    """A question to the memory.
 
-    person: who asks. model: None answers with the best finds of a search.
-    without: turns that are not looked at, because whoever asks has them.
-    spend: told what each model call used, however it ended.
-    say: told what is done, for the eye.
-    clean: takes secrets out of what is shown to the model. forgotten: is cut out of it.
+    person: who asks. model: with None, the answer is the best results of a search.
+    without: turns to leave out, because the asking conversation has them.
+    spend: receives the usage of each model call, however it ended.
+    say: receives progress for display.
+    clean: removes secrets from what the model sees. forgotten: is removed from it.
     """
 
     question: str
@@ -96,7 +96,7 @@ class RecallQuestion(Struct, frozen=True):
 
 
 class _Look(Struct):
-    """What has been found and used so far."""
+    """What was found and used so far."""
 
     sources: list[Hit] = field(default_factory=list[Hit])
     tokens: int = 0
@@ -104,7 +104,7 @@ class _Look(Struct):
 
 
 async def answer(asked: RecallQuestion) -> str:
-    """The answer and its sources; of the failure of a model or the store it tells. Never raises."""
+    """Return the answer and its sources, or an explanation if the model or the store failed. Never raises."""
     look = _Look()
     note = ""
     try:
@@ -121,7 +121,8 @@ async def answer(asked: RecallQuestion) -> str:
 
 
 async def _converse(asked: RecallQuestion, model: Provider, look: _Look) -> str:
-    """The model's answer; empty where it went on searching past the limits. Raises ModelError, StoreError."""
+    """Return the model's answer; empty if it kept searching past the limits. Raises ModelError,
+    StoreError."""
     messages: list[Message] = [UserMessage((TextPart(asked.question),))]
     for step in range(MODEL_CALLS_MAX):
         said = await _ask(asked, model, messages, look)
@@ -139,7 +140,7 @@ async def _converse(asked: RecallQuestion, model: Provider, look: _Look) -> str:
 async def _ask(
     asked: RecallQuestion, model: Provider, messages: Sequence[Message], look: _Look
 ) -> ModelMessage:
-    """The model's next step. Raises ModelError."""
+    """Return the model's next step. Raises ModelError."""
     request = ModelRequest(SYSTEM, tuple(messages), (_SEARCH, _OPEN))
     usage: Usage | None = None
     ended: AnswerEnded | None = None
@@ -199,7 +200,7 @@ async def _result(asked: RecallQuestion, call: CallRequest, look: _Look) -> str:
 
 
 async def _search(asked: RecallQuestion, query: str, look: _Look) -> str:
-    """Numbered sources; one that was found before keeps its number. Raises StoreError."""
+    """Return numbered sources; one that was found before keeps its number. Raises StoreError."""
     lines: list[str] = []
     for hit in await _hits(asked, query, look):
         known = next((at for at, old in enumerate(look.sources) if old.id == hit.id), None)
@@ -212,7 +213,8 @@ async def _search(asked: RecallQuestion, query: str, look: _Look) -> str:
 
 
 async def _hits(asked: RecallQuestion, query: str, look: _Look) -> list[Hit]:
-    """What may be shown to a model: nothing of abandoned branches, nor what the asker has."""
+    """Return the hits that a model may see: none of abandoned turns, and none that the asking conversation
+    has."""
     found = await search(
         asked.recall,
         Query(
@@ -242,7 +244,7 @@ async def _open(asked: RecallQuestion, hit: Hit) -> str:
 
 
 def _where(hit: Hit) -> str:
-    """A source in a line: what it is, when, and where."""
+    """Return a source in one line: what it is, when, and where."""
     what = {
         HitKind.TURN: "turn",
         HitKind.TOOL_CALL: f"{hit.tool} call",
@@ -258,7 +260,7 @@ def _where(hit: Hit) -> str:
 
 
 def _with_sources(text: str, look: _Look) -> str:
-    """The answer, cut where it is long, and the sources that it cites."""
+    """Return the answer, truncated if it is long, and the sources that it cites."""
     shown = text if len(text) <= ANSWER_CHARS_MAX else text[:ANSWER_CHARS_MAX].rstrip() + " …"
     numbers = sorted({int(number) for number in _CITED.findall(shown)})
     cited = [f"[{number}] {_where(look.sources[number - 1])}" for number in numbers if _is_one(number, look)]
@@ -271,7 +273,7 @@ def _is_one(number: int, look: _Look) -> bool:
 
 
 async def _best_finds(asked: RecallQuestion, look: _Look, note: str) -> str:
-    """What a search for the question finds, quoted. Raises StoreError."""
+    """Return the best results of a search for the question, quoted. Raises StoreError."""
     hits = (await _hits(asked, asked.question, look))[:FINDS_QUOTED]
     quoted = [
         f"[{number}] {_where(hit)}\n{' '.join(hit.text.split())[:HIT_CHARS_MAX]}"

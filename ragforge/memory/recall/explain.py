@@ -1,4 +1,4 @@
-"""What was found and why, in words for a user: the same on the command line and on the screen."""
+"""What was found and why, in words for a user, the same on the command line and on the screen."""
 
 from typing import TYPE_CHECKING, assert_never
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:  # loaded where something is forgotten
 
 
 def marked(results: SearchResults, forgotten: "Forgotten | None") -> SearchResults:
-    """The results whole, marked where a model is given less of them."""
+    """Return the complete results, with a mark where a model receives less of them."""
     if not forgotten:
         return results
     hits = [replace(each.hit, forgotten=forgotten.hit(each.hit) != each.hit) for each in results.found]
@@ -23,7 +23,7 @@ def marked(results: SearchResults, forgotten: "Forgotten | None") -> SearchResul
 
 
 def reason(found: RankedHit) -> str:
-    """Why it matched: `words: parser, bug; meaning 0.81`."""
+    """Return why it matched: `words: parser, bug; meaning 0.81`."""
     parts = [_reason(why, found.hit) for why in found.why if why.source is not HitSource.METADATA]
     return "; ".join(part for part in parts if part)
 
@@ -43,12 +43,12 @@ def _reason(why: Why, hit: Hit) -> str:
 
 
 def matched(hit: Hit) -> list[str]:
-    """The words that matched, as they stand in the excerpt, each once."""
+    """Return the matched words, as written in the excerpt, each once."""
     return list({hit.text[start:end].lower(): None for start, end in hit.marks})
 
 
 def explained(found: RankedHit) -> list[str]:
-    """A line for each source: its rank, its score and its share of the score that decides."""
+    """Return a line for each source: its rank, its score and its share of the final score."""
     return [
         f"{why.source:<8} rank {why.rank:<4} score {why.score:<9.4g} share {why.share:.4f}"
         for why in found.why
@@ -56,7 +56,7 @@ def explained(found: RankedHit) -> list[str]:
 
 
 def because(found: RankedHit) -> str:
-    """Why it stands in the context block, in a few words for a user."""
+    """Return why it is in the context block, in a few words for a user."""
     sources = {why.source for why in found.why}
     if HitSource.WORDS in sources and (words := matched(found.hit)[:3]):
         return f"speaks of {', '.join(words)}"
@@ -78,16 +78,16 @@ _SAID = {
 
 
 def memory_reason(memory: Memory) -> str:
-    """`you decided this on 3 Nov`."""
+    """Return the reason, such as `you decided this on 3 Nov`."""
     return f"{_SAID[memory.type]} on {day_words(memory.created_at)}"
 
 
 def matched_words(hit: Hit) -> str:
-    """`words: database, decide`."""
+    """Return the reason, such as `words: database, decide`."""
     words = matched(hit)[:5]
     return f"words: {', '.join(words)}" if words else "words"
 
 
 def scores_of(found: RankedHit) -> dict[str, float]:
-    """What each source said, and all of them together."""
+    """Return the score of each source, and the total."""
     return {**{str(why.source): why.score for why in found.why}, "score": found.hit.score}

@@ -1,8 +1,8 @@
-"""How well a text fits a message, by words and by meaning, on a scale that does not depend on what else is
-there: what ranks first among nothing of use is of no use.
+"""How well a text fits a message, by words and by meaning, on a scale that does not depend on other texts:
+the best of many irrelevant texts is still irrelevant.
 
-Meaning is compared by the embedder that ships, whichever the stored vectors are of, and without stop words:
-they are alike in all texts of a language, and short texts consist of them.
+Meaning is compared by the included embedder, whichever embedder made the stored vectors, and without stop
+words, because these are similar in all texts of a language, and short texts consist of them.
 """
 
 import asyncio
@@ -55,12 +55,12 @@ class Fitness(Struct, frozen=True):
 
     @property
     def score(self) -> float:
-        """Both together."""
+        """The combined score."""
         return (self.words + self.meaning) / 2
 
 
 class Fit:
-    """One message, with which texts are compared."""
+    """A message to compare texts with."""
 
     def __init__(self, message: str) -> None:
         polite = courtesies()
@@ -85,16 +85,16 @@ class Fit:
 
     @property
     def is_known(self) -> bool:
-        """Whether the message is in the language that the embedder knows, as far as can be told."""
+        """Whether the message is in the embedder's language, as far as can be told."""
         return (self._language or ENGLISH) is ENGLISH
 
     @property
     def is_empty(self) -> bool:
-        """Whether the message asks for nothing: a greeting, thanks."""
+        """Whether the message asks for nothing, such as a greeting or thanks."""
         return not self.terms or (self._is_polite and self.terms <= common_terms())
 
     async def measure(self, texts: Sequence[str]) -> list[Fitness]:
-        """How well each fits. A word counts by how few of these texts hold it."""
+        """Return how well each text fits. A word counts more if fewer of these texts contain it."""
         if self.is_empty or not texts:
             return [Fitness()] * len(texts)
         return await asyncio.to_thread(self._measure, texts)
@@ -115,7 +115,7 @@ class Fit:
         ]
 
     def _held(self, text: "ComparedText") -> frozenset[str]:
-        """The terms that the text holds."""
+        """Return the terms that the text contains."""
         held = set(text.terms & self.terms)
         held.update(*(self._joined[term] for term in text.terms & self._joined.keys()))
         if not (text.language and text.language is self._language):
@@ -130,7 +130,7 @@ class Fit:
         return Fitness(words, meaning, words >= least[0] or meaning >= least[1])
 
     def _meanings(self, texts: Sequence["ComparedText"]) -> list[float]:
-        """Their cosines with the message, none below 0: in English where the languages differ."""
+        """Return their cosines with the message, at least 0, in English if the languages differ."""
         load_numpy()
         import numpy as np
 
@@ -145,12 +145,12 @@ class Fit:
         return [max(0.0, each) for each in meanings]
 
     def _is_across(self, language: Language | None) -> bool:
-        """Whether the language is another one than the message's."""
+        """Whether the language differs from the message's."""
         return bool(language and self._language and language is not self._language)
 
 
 class ComparedText(Struct, frozen=True):
-    """A text as it is compared with others."""
+    """A text prepared for comparison."""
 
     terms: frozenset[str]
     language: Language | None
@@ -164,7 +164,8 @@ _reading = threading.Lock()
 
 
 def compared(texts: Sequence[str]) -> list[ComparedText]:
-    """Return each as it is compared. The newest `TEXTS_MAX` are kept: preferences meet every message."""
+    """Return each text prepared for comparison. The newest `TEXTS_MAX` are cached, because preferences meet
+    every message."""
     with _reading:
         known = {text: _texts.pop(text) for text in dict.fromkeys(texts) if text in _texts}
     new = [text for text in dict.fromkeys(texts) if text not in known]
@@ -182,7 +183,7 @@ def compared(texts: Sequence[str]) -> list[ComparedText]:
 
 
 class _TextForms(Struct, frozen=True):
-    """What is compared of a text, before it has vectors."""
+    """The forms of a text for comparison, before it has vectors."""
 
     terms: frozenset[str]
     """Its terms and those of the fields of what it names: PostgreSQL is a database."""
@@ -193,7 +194,7 @@ class _TextForms(Struct, frozen=True):
 
     @classmethod
     def of(cls, text: str) -> "_TextForms":
-        """What is compared of this text."""
+        """Return the forms of this text."""
         read = read_text(text)
         own = terms(text)
         if fields := {FIELDS[word] for word in read.words if word in FIELDS}:

@@ -1,4 +1,4 @@
-"""One order of what words, meaning, the graph and metadata say. Pure: scores in, shares out, in any order."""
+"""Combine the scores by words, meaning, graph and metadata into one order. Pure: scores in, shares out."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import timedelta
@@ -24,10 +24,10 @@ HALF_LIFE = timedelta(days=30)
 
 
 def convex(words: Scores, meanings: Scores, *, unlisted: float = 0.0) -> Shares:
-    """Each source's scores stretched to 0..1, then weighted: a great lead in one source counts as such.
+    """Scale each source's scores to 0..1 and weight them, so that a large lead in one source counts as such.
 
-    unlisted: the most that what is not in `words` may have there. It becomes 0, so that a weak match is more
-    than none.
+    unlisted: the highest score that results not in `words` may have. It becomes 0, so that a weak match is
+    better than none.
     Source: Bruch, Gai, Ingber, "An Analysis of Fusion Functions for Hybrid Retrieval" (2023).
     """
     shares: Shares = {}
@@ -42,7 +42,7 @@ def convex(words: Scores, meanings: Scores, *, unlisted: float = 0.0) -> Shares:
 
 
 def reciprocal(shares: Shares) -> Shares:
-    """The same with shares of 1 / (60 + rank) in each source: how far apart the scores lie does not count.
+    """Return shares of 1 / (60 + rank) in each source; the differences between scores do not count.
 
     Source: Cormack, Clarke, Büttcher, "Reciprocal Rank Fusion" (2009).
     """
@@ -50,9 +50,9 @@ def reciprocal(shares: Shares) -> Shares:
 
 
 def spread(scores: Scores, related: Sequence[Related]) -> Shares:
-    """The shares of turns beside what was found, and of turns that it cites.
+    """Return the shares of turns that are next to the results, and of turns that these cite.
 
-    Only the best that leads to a turn counts: many weak ones are no strong one.
+    Only the best result that leads to a turn counts: many weak ones do not make a strong one.
     """
     by_id = {identifier: score for (identifier, _), score in scores.items()}
     handed = {key_of(each.turn): 0.0 for each in related}
@@ -66,10 +66,11 @@ def spread(scores: Scores, related: Sequence[Related]) -> Shares:
 
 
 def weigh(scores: Scores, candidates: Iterable[Candidate]) -> Shares:
-    """The shares of memories by their importance and their age, half each; one that was replaced has none.
+    """Return the shares of memories by importance and age, half each; a replaced one has none.
 
-    A part of their own score, so that what matters but does not fit stays where it is. The age is counted
-    from the newest among them and not from now: the same question to the same data has the same answer.
+    It is a part of their own score, so an important memory that does not fit stays in its place. Age is
+    relative to the newest among them and not to now, so the same question to the same data has the same
+    answer.
     """
     memories = [each for each in candidates if each.kind is HitKind.MEMORY and not each.replaced]
     if not memories:
@@ -85,13 +86,13 @@ def weigh(scores: Scores, candidates: Iterable[Candidate]) -> Shares:
 
 
 def ranks(scores: Scores) -> dict[Key, int]:
-    """The place of each, from 1; ties by id."""
+    """Return the rank of each, from 1; ties by id."""
     ordered = sorted([(-score, key) for key, score in scores.items()])
     return {key: rank for rank, (_, key) in enumerate(ordered, 1)}
 
 
 def totals(shares: Mapping[Key, list[Why]]) -> dict[Key, float]:
-    """The score of each: the sum of its shares."""
+    """Return the score of each: the sum of its shares."""
     return {key: sum([why.share for why in whys]) for key, whys in shares.items()}
 
 
@@ -101,6 +102,6 @@ def _add(shares: Shares, source: HitSource, scores: Scores, parts: Mapping[Key, 
 
 
 def _stretched(scores: Scores, low: float) -> dict[Key, float]:
-    """The scores from 0, for the lowest that there may be, to 1, the highest; all 1 where they are equal."""
+    """Scale the scores from 0, for the lowest possible, to 1, the highest; all are 1 if they are equal."""
     high = max(scores.values(), default=low)
     return {key: (score - low) / (high - low) if high > low else 1.0 for key, score in scores.items()}

@@ -1,4 +1,4 @@
-"""What matters now for a message, from every source at once: the context block, without any model."""
+"""Build the context block for a message from every source at once, without a model."""
 
 import asyncio
 import time
@@ -35,9 +35,9 @@ QUERY_CHARS_MAX = 2_000
 
 
 async def gather(recall: Recall, request: RecallRequest, *, forgotten: Forgotten = NOTHING) -> ContextBlock:
-    """The block for the message. It never raises: what failed or came too late is said in `limited`.
+    """Return the block for the message. Never raises: `limited` says what failed or came too late.
 
-    forgotten: what is cut out of it.
+    forgotten: is removed from it.
     """
     began = time.perf_counter()
     block, limited = ContextBlock(), list[str]()
@@ -63,7 +63,7 @@ def _query(text: str) -> str:
 
 
 async def _block(lookup: Lookup) -> ContextBlock:
-    """Everything at the same time; each source may fail on its own."""
+    """Query everything at the same time; each source may fail separately."""
     sources = find_sources()
     findings = await asyncio.gather(*(_look(lookup, source) for source in sources))
     turns = [*lookup.request.around.turns, *(turn for finding in findings for turn in finding.turns)]
@@ -102,7 +102,8 @@ async def _block(lookup: Lookup) -> ContextBlock:
 def _shares(
     sections: Sequence[Section], items: Sequence[Recalled], tokens_max: int, *, is_asked: bool
 ) -> dict[str, float]:
-    """How much of the block each section may take, with what is there. is_asked: whether the message asks."""
+    """Return how much of the block each section may use, given its contents. is_asked: whether the message
+    asks something."""
     there = {item.section for item in items}
 
     def share(section: Section) -> float:
@@ -126,7 +127,7 @@ async def _items(lookup: Lookup, finding: Finding, above: Above) -> Sequence[Rec
 
 
 def _excludes(above: Above) -> Mapping[str, set[str]]:
-    """What says the same: a turn and its own summary, and summaries one above the other."""
+    """Return which items say the same: a turn and its own summary, and summaries that cover each other."""
     excludes: dict[str, set[str]] = {}
     for turn, summaries in above.items():
         ids = {each.id for each in summaries}

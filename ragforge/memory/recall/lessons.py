@@ -1,4 +1,4 @@
-"""The lessons of a project as far as they hold."""
+"""The valid lessons of a project."""
 
 import asyncio
 from collections.abc import Collection, Sequence
@@ -24,9 +24,10 @@ LEAST = THRESHOLDS[StaticEmbedder.name]
 
 
 async def read_lessons(store: Store, project_id: str, forgotten: Forgotten = NOTHING) -> list[Lesson]:
-    """Return those that hold, the newest first: a redo takes back what rests on an undo. Raises StoreError.
+    """Return the valid lessons, newest first; a redo invalidates one that is based on an undo. Raises
+    StoreError.
 
-    forgotten: what is cut out of them; one without its reason says nothing.
+    forgotten: is removed from them; a lesson without its reason says nothing.
     """
     wanted = DerivedFilter(KIND.label, project_id, abandoned=True, limit=LESSONS_MAX)
     read = [KIND.read(record) for record in await store.derivations.find(wanted)]
@@ -52,7 +53,7 @@ def _holds(failure: Lesson, gone: Collection[str]) -> bool:
 
 
 def _without(lesson: Lesson, forgotten: Forgotten) -> Lesson | None:
-    """The lesson without what is forgotten; None where it does not say any more what was tried, and why."""
+    """Return the lesson without what is forgotten; None if it no longer says what was tried and why."""
     if not forgotten:
         return lesson
     tried, reason = (
@@ -63,7 +64,7 @@ def _without(lesson: Lesson, forgotten: Forgotten) -> Lesson | None:
 
 
 async def supported(lesson: Lesson, known: Sequence[Lesson]) -> Lesson:
-    """Return the lesson with how many tasks say the same; of several it is a pattern."""
+    """Return the lesson with the number of tasks that say the same; with several, it is a pattern."""
     alike = await alike_to(lesson.text, [each for each in known if each.kind is not LessonKind.STRATEGY])
     support = 1 + len(alike)
     kind = LessonKind.PATTERN if support >= PATTERN_MIN else lesson.kind
@@ -71,7 +72,7 @@ async def supported(lesson: Lesson, known: Sequence[Lesson]) -> Lesson:
 
 
 async def alike_to(text: str, lessons: Sequence[Lesson]) -> list[tuple[float, Lesson]]:
-    """Return those about the same problem with their scores, the most similar first."""
+    """Return lessons about the same problem with their scores, the most similar first."""
     if not lessons:
         return []
     measured = await asyncio.to_thread(scores, text, [Problem(each.text, each.reason) for each in lessons])
@@ -84,7 +85,7 @@ async def alike_to(text: str, lessons: Sequence[Lesson]) -> list[tuple[float, Le
 
 
 def tried_words(task: PastTask) -> str:
-    """The first sentence of what was done, with the files that it does not name."""
+    """Return the first sentence of what was done, with files that it does not name."""
     done = next(iter(sentences(task.done)), "") or " ".join(text_of(turn.user) for turn in task.turns)
     files = [path for path in task.files if path.rpartition("/")[2] not in done][:2]
     words = one_line(done).rstrip(".! ") + (f" in {' and '.join(files)}" if files else "")

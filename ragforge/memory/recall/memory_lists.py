@@ -1,4 +1,4 @@
-"""Lists of memories that are asked for with every message, cached until a memory changes."""
+"""Lists of memories that are needed for every message, cached until a memory changes."""
 
 from time import monotonic
 
@@ -12,9 +12,9 @@ LISTS_MAX = 16
 
 
 async def find_memories(recall: Recall, wanted: MemoryFilter) -> list[Memory]:
-    """Return what `Memories.find` does, from the cache where nothing has changed since. Raises StoreError.
+    """Return the result of `Memories.find`, from the cache if nothing has changed. Raises StoreError.
 
-    Cached memories may be behind in how often they were used, held and broken.
+    The counters of cached memories (used, held, broken) may be outdated.
     """
     if wanted.sort is MemorySort.USED or wanted.since is not None:
         return await recall.store.memories.find(wanted)

@@ -1,4 +1,4 @@
-"""What other users of the store are and prefer is theirs: no statement of it is recalled for this one."""
+"""Identity and preferences of other users: no sentence that states them is recalled for this user."""
 
 from collections.abc import Sequence
 
@@ -13,14 +13,14 @@ from ragforge.store.base import Store
 
 
 async def owned_by_others(store: Store, items: Sequence[Recalled], person: str) -> list[Memory]:
-    """The memories that rest on the turns of these items and belong to somebody else. Raises StoreError."""
+    """Return memories of somebody else that are based on the turns of these items. Raises StoreError."""
     turns = sorted({item.turn_id for item in items if item.kind is not HitKind.MEMORY and item.turn_id})
     found = await store.memories.of_turns(turns) if turns else []
     return [memory for memory in found if memory.owner not in ("", person)]
 
 
 def without_others(item: Recalled, owned: Sequence[Memory]) -> Recalled | None:
-    """The item without the sentences that say one of these; None where nothing is left."""
+    """Return the item without the sentences that say one of these; None if nothing is left."""
     if item.kind is HitKind.MEMORY or not owned:
         return item
     said = sentences(item.text) or [item.text]

@@ -1,4 +1,4 @@
-"""The statements of turns: what of a turn is put before a message is the sentence that fits, not the turn."""
+"""The statements of turns: the block contains the sentence of a turn that fits, not the turn."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -50,13 +50,13 @@ class TurnPassages(Struct, frozen=True):
 
     @property
     def fitness(self) -> Fitness:
-        """That of the best statement."""
+        """The fitness of the best statement."""
         each = [passage.fitness for passage in (*self.user, *self.answer)]
         return max(each, key=lambda one: one.score, default=Fitness())
 
     @property
     def fits(self) -> bool:
-        """Whether any statement does."""
+        """Whether any statement fits."""
         return any(passage.fitness.fits for passage in (*self.user, *self.answer))
 
 
@@ -68,9 +68,9 @@ async def passages_of(
     found: Mapping[str, Sequence[str]],
     before: Mapping[str, str] | None = None,
 ) -> list[TurnPassages]:
-    """The turns as statements, measured by the message.
+    """Return the turns as statements, compared with the message.
 
-    above: the summaries over each turn. found: what tools answered in a turn, as far as it was found.
+    above: the summaries that cover each turn. found: what tools returned in a turn, as far as it was found.
     before: what the assistant had said before a turn that may be a short answer to it.
     """
     asked = before or {}
@@ -85,7 +85,7 @@ async def passages_of(
 
 
 async def measured(fit: Fit, split: Sequence[TurnPassages]) -> list[TurnPassages]:
-    """The same with how well each statement fits."""
+    """Return it with how well each statement fits."""
     texts = [passage.text for each in split for passage in (*each.user, *each.answer)]
     fitness = iter(await fit.measure(texts))
     return [
@@ -122,7 +122,7 @@ def _unmeasured(texts: Sequence[str]) -> tuple[Passage, ...]:
 
 
 def _code_lines(fit: Fit, text: str) -> list[str]:
-    """The lines of code in an answer that name what the message asks for: `VALVE_RAMP_MAX = 12`."""
+    """Return the lines of code in an answer that name what the message asks for: `VALVE_RAMP_MAX = 12`."""
     fenced = "\n".join(found[2] for found in FENCED.finditer(text))
     lines = dict.fromkeys(map(one_line, fenced.splitlines()))
     return [
@@ -133,7 +133,7 @@ def _code_lines(fit: Fit, text: str) -> list[str]:
 
 
 def _nearest(fit: Fit, texts: Sequence[str]) -> list[str]:
-    """As many as are compared, in their order: most of the message's words first, then the first."""
+    """Return as many as are compared, in order: those with most of the message's words, then the first."""
     if len(texts) <= SENTENCES_MAX:
         return list(texts)
     order = sorted(range(len(texts)), key=lambda at: (-len(terms(texts[at]) & fit.terms), at))
@@ -141,7 +141,7 @@ def _nearest(fit: Fit, texts: Sequence[str]) -> list[str]:
 
 
 class Statement(Struct, frozen=True):
-    """What a turn says to a message, on one line."""
+    """What a turn says about a message, on one line."""
 
     text: str
     replaced_by: str = ""
@@ -149,9 +149,9 @@ class Statement(Struct, frozen=True):
 
 
 def statement(passages: TurnPassages, valid: Validity | None = None) -> Statement:
-    """What the turn says to the message: the user's words, and what came of them.
+    """Return what the turn says about the message: the user's words, and the result.
 
-    valid: what no longer holds is left out; where that is what fits the message, it is marked.
+    valid: outdated statements are left out, or marked if they are what fits the message.
     """
     wanted = best((*passages.user, *passages.answer))
     parts: list[str] = []
@@ -178,5 +178,5 @@ def statement(passages: TurnPassages, valid: Validity | None = None) -> Statemen
 
 
 def best(passages: Sequence[Passage]) -> Passage | None:
-    """The one that fits best; of equals the first."""
+    """Return the one that fits best; the first of equals."""
     return max(passages, key=lambda each: each.fitness.score, default=None)

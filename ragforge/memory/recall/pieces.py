@@ -1,4 +1,4 @@
-"""How near the pieces of a message are: the one vector of a turn stands for all that is said in it."""
+"""Compare the pieces of a message, because one vector stands for everything that is said in a turn."""
 
 import asyncio
 import hashlib
@@ -25,10 +25,10 @@ TEXTS_MAX = 512
 
 
 async def nearest_pieces(recall: Recall, query: Query, leading: Sequence[Candidate]) -> dict[Key, float]:
-    """Of each turn how near the nearest piece of the user's words is, 0 to 1: (1 + cosine) / 2.
+    """Return for each turn the nearness of the nearest piece of the user's words, 0 to 1: (1 + cosine) / 2.
 
-    Pieces are compared without stop words, as questions are. Nothing is compared but by the embedder that
-    ships: any other would take longer than the search. Raises StoreError.
+    Pieces are compared without stop words, as questions are, and only by the included embedder, because any
+    other would take longer than the search. Raises StoreError.
     """
     if recall.embedder is None or recall.embedder.name != StaticEmbedder.name:
         return {}
@@ -59,7 +59,7 @@ _reading = threading.Lock()
 
 
 def _vectors(texts: Sequence[str]) -> list[bytes]:
-    """The vectors of each text's pieces, one behind the other. The newest `TEXTS_MAX` are kept."""
+    """Return the vectors of each text's pieces, one after the other. The newest `TEXTS_MAX` are cached."""
     keys = {
         text: hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
         for text in texts
@@ -78,7 +78,7 @@ def _vectors(texts: Sequence[str]) -> list[bytes]:
 
 
 def _pieces(text: str) -> list[str]:
-    """The text as sentences, short ones together, each without stop words; at least one."""
+    """Return the text as sentences without stop words, with short ones joined; at least one."""
     joined: list[str] = []
     for sentence in sentences(text) or [text]:
         if joined and len(joined[-1]) + len(sentence) < PIECE_CHARS_MAX:

@@ -1,4 +1,4 @@
-"""What the first block of a process needs, loaded before the first message: libraries, patterns, vectors."""
+"""Load what the first block of a process needs before the first message: libraries, patterns, vectors."""
 
 import asyncio
 
@@ -18,10 +18,12 @@ TOKENS_MAX = 500
 
 
 async def make_ready(recall: Recall, around: Around, injecting: Injecting) -> None:
-    """Make a block for the words said last in the project and throw it away: the next one finds all loaded.
+    """Build a block for the project's last message and discard it, so that the next one finds everything
+    loaded.
 
-    injecting: the session's, which keeps the vectors of what matters: its first message need not read them.
-    Nothing where nothing was said. A remote embedder is not sent anything. Raises StoreError, UsageError.
+    injecting: the session's, which keeps the vectors of important memories, so its first message need not
+    load them. Does nothing if there is no message. Sends nothing to a remote embedder. Raises StoreError,
+    UsageError.
     """
     text = await _said_last(recall, around.project_id)
     if not text:
@@ -36,7 +38,7 @@ async def make_ready(recall: Recall, around: Around, injecting: Injecting) -> No
 
 
 async def _said_last(recall: Recall, project_id: str) -> str:
-    """The beginning of the user's last message in the project; empty where there is none."""
+    """Return the beginning of the user's last message in the project; empty if there is none."""
     for row in await recall.store.sessions.recent(project_id=project_id, limit=1):
         for turn in await recall.store.turns.path(row.session.head, limit=1):
             return cut_words(text_of(turn.user), TEXT_CHARS_MAX)
@@ -44,6 +46,6 @@ async def _said_last(recall: Recall, project_id: str) -> str:
 
 
 def _compile(text: str) -> None:
-    """In a thread: what takes tenths of a second here would hold up the keys."""
+    """Compile patterns in a thread, because it takes tenths of a second and would block the keys."""
     find_sources()
     resumes(text)

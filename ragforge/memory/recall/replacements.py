@@ -1,6 +1,5 @@
-"""What memories and links between turns know of statements that no longer hold, whether or not the message
-finds what replaced them.
-"""
+"""Outdated statements, as known from memories and links between turns, whether or not the message finds what
+replaced them."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -24,7 +23,7 @@ REPLACING_MAX = 4
 
 
 class ReplacingTurn(Struct, frozen=True):
-    """A later turn after which something in the record's turn holds no longer. What, is read in both."""
+    """A later turn that makes something in the record's turn outdated. What exactly is read in both."""
 
     turn: str
 
@@ -34,7 +33,7 @@ REPLACING_TURN = DerivedKind("Replacement", ReplacingTurn, relation="REPLACED_IN
 
 
 class ReplacedStatement(Struct, frozen=True):
-    """A memory that another one took the place of, and when."""
+    """A memory that another one replaced, and when."""
 
     old: Memory
     new: Memory
@@ -43,13 +42,13 @@ class ReplacedStatement(Struct, frozen=True):
     """Of the turn in which it was said."""
 
     def concerns(self, statement: str) -> bool:
-        """Whether the statement says what the memory said, and not what holds now."""
+        """Whether the statement says what the memory said, and not what is valid now."""
         old, new, there = terms(self.old.content), terms(self.new.content), terms(statement)
         return says(statement, self.old.content) and bool((old - new) & there) and not (new - old) & there
 
 
 async def replaced_statements(store: Store, turn_ids: Sequence[str]) -> list[ReplacedStatement]:
-    """What was said in these turns and holds no longer, with what does; the last replaced first.
+    """Return what was said in these turns and is outdated, with what is valid, the last replaced first.
 
     Raises StoreError.
     """
@@ -72,10 +71,10 @@ async def replaced_statements(store: Store, turn_ids: Sequence[str]) -> list[Rep
 
 
 async def replacing_turns(store: Store, turn_ids: Sequence[str]) -> list[str]:
-    """The ids of the turns after which something in these holds no longer, and of those after which something
-    in one of the former does not, but for abandoned ones.
+    """Return the ids of the turns that make something in these outdated, and of those that make something in
+    one of the former outdated, except abandoned ones.
 
-    Ids of turns are in the order of their making. Raises StoreError.
+    Ids of turns are in the order of their creation. Raises StoreError.
     """
     found: dict[str, None] = {}
     asked = list(turn_ids)
@@ -90,7 +89,7 @@ async def replacing_turns(store: Store, turn_ids: Sequence[str]) -> list[str]:
 
 
 async def _replacing(store: Store, turn_ids: Sequence[str]) -> list[str]:
-    """The same one step further alone."""
+    """Return the same, only one step further."""
     wanted = DerivedFilter(REPLACING_TURN.label, owners=tuple(turn_ids), limit=LINKS_MAX)
     by_turn: dict[str, list[str]] = {}
     for record in await store.derivations.find(wanted):
@@ -105,9 +104,9 @@ async def _replacing(store: Store, turn_ids: Sequence[str]) -> list[str]:
 
 
 async def _links_above(store: Store, ids: Sequence[str]) -> dict[str, Association]:
-    """By its id, the last link by which each was replaced, and each that replaced it, and so on.
+    """Return, by id, the last link by which each was replaced, each that replaced it, and so on.
 
-    Times grow along the links, so whoever follows them comes to an end.
+    Times increase along the links, so following them ends.
     """
     found: dict[str, Association] = {}
     asked = list(ids)

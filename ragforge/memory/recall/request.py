@@ -1,4 +1,4 @@
-"""What is asked of recall before a message."""
+"""The request to recall something for a message."""
 
 from collections.abc import Callable, Collection
 from datetime import datetime
@@ -20,8 +20,8 @@ class InjectLimits(Struct, frozen=True):
 
 
 class Injecting(Struct):
-    """What a session knows of the memories that were put in front of its model: their vectors, the newest
-    last. It goes with the process; nothing depends on it."""
+    """What a session knows about the memories that its model received: their vectors, the newest last. It is
+    lost with the process; nothing depends on it."""
 
     model: str = ""
     vectors: dict[str, Vector] = field(default_factory=dict[str, Vector])
@@ -31,11 +31,11 @@ class Injecting(Struct):
 
 
 class Around(Struct, frozen=True):
-    """Where a message is said: whose memories are asked for, and what its request carries already.
+    """The context of a message: whose memories are requested, and what its request contains already.
 
-    person: who says it. turns: those that stand word for word in the request. shown: the beginnings of ids of
-    memories that stand there in a tool's result. folder: the project's. before: the turn before it; empty
-    where there is none, or no foresight.
+    person: who says it. turns: those that are in the request word for word. shown: the beginnings of ids of
+    memories that are in it as a tool's result. folder: the project's. before: the turn before it; empty if
+    there is none, or without foresight.
     """
 
     project_id: str

@@ -1,4 +1,4 @@
-"""What a search works with and comes to: hits in one order, and what each source said of them."""
+"""The state and the results of a search: hits in one order, and the score of each source."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
@@ -21,7 +21,7 @@ if TYPE_CHECKING:  # a search from the command line shows no window
 
 
 class HitSource(StrEnum):
-    """What speaks for a hit."""
+    """A source of scores."""
 
     WORDS = "words"
     MEANING = "meaning"
@@ -30,7 +30,7 @@ class HitSource(StrEnum):
 
 
 class Why(Struct, frozen=True):
-    """What one source says of a hit."""
+    """The score of one source for a hit."""
 
     source: HitSource
     rank: int
@@ -42,7 +42,7 @@ class Why(Struct, frozen=True):
 
 
 class RankedHit(Struct, frozen=True):
-    """A hit with its place in the one order: `hit.score` is what decided, the sum of the shares in `why`."""
+    """A hit with its position in the order. `hit.score` is the sum of the shares in `why`."""
 
     hit: Hit
     why: tuple[Why, ...] = ()
@@ -58,7 +58,7 @@ class SearchResults(Struct, frozen=True):
 
     @property
     def hits(self) -> list[Hit]:
-        """The hits alone."""
+        """Only the hits."""
         return [each.hit for each in self.found]
 
 
@@ -67,7 +67,7 @@ Key = tuple[str, HitKind]
 
 
 def key_of(found: Candidate | Hit) -> Key:
-    """The key of what was found."""
+    """Return the key of the candidate."""
     return found.id, found.kind
 
 
@@ -78,14 +78,14 @@ QUESTIONS_MAX = 64
 class Questions:
     """The newest questions of one embedder, as the tasks that make their vectors.
 
-    Each is made once for each text, and waited for no longer than a user would.
+    Each vector is made once per text, and waited for no longer than a user would wait.
     """
 
     def __init__(self) -> None:
         self._asked: dict[str, asyncio.Task[Vector]] = {}
 
     def begin(self, embedder: Embedder, text: str) -> "asyncio.Task[Vector]":
-        """The task that makes the vector, begun now unless it was before."""
+        """Return the task that makes the vector, started now unless it was before."""
         task = self._asked.pop(text, None)
         if task is None or (task.done() and (task.cancelled() or task.exception() is not None)):
             task = asyncio.create_task(embedder.embed_query(text))
@@ -95,10 +95,10 @@ class Questions:
         return task
 
     async def vector(self, embedder: Embedder, text: str) -> "tuple[Vector | None, str]":
-        """The vector, or None and the reason, for a user.
+        """Return the vector, or None and the reason for a user.
 
-        What comes too late from a remote embedder is kept for when the same is asked again, and its
-        connection stays open for the next question.
+        A vector that a remote embedder returns too late is kept for the next time, and its connection stays
+        open.
         """
         if embedder.remote:
             # The deadline is the network's; a library and a key are loaded once.
@@ -119,7 +119,7 @@ class Questions:
             return None, f"Searched by words only: {error}"
 
     async def close(self) -> None:
-        """End what is still asked."""
+        """Cancel open requests."""
         tasks = list(self._asked.values())
         self._asked.clear()
         for task in tasks:
@@ -130,14 +130,14 @@ class Questions:
 
 
 class Kept(Struct, frozen=True):
-    """An answer, and the state of the data that it holds for."""
+    """An answer, and the state of the data for which it is valid."""
 
     state: object
     answer: SearchResults
 
 
 class KeptList(Struct, frozen=True):
-    """What a list of memories held, and the state of the memories that it holds for."""
+    """A list of memories, and the state of the memories for which it is valid."""
 
     state: object
     memories: tuple[Memory, ...]
@@ -146,7 +146,8 @@ class KeptList(Struct, frozen=True):
 
 
 class KnownConcepts(Struct, frozen=True):
-    """Memories and vectors by id that were read ahead, and the state of the memories that they hold for."""
+    """Memories and vectors by id that were loaded in advance, and the state of the memories for which they
+    are valid."""
 
     state: object
     person: str
@@ -162,7 +163,7 @@ async def _nothing(_store: Store, _project_id: str) -> None:
 
 
 class Recall(Struct, frozen=True):
-    """What a search works with. One for as long as the store is open: it holds the caches."""
+    """The state of searches, including caches. There is one while the store is open."""
 
     store: Store
     embedder: Embedder | None = None

@@ -1,4 +1,5 @@
-"""Where the user left off, for a message that goes on there: the last session's end, and open todos."""
+"""Where the user left off, for a message that continues from there: the end of the last session, and open
+todos."""
 
 import asyncio
 
@@ -36,23 +37,23 @@ class Resumption(Struct, frozen=True):
 
     @property
     def query(self) -> str:
-        """What to look for beside the message."""
+        """What to search for in addition to the message."""
         said = [*(text_of(turn.user) for turn in self.turns), *(todo.content for todo in self.todos)]
         return cut_words("\n".join(said), QUERY_CHARS_MAX)
 
 
 def resumes(message: str) -> bool:
-    """Whether the message goes on where the user left off."""
+    """Whether the message continues where the user left off."""
     return len(message) <= MESSAGE_CHARS_MAX and _RESUMES.search(plain(message.strip())) is not None
 
 
 def _only_resumes(message: str) -> bool:
-    """Whether the message says nothing else: a note of where things stand is what is looked for."""
+    """Whether the message says nothing else; then a note about the current state is wanted."""
     return len(words_of(message)) <= TELLING_WORDS and resumes(message)
 
 
 async def left_off(store: Store, around: Around) -> Resumption:
-    """The end of the session before this one, and what is still to do. Raises StoreError."""
+    """Return the end of the session before this one, and open todos. Raises StoreError."""
     turns, todos = await asyncio.gather(_ending(store, around), _todos(store, around))
     return Resumption(turns, todos)
 

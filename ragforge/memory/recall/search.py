@@ -1,4 +1,4 @@
-"""The one place that ranks what is found; every front end, the model and the context search through it."""
+"""The only place that ranks results; every front end, the model and the context block search through it."""
 
 import time
 from collections.abc import Sequence
@@ -32,10 +32,10 @@ OWNERS = {HitKind(kind): kind for kind in OwnerKind}
 
 
 async def search(recall: Recall, query: Query) -> SearchResults:
-    """What answers the query, best first.
+    """Return what answers the query, best first.
 
-    It is found by words and by meaning, and what is one step away from it. Where meaning cannot be compared
-    (an embedder that is too slow or fails, no vectors yet), words alone answer and `limited` says so.
+    Results are found by words and by meaning, and one step away from these. If meaning cannot be compared
+    (the embedder is too slow or fails, or there are no vectors yet), only words count, and `limited` says so.
     Raises StoreError.
     """
     began = time.perf_counter()
@@ -60,7 +60,7 @@ async def search(recall: Recall, query: Query) -> SearchResults:
 
 
 async def _asked(recall: Recall, query: Query) -> tuple[SearchResults, bool]:
-    """The answer, and whether it would be the same as long as the data is."""
+    """Return the answer, and whether it would be the same as long as the data is."""
     nearby, limited = await _nearby(recall, query)
     candidates = await recall.store.search.candidates(replace(query, limit=_depth(query)), nearby)
     candidates = [each for each in candidates if each.owner in ("", query.person)]
@@ -73,7 +73,7 @@ async def _asked(recall: Recall, query: Query) -> tuple[SearchResults, bool]:
 
 
 async def _nearby(recall: Recall, query: Query) -> tuple[Nearby | None, str]:
-    """What to look for by meaning, or None with the reason."""
+    """Return what to look for by meaning, or None with the reason."""
     kinds = tuple(OWNERS[kind] for kind in query.kinds if kind in OWNERS)
     if recall.embedder is None or not kinds:
         return None, ""
@@ -95,14 +95,15 @@ def _around(vector: Vector, embedder: Embedder, query: Query, kinds: tuple[Owner
 
 
 def _depth(query: Query) -> int:
-    """How many are looked at by each source: of one user's, nearness knows only afterwards which they are."""
+    """Return how many results each source looks at: with a single user, only a later check knows whose they
+    are."""
     return max(DEPTH_MIN, DEPTH_FACTOR * query.limit, DEPTH_OF_ONE if query.by else 0)
 
 
 async def _written_by(store: Store, person: str, candidates: Sequence[Candidate]) -> list[Candidate]:
-    """Those that are the user's: what stands for one of their turns, and memories that are theirs.
+    """Return those of the user: what covers one of their turns, and their memories.
 
-    A summary above level 1 stands for turns of others too.
+    A summary above level 1 also covers turns of others.
     """
     writers = await store.turns.writers([each.turn_id for each in candidates if each.turn_id])
     return [
@@ -111,7 +112,7 @@ async def _written_by(store: Store, person: str, candidates: Sequence[Candidate]
 
 
 def _missing_vectors(candidates: Sequence[Candidate]) -> str:
-    """That meaning could not be compared yet, for a user; empty where it could."""
+    """Return a sentence if meaning could not be compared yet; otherwise empty."""
     comparable = [each for each in candidates if each.kind in OWNERS]
     without = sum(each.meaning is None for each in comparable)
     if without == 0 or 2 * without < len(comparable):
@@ -122,7 +123,7 @@ def _missing_vectors(candidates: Sequence[Candidate]) -> str:
 
 
 async def _ranked(recall: Recall, query: Query, candidates: Sequence[Candidate]) -> list[RankedHit]:
-    """The best of the candidates and of what is one step away from them."""
+    """Return the best of the candidates and of what is one step away from them."""
     by_key = {key_of(each): each for each in candidates}
     words = {key: each.words for key, each in by_key.items() if each.words is not None}
     meanings = {key: each.meaning for key, each in by_key.items() if each.meaning is not None}
@@ -153,12 +154,12 @@ async def _ranked(recall: Recall, query: Query, candidates: Sequence[Candidate])
 
 
 def _fused(recall: Recall, shares: Shares) -> Shares:
-    """The shares as the fusion of the settings counts them."""
+    """Return the shares, with the fusion from the settings."""
     return shares if recall.fusion == "convex" else reciprocal(shares)
 
 
 def _best(scores: dict[Key, float], limit: int) -> list[Key]:
-    """The keys of the best, ties by id."""
+    """Return the keys of the best, ties by id."""
     return sorted(scores, key=lambda key: (-scores[key], key))[:limit]
 
 
@@ -170,7 +171,8 @@ def _add(shares: Shares, more: Shares) -> None:
 async def _in_scope(
     store: Store, query: Query, related: Sequence[Related], candidates: Sequence[Candidate]
 ) -> list[Related]:
-    """Those whose turns the query asks for: a memory that holds everywhere may rest on another project's."""
+    """Return those whose turns are in the query's scope; a global memory may be based on another project's
+    turns."""
     if HitKind.TURN not in query.kinds:
         return []
     fitting = [

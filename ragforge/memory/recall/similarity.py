@@ -1,9 +1,9 @@
-"""How alike two problems are, on one scale: (1 + cosine) / 2 of their texts, and the least that is similar.
+"""How similar two problems are, on one scale: (1 + cosine) / 2 of their texts, and the lowest similar score.
 
-A text is a point of three parts: half of it is its meaning, a quarter its words by how rare they are, and a
-quarter the concepts that the words belong to. Meaning is that of the embedder that made the stored vectors
-where its threshold is known, else of the one that ships, of the words in English. Thresholds are set on tasks
-in English and French: `benchmarks/tried.py`.
+A text is a vector of three parts: half is its meaning, a quarter its words weighted by rarity, and a quarter
+the concepts of the words. Meaning is compared by the embedder of the stored vectors if its threshold is
+known, or else by the included one, in English. Thresholds were set on tasks in English and French:
+`benchmarks/tried.py`.
 """
 
 import re
@@ -36,30 +36,30 @@ _CAPITAL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 
 
 class Problem(Struct, frozen=True):
-    """A problem as it is compared. beside: what counts by its words alone, such as why it failed."""
+    """A problem as it is compared. beside: text of which only the words count, such as why it failed."""
 
     text: str
     beside: str = ""
 
 
 def problem_of(text: str, *, files: Iterable[str] = (), reason: str = "") -> Problem:
-    """Return the problem that a text tells of, with the words of its files."""
+    """Return the problem that a text describes, with the words of its files."""
     named = " ".join(re.findall(r"[^\W\d_]{2,}", _CAPITAL.sub(" ", " ".join(files))))
     return Problem(f"{text} {named}".strip(), reason)
 
 
 def measured_by(embedder: str) -> str:
-    """The name of the embedder that compares where the stored vectors are of this one."""
+    """Return the name of the embedder that compares if the stored vectors were made by this one."""
     return embedder if embedder in THRESHOLDS else StaticEmbedder.name
 
 
 def scores(
     query: str, problems: Sequence[Problem], meanings: Sequence[float | None] | None = None
 ) -> list[float | None]:
-    """How alike the query and each problem are, 0 to 1; it computes, so it is for a thread.
+    """Return how similar the query and each problem are, 0 to 1. Computes, so call it in a thread.
 
-    meanings: (1 + cosine) / 2 by the embedder that compares, None for one without a vector, and so is its
-    score; without them the one that ships compares.
+    meanings: (1 + cosine) / 2 by the comparing embedder, None for one without a vector, whose score is then
+    None too; without them, the included embedder compares.
     """
     asked, *others = compared([query, *(each.text for each in problems)])
     wanted, held = _signs(Problem(query)), _Signs.of(problems)
@@ -72,7 +72,7 @@ def scores(
 
 
 def alike_places(problems: Sequence[Problem]) -> list[list[int]]:
-    """Return for each the places of the others that are similar to it; it is for a thread."""
+    """Return for each the positions of the others that are similar to it. Call it in a thread."""
     if not problems:
         return []
     load_numpy()
@@ -92,7 +92,7 @@ def alike_places(problems: Sequence[Problem]) -> list[list[int]]:
 
 
 class _Signs(Struct, frozen=True):
-    """By what problems are compared beside their meaning. rarity: what each word and concept weighs."""
+    """What problems are compared by besides meaning. rarity: the weight of each word and concept."""
 
     signs: Sequence[tuple[frozenset[str], frozenset[str]]]
     rarity: Mapping[str, float]
@@ -104,7 +104,7 @@ class _Signs(Struct, frozen=True):
         return cls(signs, {sign: _weight(sign, count, len(signs)) for sign, count in counts.items()})
 
     def cosine(self, asked: tuple[frozenset[str], frozenset[str]], place: int, meaning: float) -> float:
-        """That of all three parts. meaning: that of the first."""
+        """Return the cosine of all three parts. meaning: that of the first."""
         words, concepts = map(self._part, asked, self.signs[place])
         return MEANING_SHARE * meaning + WORDS_SHARE * words + CONCEPTS_SHARE * concepts
 
@@ -118,7 +118,7 @@ class _Signs(Struct, frozen=True):
 
 
 def _signs(problem: Problem) -> tuple[frozenset[str], frozenset[str]]:
-    """The stems of its words, and the concepts of the words in either language."""
+    """Return the stems of its words, and the concepts of the words in either language."""
     words, concepts = frozenset[str](), frozenset[str]()
     for text in filter(None, (problem.text, problem.beside)):
         read = read_text(text)

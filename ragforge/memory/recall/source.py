@@ -1,4 +1,4 @@
-"""A source: a kind of thing that can be put before a message. Each has a file in `sources/`."""
+"""A source: one kind of content of the block. Each has a file in `sources/`."""
 
 import asyncio
 import logging
@@ -62,7 +62,7 @@ Above: TypeAlias = Mapping[str, Sequence[Summary]]
 
 
 class Section(Struct, frozen=True):
-    """A part of the block."""
+    """A section of the block."""
 
     heading: str
     share: float
@@ -90,7 +90,7 @@ class Finding(Struct, frozen=True):
 
 
 class FoundTurns(Struct, frozen=True):
-    """The turns that were found, as their statements, and which of these hold."""
+    """The turns that were found, as statements, and which of these are valid."""
 
     turns: Sequence[TurnPassages]
     """Those that were found, and those that replace something in them."""
@@ -100,7 +100,7 @@ class FoundTurns(Struct, frozen=True):
 
 
 class Lookup:
-    """One message, as every source is asked about it."""
+    """A message, as passed to every source."""
 
     def __init__(self, recall: Recall, request: RecallRequest, forgotten: Forgotten = NOTHING) -> None:
         self.recall = recall
@@ -130,7 +130,7 @@ class Lookup:
         self._fit: Fit | None = None
 
     def let_take(self, share: float) -> None:
-        """What is asked from now on has until this share of the time is over."""
+        """Let later queries take until this share of the time is over."""
         self._share = share
 
     @property
@@ -139,23 +139,24 @@ class Lookup:
         return (monotonic() - self._began_s) / self._time_s
 
     def end_s(self, share: float) -> float:
-        """When this share of the time is over, by `time.monotonic`."""
+        """Return when this share of the time is over, by `time.monotonic`."""
         return self._began_s + share * self._time_s
 
     async def left_off(self) -> Resumption:
-        """Where the user left off; nothing unless the message asks for it."""
+        """Return where the user left off; nothing unless the message asks for it."""
         await asyncio.wait([self._before])
         return self._before.result()
 
     async def fit(self) -> Fit:
-        """What is compared with the message; with what was left off, where it goes on with that."""
+        """Return what to compare with the message, including where the user left off if the message continues
+        that."""
         before = await self.left_off()
         if self._fit is None:
             self._fit = Fit("\n".join(filter(None, (self.request.text, before.query))))
         return self._fit
 
     async def hits(self) -> SearchResults:
-        """What one search for turns, tool calls and summaries finds, made once for all sources."""
+        """Return the results of one search for turns, tool calls and summaries, made once for all sources."""
         await asyncio.wait([self._search])
         found = self._search.result()
         if found is None:
@@ -164,8 +165,8 @@ class Lookup:
         return found
 
     async def turns(self) -> dict[str, RankedHit]:
-        """The turns outside the raw messages, by what of each was found first: its words, a call, its own
-        summary."""
+        """Return the turns outside the raw messages, with what was found first of each: its words, a call, or
+        its own summary."""
         first: dict[str, RankedHit] = {}
         for each in (await self.hits()).found:
             hit = each.hit
@@ -175,7 +176,7 @@ class Lookup:
         return dict(list(first.items())[:COMPARED_MAX])
 
     async def passages(self, above: Above) -> FoundTurns:
-        """The statements of these turns, and which of them hold; read once for all sources."""
+        """Return the statements of these turns, and which are valid; read once for all sources."""
         if self._passages is None:
             self._passages = asyncio.create_task(self._read(above), name="turns for the context block")
         await asyncio.wait([self._passages])
@@ -200,7 +201,7 @@ class Lookup:
         return FoundTurns(turns, valid, is_sure=fit.is_known)
 
     async def _answered(self, turns: Sequence[Turn]) -> dict[str, str]:
-        """What the assistant had said before each of the turns that are too short to be understood alone."""
+        """Return what the assistant had said before each turn that is too short to be understood alone."""
         known = {turn.id: turn for turn in turns}
         asked = {turn.id: turn.parent for turn in turns if turn.parent and is_short(text_of(turn.user))}
         wanted = sorted(set(asked.values()) - known.keys())
@@ -210,7 +211,7 @@ class Lookup:
         return {turn: answer_of(known[parent]) for turn, parent in asked.items() if parent in known}
 
     async def holding(self, memories: Sequence[Memory], above: Above) -> list[str]:
-        """What of each memory holds; empty where nothing does."""
+        """Return the valid part of each memory; empty if there is none."""
         past = await self.passages(above)
         there = {each.turn.id for each in past.turns}
         on = [id for id in dict.fromkeys(turn for each in memories for turn in each.turns) if id not in there]
@@ -223,13 +224,13 @@ class Lookup:
         return await asyncio.to_thread(hold)
 
     async def _with_replacing(self, ids: Sequence[str]) -> list[Turn]:
-        """The turns of these ids and those that replace something in them."""
+        """Return the turns of these ids and those that replace something in them."""
         store = self.recall.store
         wanted = dict.fromkeys([*ids, *await replacing_turns(store, ids)])
         return await self.without_forgotten(await store.turns.read(list(wanted)))
 
     async def without_forgotten(self, turns: Sequence[Turn]) -> list[Turn]:
-        """The turns, with what is forgotten cut out of each."""
+        """Return the turns without what is forgotten."""
         if not self.forgotten:
             return list(turns)
         return await asyncio.to_thread(lambda: list(map(self.forgotten.turn, turns)))
@@ -244,7 +245,8 @@ class Lookup:
         return await search(recall, replace(self.query, text=before) if before else self.query)
 
     async def _by_words(self) -> SearchResults:
-        """What words alone find, where the vectors are late, as in the first search of a process."""
+        """Return the results by words only, for when vectors are late, as in the first search of a
+        process."""
         await asyncio.wait([self._search], timeout=max(0.0, self.end_s(WORDS_FROM) - monotonic()))
         none = SearchResults(())
         if self._search.done():
@@ -255,9 +257,10 @@ class Lookup:
     async def attempt(
         self, work: Callable[[], Awaitable[T]], otherwise: T, *, share: float | None = None
     ) -> T:
-        """The result of the work; where it fails or is late, the stand-in, and `limited` says why.
+        """Return the result of the work; if it fails or is late, return the stand-in, and say why in
+        `limited`.
 
-        share: of the time for the block, by which it has ended; by default that of the step.
+        share: of the time for the block, by which it must end; by default that of the step.
         """
         end_s = self.end_s(self._share if share is None else share)
         with answered_by(end_s - HERE_SHARE * self._time_s) as reading:
@@ -284,7 +287,7 @@ class Lookup:
         self.limited.append(f"Not everything could be searched within {ms:.0f} ms.")
 
     async def close(self) -> None:
-        """End what is still asked."""
+        """Cancel open queries."""
         every = (self._before, self._search, self._words, self._passages)
         tasks = [task for task in every if task is not None]
         for task in tasks:
@@ -293,7 +296,7 @@ class Lookup:
 
 
 class ContextSource(Struct, frozen=True):
-    """A kind of thing that can be put before a message."""
+    """One kind of content of the block."""
 
     sections: tuple[Section, ...]
     order: int
@@ -304,21 +307,21 @@ class ContextSource(Struct, frozen=True):
 
 
 async def nothing(_: Above) -> Sequence[Recalled]:
-    """No items."""
+    """Return no items."""
     return ()
 
 
 def find_sources() -> list[ContextSource]:
-    """All there are, by their order."""
+    """Return all sources, in order."""
     found = discover("ragforge.memory.recall.sources", "SOURCE", ContextSource)
     return sorted(found.values(), key=lambda source: source.order)
 
 
 def sections_of(sources: Iterable[ContextSource]) -> list[Section]:
-    """All sections, as they stand in the block."""
+    """Return all sections, in the order of the block."""
     return sorted((each for source in sources for each in source.sections), key=lambda each: each.place)
 
 
 def shares_of(sources: Iterable[ContextSource]) -> dict[str, float]:
-    """The share of each section by its heading, as the sections stand in the block."""
+    """Return the share of each section by heading, in the order of the block."""
     return {each.heading: each.share for each in sections_of(sources)}

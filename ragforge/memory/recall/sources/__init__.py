@@ -1,1 +1,1 @@
-"""What can be put before a message: every module with a `SOURCE`. Adding a source is adding a file here."""
+"""The sources of the block: every module with a `SOURCE`. To add a source, add a file here."""

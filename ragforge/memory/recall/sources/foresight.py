@@ -1,7 +1,7 @@
-"""That the turn before went otherwise than foreseen, where the message goes on with it.
+"""Facts about the previous turn that did not go as foreseen, if the message continues it.
 
-Only what no message of the conversation says: that foreseen files did not change, or tests are older than a
-change. What a check printed stands in the window already.
+Only what no message of the conversation says: that foreseen files did not change, or that tests are older
+than a change. The output of a check is in the window already.
 """
 
 import asyncio
@@ -24,7 +24,7 @@ UNSAID = frozenset({MarkReason.FILES, MarkReason.TESTS_OLD})
 
 
 class _Before(Struct, frozen=True):
-    """The turn before the message. about: texts that say its task."""
+    """The turn before the message. about: texts that describe its task."""
 
     turn: Turn
     marks: tuple[Mark, ...]
@@ -45,7 +45,7 @@ async def _look(lookup: Lookup) -> Finding:
 
 
 async def _read(store: Store, project_id: str, person: str, turn_id: str) -> _Before | None:
-    """The turn with what marks it; None where it is somebody else's. Raises StoreError."""
+    """Return the turn with its marks; None if it is somebody else's. Raises StoreError."""
     rows = await read_foresight(store, project_id, turn_id, person=Person(person), limit=2)
     if len(rows) < 2 or not is_theirs(rows[-1].turn, Person(person)):
         return None

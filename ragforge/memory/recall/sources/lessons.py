@@ -1,4 +1,4 @@
-"""What was tried before for a similar problem and failed, and why; and what held then."""
+"""What was tried before for a similar problem and failed, and why; and what worked then."""
 
 from functools import partial
 

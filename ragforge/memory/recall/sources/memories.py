@@ -1,6 +1,6 @@
-"""Which memories are put in front of a message: those that matter, those that are new, those that are near.
+"""Memories for a message: important, recent and near ones.
 
-No model is asked: the first come from what is known of each memory, the others by meaning and by words.
+No model is called: the first two depend on known properties, the last on meaning and words.
 """
 
 import asyncio
@@ -78,7 +78,7 @@ async def _look(lookup: Lookup) -> Finding:
 
 
 def _fits(chosen: "ChosenMemory", fitness: Fitness) -> bool:
-    """Whether it has to do with the message: of what matters less will do, for it was worth keeping."""
+    """Whether it fits the message. The bar is lower than for a turn, because a memory was worth keeping."""
     matters = chosen.memory.importance >= IMPORTANT_FROM
     return fitness.fits or (matters and fitness.words >= IMPORTANT_WORDS_MIN)
 
@@ -87,7 +87,7 @@ SOURCE = ContextSource((SECTION,), order=4, look=_look)
 
 
 class ChosenMemory(Struct, frozen=True):
-    """A memory that may be put in front of the message, and why."""
+    """A memory that may be added to the block, and why."""
 
     memory: Memory
     reasons: tuple[str, ...]
@@ -98,7 +98,7 @@ class ChosenMemory(Struct, frozen=True):
 
 
 async def important(recall: Recall, around: Around) -> list[ChosenMemory]:
-    """Who the user and the project are, and what matters most."""
+    """Return who the user and the project are, and what is most important."""
     scope = MemoryFilter(
         project_id=around.project_id,
         session_id=around.session_id,
@@ -114,7 +114,7 @@ async def important(recall: Recall, around: Around) -> list[ChosenMemory]:
 
 
 async def recent(recall: Recall, around: Around, limits: InjectLimits) -> list[ChosenMemory]:
-    """What was learned in the last hours."""
+    """Return what was learned in the last hours."""
     if limits.recent_hours <= 0:
         return []
     found = await get_recent_since(
@@ -129,7 +129,7 @@ async def recent(recall: Recall, around: Around, limits: InjectLimits) -> list[C
 
 
 async def nearest(recall: Recall, around: Around, text: str) -> tuple[list[ChosenMemory], str]:
-    """The nearest by meaning, and why there are none, for a user, where meaning could not be compared."""
+    """Return the nearest by meaning, and for a user why there are none, if meaning could not be compared."""
     if recall.embedder is None:
         return [], ""
     vector, limited = await recall.questions.vector(recall.embedder, text)
@@ -153,7 +153,7 @@ async def nearest(recall: Recall, around: Around, text: str) -> tuple[list[Chose
 
 
 async def by_words(recall: Recall, query: Query) -> list[ChosenMemory]:
-    """Those that hold the words of the query: what there is where meaning cannot be compared."""
+    """Return those that contain the words of the query, if meaning cannot be compared."""
     wanted = replace(query, also=also_said(query.text), kinds=(HitKind.MEMORY,), limit=NEAREST_MAX)
     hits = await recall.store.search.words(wanted)
     found = {hit.id: hit for hit in hits}
@@ -168,10 +168,10 @@ async def choose(
     limits: InjectLimits,
     state: Injecting,
 ) -> list[ChosenMemory]:
-    """Those that are put in front of the message, the most relevant first.
+    """Return the memories for the message, the most relevant first.
 
-    Left out is what must not be injected, what the request carries already, and of what is nearly the same
-    all but the newest.
+    Leaves out what must not be injected, what the request contains already, and all except the newest of near
+    duplicates.
     """
     fitting = [
         each
@@ -189,7 +189,7 @@ async def choose(
 
 
 def may_be_injected(memory: Memory, around: Around, limits: InjectLimits) -> bool:
-    """Whether it holds here and now: neither forgotten nor replaced nor abandoned, nor somebody else's."""
+    """Whether it is valid here and now: not forgotten, replaced, abandoned or somebody else's."""
     if memory.forgotten_at is not None or memory.replaced or memory.abandoned or has_run_out(memory, now()):
         return False
     if memory.owner not in ("", around.person):
@@ -200,7 +200,7 @@ def may_be_injected(memory: Memory, around: Around, limits: InjectLimits) -> boo
 
 
 def is_carried(memory: Memory, around: Around) -> bool:
-    """Whether the request says it already: by all the turns that it rests on, or in a tool's result.
+    """Whether the request says it already: by all the turns that it is based on, or in a tool's result.
 
     A memory that the user added with a command is in no turn's words.
     """
@@ -218,13 +218,13 @@ def _chosen(memory: Memory, reason: str, *, meaning: float | None = None) -> Cho
 
 
 def _score(importance: float, meaning: float | None) -> float:
-    """meaning: (1 + cosine) / 2; what points the other way is not near at all."""
+    """meaning: (1 + cosine) / 2; an opposite direction counts as 0."""
     cosine = max(0.0, 2 * meaning - 1) if meaning is not None else 0.0
     return (importance + cosine) / 2
 
 
 def _merged(candidates: Sequence[ChosenMemory]) -> list[ChosenMemory]:
-    """Each memory once, with all the reasons for it."""
+    """Return each memory once, with all reasons."""
     merged: dict[str, ChosenMemory] = {}
     for each in candidates:
         known = merged.get(each.memory.id)
@@ -241,7 +241,7 @@ def _merged(candidates: Sequence[ChosenMemory]) -> list[ChosenMemory]:
 async def _with_vectors(
     recall: Recall, chosen: Sequence[ChosenMemory], around: Around, state: Injecting
 ) -> list[ChosenMemory]:
-    """The same with their vectors, as far as there are any."""
+    """Return them with their vectors, as far as they have any."""
     if recall.embedder is None or not chosen:
         return list(chosen)
     if state.model != recall.embedder.name:
@@ -266,7 +266,7 @@ async def _with_vectors(
 def _without_doubles(
     free: Sequence[ChosenMemory], carried: Sequence[ChosenMemory], limits: InjectLimits
 ) -> list[ChosenMemory]:
-    """The first `injected_max`; of two that are too near, the newer, in the better's place."""
+    """Return the first `injected_max`; of two that are too near, the newer one at the better position."""
     near = _nearness([*free, *carried], limits.threshold)
     chosen: list[int] = []
     for at, candidate in enumerate(free):
@@ -288,7 +288,7 @@ def _newer(one: ChosenMemory, other: ChosenMemory) -> bool:
 
 
 def _nearness(chosen: Sequence[ChosenMemory], threshold: float) -> set[tuple[int, int]]:
-    """The pairs of places, both ways, whose cosine lies above the threshold."""
+    """Return the pairs of positions, both ways, whose cosine is above the threshold."""
     having = [at for at, each in enumerate(chosen) if each.vector is not None]
     if len(having) < 2:
         return set()

@@ -1,4 +1,4 @@
-"""Where the user left off, where the message asks for it."""
+"""Where the user left off, if the message asks for it."""
 
 from ragforge.domain.context import Recalled
 from ragforge.domain.memories import Memory

@@ -1,4 +1,5 @@
-"""Summaries that speak of the same, and those of the session's newest turns that are no longer sent whole."""
+"""Summaries about the same subject, and those of the session's newest turns that are no longer sent
+completely."""
 
 import asyncio
 from collections import Counter
@@ -49,7 +50,7 @@ async def _look(lookup: Lookup) -> Finding:
 
 
 async def _statements(fit: Fit, summaries: Sequence[Summary], *, whole: bool) -> dict[str, str]:
-    """What of each fits the message, by its id; whole: of those that do not fit their beginning."""
+    """Return what fits the message in each, by id. whole: for those that do not fit, use their beginning."""
     split = [sentences(each.text) or [each.text] for each in summaries]
     fitness = iter(await fit.measure([sentence for each in split for sentence in each]))
     said: dict[str, str] = {}
@@ -69,7 +70,7 @@ SOURCE = ContextSource((SECTION, NEWEST), order=5, look=_look)
 
 
 async def _newest(recall: Recall, around: Around) -> list[Summary]:
-    """The session's newest turns, outside the raw messages, that no level 2 summary stands for yet."""
+    """Return the session's newest turns outside the raw messages without a level 2 summary."""
     store = recall.store
     summaries = await store.summaries.of_session(around.session_id, level=1, uncovered=True)
     outside = [each for each in summaries if not set(each.covers) <= set(around.turns)][-SHOWN_MAX:]
