@@ -1,1 +1,1 @@
-"""What is remembered: recall over everything that was stored."""
+"""Memory: summaries, memories and recall over everything that was stored."""

@@ -1,4 +1,4 @@
-"""The structured answer about turns: what is asked for, and what of it is taken."""
+"""The structured answer about turns: its schema, and what is used of it."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -63,7 +63,8 @@ SAME = "same"
 
 
 def _closed(properties: Mapping[str, JsonValue]) -> JsonObject:
-    """An object of just these, all required, as services want it that hold the model to the schema."""
+    """Return an object schema with exactly these properties, all required, as services with strict schemas
+    need it."""
     return {
         "type": "object",
         "properties": dict(properties),
@@ -105,13 +106,13 @@ that broke off then lacks it, so that the turn is known not to be whole."""
 
 
 def schema_for(materials: Sequence[Material], parts: Sequence[AnyPart] = ()) -> JsonObject:
-    """The schema of an answer about these turns, with these optional parts."""
+    """Return the schema of an answer about these turns, with these optional parts."""
     optional = {part.name: part.schema for part in parts if part.schema is not None}
     return _of_turns(materials, {**optional, **PARTS})
 
 
 def memories_schema(materials: Sequence[Material]) -> JsonObject:
-    """The schema of an answer about the memories in these turns alone."""
+    """Return the schema of an answer about only the memories in these turns."""
     return _of_turns(materials, {"memories": PARTS["memories"]})
 
 
@@ -132,7 +133,7 @@ class _Relation(msgspec.Struct):
 
 @read_in_threads
 class _Said(msgspec.Struct):
-    """A memory as the model wrote it. What can be done without has a default."""
+    """A memory as the model wrote it. Everything optional has a default."""
 
     type: MemoryType
     content: str
@@ -151,10 +152,11 @@ class _Said(msgspec.Struct):
 def read_answer(
     text: str, materials: Sequence[Material], *, model: str, parts: Sequence[AnyPart] = ()
 ) -> dict[str, Understanding]:
-    """What the answer says of the turns, by their ids; those that it says nothing readable of are left out.
+    """Return what the answer says about the turns, by their ids, without those about which nothing can be
+    read.
 
-    A turn whose summary is missing while other parts can be read gets an extractive one, which a model's
-    takes the place of later.
+    A turn without a summary but with other readable parts gets an extractive one, which a model's replaces
+    later.
     """
     written = _parts_of_turns(text, len(materials))
     known = dict(known_of(materials))
@@ -172,7 +174,7 @@ def read_answer(
 
 
 def _parts_of_turns(text: str, count: int) -> dict[str, JsonObject]:
-    """The turns' parts by their short ids; of two with the same id the first."""
+    """Return the turns' parts by their short ids; of two with the same id, the first."""
     whole = read_object(text)
     written = whole.get("turns")
     if not isinstance(written, list):
@@ -190,7 +192,7 @@ def _parts_of_turns(text: str, count: int) -> dict[str, JsonObject]:
 
 
 class _Reader:
-    """Reads the part of one turn. What is known grows by what it reads, for the turns after it."""
+    """Reads the part about one turn, and remembers memories for the turns after it."""
 
     def __init__(self, material: Material, known: dict[str, Memory]) -> None:
         self._material = material
@@ -206,7 +208,7 @@ class _Reader:
         return memories_in(self._material)[0]
 
     def read(self, part: JsonObject, model: str) -> Understanding | None:
-        """What the part says; None where nothing of it can be read."""
+        """Return the contents of the part; None if nothing can be read."""
         for item in _items(part.get("memories"))[:MEMORIES_MAX]:
             self._read_memory(item)
         if self._refused:
@@ -262,8 +264,8 @@ class _Reader:
             self._known[said.id] = memory
 
     def _confirmed(self, old: Memory) -> Memory:
-        """The memory as said again in this turn. Whoever made it, this time it was not the user: what was
-        forgotten meanwhile is not brought back by it."""
+        """Return the memory as stated again in this turn. This time it was not the user, so a memory
+        forgotten meanwhile stays forgotten."""
         turn = self._material.turn
         return replace(
             old,
@@ -273,7 +275,7 @@ class _Reader:
         )
 
     def _memory(self, said: _Said) -> Memory | None:
-        """The memory as this program makes it; None where it is none."""
+        """Return it as a memory of ragforge; None if it is not one."""
         turn = self._material.turn
         content = one_line(said.content)
         if not normalised(content) or (said.said_by != "user" and said.type not in FOUND_OUT):
@@ -315,7 +317,7 @@ class _Reader:
         return made
 
     def _may_keep(self, content: str, type: MemoryType) -> bool:
-        """Whether it may be kept: what needs the user's words, for these or by a correction."""
+        """Whether it may be saved: types that need the user's words need them here or in a correction."""
         material = self._material
         return may_keep(content, type, message=material.user, before=material.before) or any(
             rests_on(content, f"{each.of}\n{each.text}")
@@ -325,7 +327,7 @@ class _Reader:
         )
 
     def _relation(self, item: JsonValue) -> tuple[str, Memory] | None:
-        """The kind of link and the memory at its end, where both are known."""
+        """Return the kind of link and the memory at its end, if both are known."""
         try:
             relation = msgspec.convert(item, _Relation)
         except msgspec.ValidationError:
@@ -354,7 +356,7 @@ def _reject(reason: str, type: JsonValue) -> None:
 
 
 def _agrees(memory: Memory, others: Iterable[Memory]) -> bool:
-    """Whether one of the others is a wish and says the same, in the same words or some of them."""
+    """Whether one of the others is a wish that says the same, in the same words or some of them."""
     return any(
         each.strength and share_of(memory.content, content_words(each.content)) >= AGREES_SHARE
         for each in others
@@ -370,30 +372,30 @@ def _texts(value: JsonValue) -> list[str]:
 
 
 def _united(value: JsonValue, chars_max: int, count_max: int) -> tuple[str, ...]:
-    """The texts of a list, each on one line, cut and once."""
+    """Return the texts of a list, each on one line, truncated and once."""
     lines = (cut_words(one_line(text), chars_max) for text in _texts(value))
     return tuple(dict.fromkeys(filter(None, lines)))[:count_max]
 
 
 def _share(value: float | None) -> float | None:
-    """The number where it lies in 0..1."""
+    """Return the number if it is within 0..1."""
     return value if value is not None and 0 <= value <= 1 else None
 
 
 def _without_parts(quotes: Sequence[str]) -> tuple[str, ...]:
-    """The quotes without those that another one holds whole."""
+    """Return the quotes without those contained in another one."""
     each = list(dict.fromkeys(quotes))
     kept = [one for one in each if not any(one != other and one in other for other in each)]
     return tuple(kept)[:CONSTRAINTS_MAX]
 
 
 def roll_up_schema() -> JsonObject:
-    """The schema of an answer about summaries."""
+    """Return the schema of an answer about summaries."""
     return _closed({"findings": _TEXTS, "topics": _TEXTS, "summary": _TEXT})
 
 
 def read_roll_up(text: str) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
-    """Text, findings and topics; the text is empty where it could not be read."""
+    """Return text, findings and topics; the text is empty if it could not be read."""
     answer = read_object(text)
     summary = answer.get("summary")
     return (

@@ -1,7 +1,7 @@
 """The context block: what was recalled for a message, as one text within a budget.
 
-The text is made of what people, models, web pages and files said. It stands in front of the model as data:
-one line an item, inside a frame that nothing in it can close.
+The text consists of what people, models, web pages and files said. The model receives it as data: one line
+per item, in a frame that nothing in it can close.
 """
 
 import re
@@ -44,7 +44,7 @@ _CONTROLS = re.compile("[\x00-\x1f\x7f-\x9f\u200b\u200e\u200f\u202a-\u202e\u2028
 
 
 def as_data(text: str) -> str:
-    """The text as it may stand in the block: on one line, and unable to close the frame."""
+    """Return the text as it may appear in the block: on one line, and unable to close the frame."""
     if _IS_HARMLESS.fullmatch(text):
         return " ".join(text.split())
     return _FRAME_LIKE.sub("(", " ".join(_CONTROLS.sub(" ", text).split()))
@@ -58,13 +58,14 @@ def compose(
     excludes: Mapping[str, Collection[str]] | None = None,
     counted: Collection[str] = (),
 ) -> ContextBlock:
-    """The block of these, which come section by section in any order and within it the most relevant first.
+    """Return the block of these items. Sections come in any order; within a section, the most relevant comes
+    first.
 
-    shares: how much of the block each section may take at most, by heading, in the order of the block.
-    Each section keeps to its share, all of them to `tokens_max`; the least relevant are left out first.
-    What is there twice, by id or by most of its words, is there once. excludes: what says the same as the
-    turn, summary or memory of an id, so that only one of them stands in the block. counted: the sections
-    whose last line tells how many had no room; these are `unshown`.
+    shares: the maximum share of each section, by heading, in the order of the block. Each section keeps to
+    its share, and all of them to `tokens_max`; the least relevant items are left out first. Duplicates, by id
+    or by most of their words, appear once. excludes: which ids say the same as a turn, summary or memory, so
+    that only one of them is in the block. counted: sections whose last line says how many had no room; these
+    are `unshown`.
     """
     made = _Making(tokens_max, shares, excludes or {}, counted)
     for item in _by_relevance(_once(wanted)):
@@ -78,7 +79,7 @@ def compose(
 
 
 def without_forgotten(block: ContextBlock, forgotten: Forgotten) -> ContextBlock:
-    """The block without what has been forgotten since it was made."""
+    """Return the block without what was forgotten since it was made."""
     items = tuple(left for item in block.items if (left := forgotten.recalled(item)) is not None)
     unshown = tuple(kept for item in block.unshown if (kept := forgotten.recalled(item)) is not None)
     if items == block.items and unshown == block.unshown:
@@ -88,7 +89,7 @@ def without_forgotten(block: ContextBlock, forgotten: Forgotten) -> ContextBlock
 
 
 class _Making(Struct):
-    """A block that grows."""
+    """A block under construction."""
 
     tokens_max: int
     shares: Mapping[str, float]
@@ -103,7 +104,8 @@ class _Making(Struct):
     unshown: list[Recalled] = field(default_factory=list[Recalled])
 
     def add(self, item: Recalled) -> None:
-        """Take the item, cut where it is long for its section; from the first without room on, none of it."""
+        """Add the item, truncated if it is long for its section. Once there is no room, nothing more is
+        added."""
         name = item.turn_id if item.kind in (HitKind.TURN, HitKind.TOOL_CALL) else item.id
         if name in self.told:
             return
@@ -128,7 +130,7 @@ class _Making(Struct):
         self.told.update(self.excludes.get(name, ()))
 
     def _drop_what_it_says(self, item: Recalled) -> None:
-        """Take out the memories that a turn's line says with more around them: one statement, one line."""
+        """Remove memories that a turn's line says with more context: one statement, one line."""
         if item.kind is HitKind.MEMORY:
             return
         told = _without_mark(item.text)
@@ -159,7 +161,7 @@ def _without_mark(line: str) -> str:
 
 
 def _once(wanted: Sequence[Recalled]) -> list[Recalled]:
-    """Those whose id and words have not come before."""
+    """Return those whose id and words have not occurred before."""
     ids: set[tuple[str, str]] = set()
     words: set[str] = set()
     kept: list[Recalled] = []
@@ -175,7 +177,8 @@ def _once(wanted: Sequence[Recalled]) -> list[Recalled]:
 
 
 def _by_relevance(items: Sequence[Recalled]) -> list[Recalled]:
-    """The best of each section, then the second of each, and so on: their scores are not comparable."""
+    """Yield the best of each section, then the second of each, and so on; scores of sections are not
+    comparable."""
     ranks: dict[str, int] = {}
     placed: list[tuple[int, Recalled]] = []
     for item in items:
@@ -206,7 +209,7 @@ def _text(items: Sequence[Recalled], unshown: Sequence[Recalled]) -> str:
 
 
 def _more(count: int) -> str:
-    """The last line of a section that tells what had no room."""
+    """Return a section's last line, which says how many had no room."""
     return f"- {count} more did not fit here"
 
 
@@ -215,5 +218,5 @@ def _heading(section: str) -> str:
 
 
 def _line(item: Recalled) -> str:
-    """The item with the day of its conversation."""
+    """Return the item with the day of its conversation."""
     return f"- {item.at.astimezone(UTC):%Y-%m-%d}: {item.text}"

@@ -1,4 +1,4 @@
-"""What the model is given of the conversation: the path to the head as messages, made to fit its window."""
+"""The conversation for the model: the path to the head as messages, made to fit its context window."""
 
 import json
 from collections.abc import Iterable, Sequence
@@ -44,10 +44,10 @@ REFERENCE_FROM_BYTES = 400
 def history_messages(
     turns: Sequence[Turn], steps: Iterable[Step], calls: Iterable[ToolCall]
 ) -> list[Message]:
-    """The turns as messages, oldest first.
+    """Return the turns as messages, oldest first.
 
-    Every call has an answer: one that never ended says so. An answer that broke off stands as plain
-    text, and not at all once a later step of its turn has replaced it.
+    Every call has an answer; an unfinished call says so. A partial model answer is plain text, and is left
+    out once a later step of its turn has replaced it.
     """
     steps_of: dict[str, list[Step]] = {turn.id: [] for turn in turns}
     for step in steps:
@@ -61,7 +61,7 @@ def history_messages(
 
 
 def step_messages(steps: Sequence[Step], ended: dict[str, ToolCall]) -> list[Message]:
-    """The steps of one turn as messages, each followed by its calls' results."""
+    """Return the steps of one turn as messages, each followed by its calls' results."""
     messages: list[Message] = []
     for step in steps:
         if step.interrupted:
@@ -89,7 +89,7 @@ def _result(call: ToolCall) -> CallResult:
 
 
 class Shortened(Struct, frozen=True):
-    """Messages that fit, with what had to go."""
+    """Messages that fit, and what was removed."""
 
     messages: tuple[Message, ...]
     tokens: int
@@ -100,11 +100,11 @@ class Shortened(Struct, frozen=True):
 
 
 def shorten(messages: Sequence[Message], *, tokens_max: int) -> Shortened:
-    """The messages within the limit, as they are where they fit.
+    """Return the messages within the limit, unchanged if they fit.
 
-    Where not, there go: the oldest tool results, of which one-line references stay; the oldest turns; the
-    oldest steps of the newest turn; the ends of the newest results. The newest message of the user
-    stays whole, so the result is still too long when that alone is.
+    Otherwise removes, in this order: the oldest tool results, leaving one-line references; the oldest turns;
+    the oldest steps of the newest turn; the ends of the newest results. The user's newest message stays
+    complete, so the result is still too long if that message alone is.
     """
     kept = list(messages)
     total = sum(map(message_tokens, kept))
@@ -127,7 +127,7 @@ def shorten(messages: Sequence[Message], *, tokens_max: int) -> Shortened:
 
 
 def _stub_results(kept: list[Message], total: int, goal: int) -> tuple[int, int]:
-    """Put references for the oldest results; the new total, and how many there are."""
+    """Replace the oldest results with references; return the new total, and how many."""
     stubbed = 0
     newest = max((at for at, m in enumerate(kept) if isinstance(m, ToolMessage)), default=-1)
     for at, message in enumerate(kept):
@@ -142,7 +142,7 @@ def _stub_results(kept: list[Message], total: int, goal: int) -> tuple[int, int]
 
 
 def _drop(kept: list[Message], total: int, goal: int, *, starts: Sequence[int]) -> tuple[int, int]:
-    """Take out what lies between the first and a later start; the new total, and how many starts went."""
+    """Remove everything between the first and a later start; return the new total, and how many starts."""
     dropped = 0
     for start, end in pairwise(starts):
         if total <= goal:
@@ -155,7 +155,7 @@ def _drop(kept: list[Message], total: int, goal: int, *, starts: Sequence[int]) 
 
 
 def _cut_results(message: ToolMessage, *, tokens_max: int) -> ToolMessage:
-    """The results, each with as much of its beginning as fits into an equal share."""
+    """Return the results, each truncated to an equal share."""
     share = tokens_max // len(message.results)
     return ToolMessage(tuple(_cut(result, share) for result in message.results))
 
@@ -171,7 +171,7 @@ def _cut(result: CallResult, tokens_max: int) -> CallResult:
 
 
 def with_references(message: ToolMessage) -> tuple[ToolMessage, int]:
-    """The message with one line in place of each long result, and how many those are."""
+    """Return the message with each long result replaced by one line, and how many there are."""
     results = [
         replace(result, text=_reference(result), images=())
         if len(result.text.encode("utf-8", "replace")) > REFERENCE_FROM_BYTES or result.images
@@ -183,7 +183,8 @@ def with_references(message: ToolMessage) -> tuple[ToolMessage, int]:
 
 
 def without_images(message: Message) -> Message:
-    """The message with one line in place of each image, which the model can open; the same without any."""
+    """Return the message with each image replaced by one line, which the model can open; unchanged without
+    images."""
     match message:
         case UserMessage(parts) if any(isinstance(part, ImagePart) for part in parts):
             return UserMessage(tuple(_image_line(part) for part in parts))
@@ -220,12 +221,12 @@ def _reference(result: CallResult) -> str:
 
 
 def text_tokens(text: str) -> int:
-    """About how many tokens the text is; rather too many than too few."""
+    """Estimate the number of tokens of the text, rather too high than too low."""
     return _bytes_tokens(_utf8_bytes(text))
 
 
 def message_tokens(message: Message) -> int:
-    """About how many tokens the message is."""
+    """Estimate the number of tokens of the message."""
     match message:
         case UserMessage(parts):
             return MESSAGE_TOKENS + _parts_tokens(parts)
@@ -257,7 +258,7 @@ def _bytes_tokens(count: int) -> int:
 
 
 def fixed_tokens(system: str, tools: Sequence[ToolSpec]) -> int:
-    """About what every request carries besides its messages."""
+    """Estimate the tokens of every request besides its messages."""
     schemas = sum(text_tokens(t.description + msgspec.json.encode(t.parameters).decode()) for t in tools)
     return text_tokens(system) + schemas + MESSAGE_TOKENS * (1 + len(tools))
 

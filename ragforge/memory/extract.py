@@ -1,7 +1,7 @@
-"""Memories without a model: what the user states, found by rules.
+"""Memories without a model: what the user states, found by rules and a classifier.
 
-What it finds should be right; that much is missed is the price. Only the user's own sentences count, and
-of those neither questions, nor hypotheses, nor what somebody else is said to say.
+It prefers precision to recall. Only the user's own sentences count, without questions, hypotheses, and what
+somebody else is said to say.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -93,7 +93,7 @@ _FOR_ONCE = AnyOf(lambda language: language.for_once)
 
 
 def type_of(words: str) -> MemoryType | None:
-    """What kind of memory the plain sentence makes; None where it makes none."""
+    """Return the type of memory that the plain sentence makes; None if it makes none."""
     if is_report(words) or is_wondering(words):
         return None
     for type, rule in RULES.items():
@@ -103,7 +103,7 @@ def type_of(words: str) -> MemoryType | None:
 
 
 class UserStatement(Struct, frozen=True):
-    """What the user states: its words, and the type of memory that they make."""
+    """A statement of the user: its words, and the type of memory."""
 
     text: str
     words: str
@@ -119,7 +119,7 @@ class UserStatement(Struct, frozen=True):
 
 
 class _Judged(Struct, frozen=True):
-    """A clause with how likely it is kept and, if so, what it is: by its words, and by the rules."""
+    """A clause with the probability that it is kept, and of its type: by its words, and by the rules."""
 
     clause: Clause
     kept: float
@@ -133,7 +133,7 @@ class _Judged(Struct, frozen=True):
 
 
 def statements_in(user: str, before: str = "") -> list[UserStatement]:
-    """What the user states in the message, in its order.
+    """Return what the user states in the message, in order.
 
     before: what the assistant said just before.
     """
@@ -167,7 +167,7 @@ def statements_in(user: str, before: str = "") -> list[UserStatement]:
 
 
 def _is_no_statement(sentence: Sequence[_Judged]) -> bool:
-    """Whether somebody else's words stand behind a colon, or the whole of it is irony."""
+    """Whether it quotes somebody after a colon, or is ironic as a whole."""
     first = sentence[0].clause.words
     return (is_report(first) and first.endswith(":")) or is_ironic(
         " ".join(one.clause.words for one in sentence)
@@ -175,13 +175,13 @@ def _is_no_statement(sentence: Sequence[_Judged]) -> bool:
 
 
 def _says_something(statement: UserStatement) -> bool:
-    """Whether it names anything: "never!" alone wishes nothing."""
+    """Whether it names anything; "never!" alone is no wish."""
     names = bool(about(statement.words)) or any(map(str.isdigit, statement.words))
     return names or statement.type is not MemoryType.PREFERENCE
 
 
 def _without_contradiction(sentence: Sequence[_Judged]) -> list[list[_Judged]]:
-    """The sentence, in parts where it wants what it forbids: "always use it, never use it"."""
+    """Return the sentence, in parts if it demands what it forbids: "always use it, never use it"."""
     parts: list[list[_Judged]] = [[]]
     for one in sentence:
         if contradict(" ".join(each.clause.text for each in parts[-1]), one.clause.text):
@@ -191,9 +191,9 @@ def _without_contradiction(sentence: Sequence[_Judged]) -> list[list[_Judged]]:
 
 
 def _forbids_by_name(sentence: Sequence[_Judged]) -> bool:
-    """Whether it forbids a path, a program or a word of code, which is seldom said of something else, and
-    would not be kept as what it is: by its words, or because the name is in another clause than the "never".
-    """
+    """Whether it forbids a path, a program or a code word. This is seldom said about something else, and
+    would not be kept with the right type by its words, or because the name is in another clause than the
+    "never"."""
     words = " ".join(one.clause.words for one in sentence)
     if sentence[0].clause.ends or is_wondering(words) or is_report(words):
         return False
@@ -206,13 +206,13 @@ def _forbids_by_name(sentence: Sequence[_Judged]) -> bool:
 
 
 def _is_split(sentence: Sequence[_Judged]) -> bool:
-    """Whether it would be told in parts of which none forbids anything by name."""
+    """Whether it would be kept in parts, none of which forbids anything by name."""
     types = {one.type for one in sentence if one.kept >= SECOND_MIN}
     return len(types) > 1 and not any(names_object(one.clause.text) for one in sentence)
 
 
 def _without_request(clauses: Sequence[Clause]) -> list[Clause]:
-    """The clauses without the words that ask to remember what follows, which is then `asked`."""
+    """Return the clauses without the words that ask to remember something, which is then `asked`."""
     found: list[Clause] = []
     for _, each in groupby(clauses, key=lambda clause: clause.sentence):
         first, *others = each
@@ -227,20 +227,20 @@ def _without_request(clauses: Sequence[Clause]) -> list[Clause]:
 
 
 def _is_for_once(statement: UserStatement) -> bool:
-    """Whether it is a wish for this answer or for a while, and none that stands."""
+    """Whether it is a wish for this answer or for a while, and not a standing one."""
     is_wish = statement.type is MemoryType.PREFERENCE and not is_standing(statement.words)
     return is_wish and _FOR_ONCE.search(statement.words) is not None
 
 
 def _likeliest(run: Sequence[_Judged]) -> tuple[MemoryType, float]:
-    """What the clauses are together, and how likely."""
+    """Return the most likely type of the clauses together, and its probability."""
     sums = {type: sum(one.kept * one.types[type] for one in run) for type in MemoryType}
     type = max(sums, key=lambda type: sums[type])
     return type, max(one.kept * one.types[type] for one in run)
 
 
 def _add(found: list[UserStatement], run: Sequence[_Judged], whole: str = "") -> None:
-    """The statement of these clauses behind the others; a fragment goes on with the one just before it."""
+    """Append the statement of these clauses; a fragment continues the one before it."""
     type, sure = _likeliest(run)
     written = " ".join(one.clause.text for one in run).lstrip(" ,;")
     text = written.rstrip(" ,;")
@@ -280,7 +280,7 @@ def _is_momentary(clause: Clause) -> bool:
 
 
 def _without_doubt(sentence: list[_Judged]) -> list[_Judged]:
-    """The clauses without those at the end that only wonder: "I prefer the small one, but I'm not sure"."""
+    """Return the clauses without doubts at the end: "I prefer the small one, but I'm not sure"."""
     count = next((at for at in range(len(sentence), 1, -1) if not _wonders(sentence[at - 1])), 1)
     return sentence[:count]
 

@@ -1,11 +1,11 @@
-"""The figures of foresight: how much changed, how much it takes to tell, how well it was foreseen.
+"""The figures of foresight: how much changed, how long its description is, how well it was foreseen.
 
-Unexpectedness after Simplicity Theory: what takes many bits to make and few to describe. Turns are counted
-from 0, and `units` holds one number a turn: pixels, or lines that changed. A turn has a figure as soon as the
-state that it left is described, so the one that runs has none.
+Unexpectedness as in Simplicity Theory: much to make, little to describe. Turns are counted from 0, and
+`units` has one number per turn: pixels, or changed lines. A turn has a figure once the state after it is
+described, so the running turn has none.
 
-Without a model a prediction is rated by meaning: on annotated pairs neither words nor meaning told good
-predictions from bad ones, and meaning misled less (`benchmarks/foresight.py --pairs FILE`).
+Without a model, a prediction is rated by meaning. On annotated pairs, neither words nor meaning separated
+good predictions from bad ones, and meaning was less misleading (`benchmarks/foresight.py --pairs FILE`).
 """
 
 import math
@@ -24,29 +24,30 @@ ZLIB_LEVEL = 6
 
 
 def world_complexity(units: Sequence[int], turn: int, *, depth: int, alpha: int) -> int:
-    """Bits that it took to bring about the state that a turn left: C_w(turn, depth).
+    """Return the bits that it took to produce the state after a turn: C_w(turn, depth).
 
-    The units of that turn and of the depth - 1 turns before it count, and none of a later one.
+    Counts the units of that turn and of the depth - 1 turns before it.
     """
     return alpha * sum(units[max(0, turn - depth + 1) : turn + 1])
 
 
 def description_complexity(description: str) -> int:
-    """Bits that it takes to tell a state: C_d of the record that describes it."""
+    """Return the bits of a description: C_d of the record that has it."""
     return CHARACTER_BITS * len(description)
 
 
 def unexpectedness(units: Sequence[int], turn: int, *, depth: int, alpha: int, description_after: str) -> int:
-    """How much more it took to bring about than to tell what a turn left: U(turn). Negative where little did.
+    """Return the bits to produce the state after a turn minus those to describe it: U(turn). Negative if
+    little changed.
 
-    description_after: of the state that the turn left, so of the record made after it.
+    description_after: of the state after the turn, so of the record made after it.
     """
     changed = world_complexity(units, turn, depth=depth, alpha=alpha)
     return changed - description_complexity(description_after)
 
 
 def line_alpha(lines: int, sample: bytes) -> int | None:
-    """Bits a changed line takes: which line it is, and what it says. None where there is no line.
+    """Return the bits of a changed line: its position and its content. None if there is no line.
 
     lines: of all tracked text files. sample: some of their text.
     """
@@ -58,16 +59,16 @@ def line_alpha(lines: int, sample: bytes) -> int | None:
 
 
 def rating_by_words(described: str, predicted: str) -> int | None:
-    """How alike two texts are, 0 to 10: words they share, of all they have. None where both are empty."""
+    """Rate how similar two texts are, 0 to 10, by the share of common words. None if both are empty."""
     one, other = set(described.lower().split()), set(predicted.lower().split())
     return _rating(len(one & other) / len(one | other)) if one | other else None
 
 
 def rating_by_meaning(described: str, predicted: str) -> int | None:
-    """How alike two texts are, 0 to 10: the cosine of their vectors. None where both are empty.
+    """Rate how similar two texts are, 0 to 10, by the cosine of their vectors. None if both are empty.
 
-    The embedder is the one that ships, so that ratings are comparable. Its first call reads its file, so it
-    is for a thread.
+    Uses the included embedder, so that ratings are comparable. The first call loads its file, so call it in a
+    thread.
     """
     if not described.strip() and not predicted.strip():
         return None
@@ -78,10 +79,10 @@ def rating_by_meaning(described: str, predicted: str) -> int | None:
 
 
 def rating_of_cosine(cosine: float) -> int:
-    """The rating that a cosine stands for, 0 to 10."""
+    """Return the rating for a cosine, 0 to 10."""
     return _rating(max(0.0, cosine))
 
 
 def _rating(share: float) -> int:
-    """Halves go up; `round` would take them to the even number."""
+    """Halves are rounded up; `round` would round them to even."""
     return min(RATING_MAX, math.floor(RATING_MAX * share + 0.5))

@@ -1,8 +1,9 @@
-"""What the user has forgotten, and texts without it.
+"""What the user has forgotten, and how it is removed from texts.
 
-A forgotten memory stays stored, and so does the turn that it was said in. What goes to a model passes through
-here first: a sentence that says the same, in whatever words, is cut out of what was said before, with a mark.
-What is said again afterwards stays, and so does what others said, where the memory is one person's.
+A forgotten memory stays stored, and so does the turn where it was stated. Everything that goes to a model
+passes through here first: a sentence that says the same, in whatever words, is replaced by a mark if it was
+said before. What is said again afterwards stays, and so does what others said, if the memory belongs to one
+user.
 """
 
 import logging
@@ -74,7 +75,7 @@ _LONG_VALUE = re.compile(
 
 
 class _Statement(Struct, frozen=True):
-    """A forgotten statement as texts are compared with it."""
+    """A forgotten statement, prepared for comparison."""
 
     weights: Mapping[str, float]
     """Its content words in small letters."""
@@ -89,7 +90,7 @@ class _Statement(Struct, frozen=True):
 
 
 class Forgotten:
-    """What is forgotten, as it was read. Equal ones cut the same."""
+    """What is forgotten, as of the last read. Equal ones remove the same text."""
 
     def __init__(
         self,
@@ -97,9 +98,9 @@ class Forgotten:
         summaries: Iterable[str] = (),
         others: Mapping[str, Collection[str]] = MappingProxyType({}),
     ) -> None:
-        """summaries: ids of those of level 1 that stand for turns in which it was said.
+        """summaries: ids of level 1 summaries that cover turns in which it was stated.
 
-        others: for each person who owns some of it, the ids of sessions that somebody else began.
+        others: for each owner, the ids of sessions that somebody else started.
         """
         self._others = others
         self.key = frozenset((each.id, each.forgotten_at, each.turns) for each in memories)
@@ -127,9 +128,9 @@ class Forgotten:
         return bool(self._statements)
 
     def cut(self, text: str, *, at: datetime | None = None, turn: str = "", session: str = "") -> str:
-        """The text with a mark in place of each sentence that says what is forgotten.
+        """Return the text with a mark instead of each sentence that says something forgotten.
 
-        at: when it was said; None for before all that was forgotten. turn, session: in which, where known.
+        at: when it was said; None means before everything was forgotten. turn, session: where, if known.
         """
         if not self._statements or not (turn in self.sources or self._hint.search(text)):
             return text
@@ -146,11 +147,11 @@ class Forgotten:
         return "".join(kept)
 
     def holds(self, text: str, *, at: datetime | None = None, turn: str = "") -> bool:
-        """Whether the text says something of it."""
+        """Whether the text says something forgotten."""
         return self.cut(text, at=at, turn=turn) != text
 
     def parts(self, parts: Parts, *, at: datetime | None = None, turn: str = "", session: str = "") -> Parts:
-        """The parts of a message without it."""
+        """Return the parts of a message without it."""
         clean = partial(self.cut, at=at, turn=turn, session=session)
         return tuple(
             replace(part, text=clean(part.text))
@@ -162,7 +163,7 @@ class Forgotten:
         )
 
     def turn(self, turn: Turn) -> Turn:
-        """The turn without it."""
+        """Return the turn without it."""
         if not self:
             return turn
         at, id, session = turn.started_at, turn.id, turn.session_id
@@ -174,12 +175,12 @@ class Forgotten:
         )
 
     def step(self, step: Step, *, at: datetime, session: str = "") -> Step:
-        """The step without it; at: when its turn began, session: in which."""
+        """Return the step without it. at: the start of its turn, session: its session."""
         message = self.message(step.message, at=at, turn=step.turn_id, session=session)
         return step if message is step.message else replace(step, message=message)
 
     def call(self, call: ToolCall, *, session: str = "") -> ToolCall:
-        """The call and its result without it."""
+        """Return the call and its result without it."""
         if not self:
             return call
         clean = partial(self.cut, at=call.started_at, session=session)
@@ -190,9 +191,9 @@ class Forgotten:
     def message(
         self, message: Message, *, at: datetime | None = None, turn: str = "", session: str = ""
     ) -> Message:
-        """The message without it, the same one where it says nothing of it.
+        """Return the message without it, or the same object if it does not say it.
 
-        What a provider wants back as it was goes where it says it too: then the message is made anew.
+        If the provider's native form says it too, that is dropped and the message is rebuilt.
         """
         if not self:
             return message
@@ -218,9 +219,9 @@ class Forgotten:
         return message if cleaned == message else cleaned
 
     def summary(self, summary: Summary) -> Summary:
-        """The summary without it; one of a turn in which it was said says nothing any more.
+        """Return the summary without it; a summary of a turn in which it was stated becomes empty.
 
-        A model may have said it in words that nothing finds.
+        A model may have said it in words that no comparison finds.
         """
         if not self:
             return summary
@@ -242,7 +243,7 @@ class Forgotten:
         )
 
     def recalled(self, item: Recalled) -> Recalled | None:
-        """The item without it; None where nothing is left."""
+        """Return the item without it; None if nothing is left."""
         if not self:
             return item
         match item.kind:
@@ -256,7 +257,7 @@ class Forgotten:
         return replace(item, text=left) if any(map(str.isalnum, left.replace(MARK, ""))) else None
 
     def hit(self, hit: Hit) -> Hit:
-        """The hit as a model may see it."""
+        """Return the hit as a model may see it."""
         if not self:
             return hit
         if hit.kind is HitKind.MEMORY:
@@ -273,15 +274,16 @@ class Forgotten:
         )
 
     def _holds_in(self, statement: _Statement, turn: str, session: str) -> bool:
-        """Whether it may be said there: what is one person's is, in their sessions and where it was said."""
+        """Whether it may be stated there: a user's own statement in their sessions, or where it was
+        stated."""
         return turn in statement.turns or session not in self._others.get(statement.owner, ())
 
     def is_others(self, session: str) -> bool:
-        """Whether the session is somebody else's than all of whom it is."""
+        """Whether the session belongs to somebody other than all owners."""
         return all(session in self._others.get(each.owner, ()) for each in self._statements)
 
     def _said(self, pieces: Sequence[str], at: datetime | None, turn: str, session: str) -> list[bool]:
-        """Of each piece whether it says something of it."""
+        """Return for each piece whether it says something forgotten."""
         said: list[bool] = []
         for piece in pieces:
             words = content_words(piece)
@@ -303,7 +305,7 @@ NOTHING = Forgotten()
 
 
 async def read_forgotten(store: Store, project_id: str) -> Forgotten:
-    """What is forgotten in the project and everywhere, now. Raises StoreError."""
+    """Read what is forgotten now in the project and globally. Raises StoreError."""
     memories = await store.memories.forgotten(project_id=project_id)
     if not memories:
         return NOTHING
@@ -314,7 +316,8 @@ async def read_forgotten(store: Store, project_id: str) -> Forgotten:
 async def others_sessions(
     store: Store, project_id: str | None, memories: Sequence[Memory]
 ) -> dict[str, set[str]]:
-    """For each owner of one of the memories, the sessions that somebody else began. Raises StoreError.
+    """Return the sessions that somebody else started, for each owner of one of the memories. Raises
+    StoreError.
 
     project_id: None for all projects.
     """
@@ -323,16 +326,16 @@ async def others_sessions(
 
 
 async def forgotten_summaries(store: Store, memories: Sequence[Memory]) -> set[str]:
-    """Ids of the summaries of level 1 of turns in which the memories were said. Raises StoreError."""
+    """Return the ids of level 1 summaries of turns in which the memories were stated. Raises StoreError."""
     turns = list({turn for memory in memories for turn in memory.turns})
     covering = await store.summaries.covering(turns) if turns else {}
     return {each.id for over in covering.values() for each in over if each.level == 1}
 
 
 async def still_forgotten(store: Store, project_id: str, window: "Window") -> Forgotten | None:
-    """What is to be cut out of the window: what is forgotten now, or None where that is cut already.
+    """Return what must be removed from the window, or None if it has been already.
 
-    While the store cannot tell, what was known before stays.
+    While the store cannot be reached, the last known state applies.
     """
     try:
         forgotten = await read_forgotten(store, project_id)
@@ -343,10 +346,10 @@ async def still_forgotten(store: Store, project_id: str, window: "Window") -> Fo
 
 
 async def forget(store: Store, memory: Memory) -> list[Memory]:
-    """Forget it, and return what was forgotten along with it because it says the same.
+    """Forget it, and return what was forgotten with it because it says the same.
 
-    What it had replaced holds again. What was said until now is cut, whatever the clock of the machine said
-    then. Raises StoreError.
+    What it had replaced is valid again. Everything said until now is affected, whatever the clock of the
+    machine said then. Raises StoreError.
     """
     at, alike = await _time_and_alike(store, memory)
     # One that was forgotten before and was said again since is forgotten anew.
@@ -357,7 +360,7 @@ async def forget(store: Store, memory: Memory) -> list[Memory]:
 
 
 async def forgotten_with(store: Store, memory: Memory) -> list[Memory]:
-    """The memory and what is forgotten along with it, as they are then. Raises StoreError."""
+    """Return the memory and what is forgotten with it, as they are then. Raises StoreError."""
     if memory.forgotten_at is None:
         at, alike = await _time_and_alike(store, memory)
         return [replace(each, forgotten_at=at) for each in (memory, *alike)]
@@ -365,7 +368,7 @@ async def forgotten_with(store: Store, memory: Memory) -> list[Memory]:
 
 
 async def restore(store: Store, memory: Memory) -> list[Memory]:
-    """Restore it, and return what was forgotten along with it and is restored too. Raises StoreError."""
+    """Restore it, and return what was forgotten with it and is restored too. Raises StoreError."""
     alike = await _forgotten_along(store, memory)
     await store.memories.restore([memory.id, *(each.id for each in alike)])
     await renew_periods(store, [memory.id, *(each.id for each in alike)])
@@ -378,7 +381,7 @@ async def _forgotten_along(store: Store, memory: Memory) -> list[Memory]:
 
 
 async def _time_and_alike(store: Store, memory: Memory) -> tuple[datetime, list[Memory]]:
-    """When the memory is forgotten, if it is now, and what says the same."""
+    """Return the time at which the memory would be forgotten now, and what says the same."""
     project = memory.project_id
     forgotten = await store.memories.forgotten(project_id=project)
     before = [each.forgotten_at + TICK for each in forgotten[:1] if each.forgotten_at]
@@ -403,7 +406,7 @@ async def _time_and_alike(store: Store, memory: Memory) -> tuple[datetime, list[
 
 
 def _differ(one: str, other: str) -> bool:
-    """Whether one forbids what the other wants used, or each forbids something else."""
+    """Whether one forbids what the other wants, or each forbids something else."""
     banned, banned_too = _objects(one), _objects(other)
     if banned and banned_too and not banned & banned_too:
         return True
@@ -448,7 +451,7 @@ def _statement(content: str, at: datetime, turns: tuple[str, ...], owner: str) -
 
 
 def _names(text: str) -> frozenset[str]:
-    """What it names, programs among it whose names are no words of everybody's."""
+    """Return what it names, including programs whose names are not common words."""
     return names_in(text) | (PROGRAMS.intersection(content_words(text)) - common_words())
 
 
@@ -462,7 +465,7 @@ def _embedder() -> "StaticEmbedder":
 
 @lru_cache(4096)
 def _vector(text: str) -> Vector | None:
-    """None where the embedder's file is damaged: then words alone decide."""
+    """Return None if the embedder's file is damaged; then only words decide."""
     try:
         return _embedder().vectors([text])[0]
     except UsageError:
@@ -470,7 +473,7 @@ def _vector(text: str) -> Vector | None:
 
 
 def _stands_in(value: str, low: str) -> bool:
-    """Whether the value is there, and not within a longer one."""
+    """Whether the value occurs in the text, and not within a longer one."""
     start = low.find(value)
     while start >= 0:
         before, after = low[start - 1 : start], low[start + len(value) : start + len(value) + 1]

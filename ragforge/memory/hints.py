@@ -1,4 +1,4 @@
-"""Which hints fit what is being done: a score of what is known, without a model."""
+"""Choose hints that fit the current work, by a score, without a model."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -62,23 +62,23 @@ ReadHistories = Callable[[], Awaitable[Mapping[str, HintHistory]]]
 
 
 class LeftOpen(Struct, frozen=True):
-    """due: what was put off until now. intents: what else the user intends, the newest first."""
+    """due: what was postponed until now. intents: other intents of the user, newest first."""
 
     due: tuple[ProactiveHint, ...] = ()
     intents: tuple[Memory, ...] = ()
 
 
 class ProactiveHintEngine(Struct, frozen=True):
-    """Chooses hints among what a user prefers, intends and demands."""
+    """Chooses hints from what a user prefers, intends and demands."""
 
     find: FindMemories
     histories: ReadHistories
     shown_max: int = HINTS_MAX
 
     async def generate_hints(self, person: str, context: HintContext) -> list[ProactiveHint]:
-        """The most relevant, best first; what is due again comes before them. Raises StoreError.
+        """Return the most relevant hints, best first, after those that are due again. Raises StoreError.
 
-        person: the id of the user; what others prefer is not considered.
+        person: the id of the user; other users' preferences are not considered.
         """
         known = await considered(self.find, person, context)
         if not known or not self.shown_max:
@@ -96,7 +96,7 @@ class ProactiveHintEngine(Struct, frozen=True):
         return await asyncio.to_thread(_best, allowed, context, due, min(self.shown_max, HINTS_MAX))
 
     async def left_open(self, person: str, context: HintContext) -> LeftOpen:
-        """What a session that begins is told of. Raises StoreError."""
+        """Return what is open at the start of a session. Raises StoreError."""
         known = await considered(self.find, person, context)
         histories = await self.histories()
         due: list[ProactiveHint] = []
@@ -114,14 +114,15 @@ class ProactiveHintEngine(Struct, frozen=True):
 
 
 def is_silenced(history: HintHistory | None, at: datetime) -> bool:
-    """Whether it was ignored too often. A clock that was set back by years silences nothing."""
+    """Whether it was ignored too often. A clock set back by years silences nothing."""
     if history is None or history.ignored_at is None or history.ignored % IGNORED_MAX:
         return False
     return abs(at - history.ignored_at) < SILENCE
 
 
 def may_return(history: HintHistory | None, *, session_id: str, at: datetime) -> bool:
-    """Whether it may be offered: once a session, and there again on another day by the user's clock."""
+    """Whether it may be offered: once a session, and in the same session again on another day by the user's
+    clock."""
     if history is None:
         return True
     same_day = history.offered_at.astimezone().date() == at.astimezone().date()
@@ -129,8 +130,8 @@ def may_return(history: HintHistory | None, *, session_id: str, at: datetime) ->
 
 
 async def considered(find: FindMemories, person: str, context: HintContext) -> list[Memory]:
-    """What hints can be about, the newest first: what holds, is sure enough, and is neither forgotten,
-    replaced nor undone. Raises StoreError."""
+    """Return what hints can be about, newest first: valid and certain enough, and neither forgotten, replaced
+    nor undone. Raises StoreError."""
     found = await find(
         MemoryFilter(
             project_id=context.project_id,
@@ -149,9 +150,9 @@ async def considered(find: FindMemories, person: str, context: HintContext) -> l
 
 
 def type_of(memory: Memory) -> HintType | None:
-    """The type of hint that the memory can give; None where it gives none.
+    """Return the type of hint for the memory; None if there is none.
 
-    What a call can be held against is asked about before the call.
+    If calls can be checked against it, the user is asked before the call instead.
     """
     if memory.type in INTENTS:
         return HintType.INTENT_FOLLOWUP
@@ -161,18 +162,19 @@ def type_of(memory: Memory) -> HintType | None:
 
 
 def relevance(*, confidence: float, meaning: float, words: float, freshness: float) -> float:
-    """How well it fits, from 0 to 1."""
+    """Return how well it fits, from 0 to 1."""
     return confidence * (MEANING_SHARE * meaning + WORDS_SHARE * words) * freshness
 
 
 def freshness(said_at: datetime, at: datetime) -> float:
-    """1 for what was said now, falling to a half over 180 days. What the future holds is fresh."""
+    """Return 1 for what was just stated, falling to a half over 180 days. Times in the future count as
+    now."""
     days = max(0.0, (at - said_at).total_seconds() / 86_400)
     return max(FRESHNESS_MIN, 1 - (1 - FRESHNESS_MIN) * days / FRESH_DAYS)
 
 
 def words_share(memory: Memory, present: frozenset[str]) -> float:
-    """The share of its content words, and of its topic as one more, among the terms that are present."""
+    """Return the share of its content words, plus its topic as one more, among the given terms."""
     topic = terms(memory.topic)
     parts = [frozenset({term}) for term in about(memory.content)] + ([topic] if topic else [])
     return sum(bool(part & present) for part in parts) / len(parts) if parts else 0.0
@@ -181,7 +183,7 @@ def words_share(memory: Memory, present: frozenset[str]) -> float:
 def _best(
     memories: Sequence[Memory], context: HintContext, due: frozenset[str], most: int
 ) -> list[ProactiveHint]:
-    """The hints of these memories that are relevant enough, or due."""
+    """Return hints for those of the memories that are relevant enough, or due."""
     typed = [(memory, type) for memory in memories if (type := type_of(memory))]
     said = [sentence for message in context.newest for sentence in sentences(message)][:SENTENCES_MAX]
     if not typed or not said:
@@ -207,12 +209,12 @@ def _best(
 
 
 def matches_topic(memory: Memory, now: frozenset[str]) -> bool:
-    """Whether it shares a word with what the newest turn is about."""
+    """Whether it shares a word with the topic of the newest turn."""
     return bool((about(memory.content) | about(memory.topic)) & now)
 
 
 def hint_of(memory: Memory, type: HintType, score: float) -> ProactiveHint:
-    """The hint of a memory, with what applying it does."""
+    """Return the hint of a memory, with what applying it does."""
     label, payload = _action(memory, type)
     return ProactiveHint(
         new_id(), type, TITLES[type], without_label(memory), label, payload, round(score, 4), memory.id
@@ -236,7 +238,7 @@ def _action(memory: Memory, type: HintType) -> tuple[str, HintPayload]:
 
 
 def _meanings(statements: Sequence[str], said: Sequence[str]) -> list[float]:
-    """The highest cosine of each statement with anything that was said, none below 0."""
+    """Return the highest cosine of each statement with any sentence, at least 0."""
     load_numpy()
     import numpy as np
 
@@ -250,7 +252,7 @@ def _meanings(statements: Sequence[str], said: Sequence[str]) -> list[float]:
 
 @lru_cache(2 * CONSIDERED_MAX)
 def _vector(text: str) -> Vector:
-    """Of its words in English that not everybody uses: `always` says nothing of what it is about."""
+    """Return the vector of its English words, without very common ones such as `always`."""
     words = in_english(text)
     rare = [word for word in words if stem(word) not in common_terms()]
     [vector] = StaticEmbedder().vectors([" ".join(rare or words) or text])

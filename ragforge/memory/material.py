@@ -1,4 +1,4 @@
-"""What goes into understanding a turn, and what comes out."""
+"""The input and the result of analysing a turn."""
 
 import hashlib
 from collections.abc import Mapping, Sequence
@@ -30,13 +30,13 @@ NO_MODEL = "local"
 
 
 def answer_of(turn: Turn) -> str:
-    """What the assistant answered; nothing where no model did, and search results stand there: they are the
-    words of other turns, and would be summarised, embedded and recalled anew with each search for them."""
+    """Return the assistant's answer; empty if no model answered, because search results are words of other
+    turns and would be summarised, embedded and recalled again."""
     return "" if turn.model == NO_MODEL else turn.assistant
 
 
 class PartInput(Struct, frozen=True):
-    """What a part of the call brings to it, of one turn."""
+    """The input that a part adds to the call about one turn."""
 
     head: str = ""
     """Shown first."""
@@ -47,7 +47,7 @@ class PartInput(Struct, frozen=True):
 
 
 class Material(Struct, frozen=True):
-    """A turn that ended, with what is needed to understand it."""
+    """A turn that ended, with everything needed to analyse it."""
 
     turn: Turn
     project_id: str
@@ -78,12 +78,12 @@ class Material(Struct, frozen=True):
 
     @property
     def tools(self) -> tuple[str, ...]:
-        """Names of the tools that were called, each once, in the order of their first call."""
+        """The names of the tools that were called, each once, in the order of their first call."""
         return tuple(dict.fromkeys(storable(call.name) for call in self.calls))
 
 
 class Understanding(Struct, frozen=True):
-    """What one turn came to."""
+    """The result of analysing one turn."""
 
     summary: Summary
     memories: tuple[Memory, ...] = ()
@@ -93,7 +93,7 @@ class Understanding(Struct, frozen=True):
 
 
 class Understood(Struct, frozen=True):
-    """The answer to one call for several turns. A turn whose part could not be read is not in it."""
+    """The results of one call about several turns, without turns whose part could not be read."""
 
     of_turns: dict[str, Understanding]
     """By the turn's id."""
@@ -103,12 +103,12 @@ class Understood(Struct, frozen=True):
 
 
 def summary_id(level: int, covers: Sequence[str]) -> str:
-    """The id of the summary that stands for these: whoever makes it, it is the same."""
+    """Return the id of the summary that covers these. It is the same whoever makes it."""
     return hashlib.sha256("\n".join(["summary", str(level), *covers]).encode()).hexdigest()[:32]
 
 
 def redacted(understanding: Understanding, redactor: Redactor) -> Understanding:
-    """The same without secrets: a model may have put one together from what it was shown."""
+    """Return it without secrets: a model may have combined one from what it was shown."""
     memories = [redacted_memory(memory, redactor) for memory in understanding.memories]
     ids = {old.id: new.id for old, new in zip(understanding.memories, memories, strict=True)}
     links = [
@@ -120,7 +120,7 @@ def redacted(understanding: Understanding, redactor: Redactor) -> Understanding:
 
 
 def redacted_summary(summary: Summary, redactor: Redactor) -> Summary:
-    """The summary with all its texts redacted."""
+    """Return the summary with all its texts redacted."""
 
     def each(texts: tuple[str, ...]) -> tuple[str, ...]:
         return tuple(redactor.text(text) for text in texts)
@@ -137,7 +137,7 @@ def redacted_summary(summary: Summary, redactor: Redactor) -> Summary:
 
 
 def redacted_memory(memory: Memory, redactor: Redactor) -> Memory:
-    """The memory with its texts redacted, and the id that its text then has."""
+    """Return the memory with its texts redacted, and with the id of the redacted text."""
     content = redactor.text(memory.content)
     memory = replace(memory, applies_to=tuple(map(redactor.text, memory.applies_to)))
     if content == memory.content:

@@ -1,4 +1,4 @@
-"""Making and explaining memories: the one way for the background work, the model's tool and the user."""
+"""Create, change and explain memories: used by the background, the model's tool and the user."""
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
@@ -55,10 +55,11 @@ def new_memory(
     person: str = "",
     origin: str = "",
 ) -> Memory:
-    """A memory of this text, with the importance of its type unless one is given.
+    """Return a memory of this text, with the importance of its type unless one is given.
 
-    person: who says it; what they are and prefer is theirs, all else is everybody's. The text must already be
-    free of secrets. Raises UsageError for empty or too long a text, and for numbers outside 0..1.
+    person: who says it; who they are and what they prefer belongs to them, everything else to everybody. The
+    text must not contain secrets. Raises UsageError for empty or too long a text, and for numbers outside
+    0..1.
     """
     text = " ".join(content.split())
     stated = stated_period(text, type, at)
@@ -94,12 +95,13 @@ def new_memory(
 async def remember(
     store: Store, memory: Memory, *, updates: Sequence[str] = (), turn: str | None = None
 ) -> Memory:
-    """The memory as it is kept, merged with one of equal text; it replaces those with the ids in `updates`.
+    """Save the memory and return it, merged with one of the same text; it replaces those with the ids in
+    `updates`.
 
-    One that had itself been replaced and is said again holds again, and replaces what had taken its place.
-    turn: that by whose undoing it replaces nothing; by default the newest that the memory rests on. Empty for
-    none.
-    Raises StoreError, UsageError as `new_memory`, and Conflict where one of the ids is not there.
+    A replaced memory that is stated again is valid again, and replaces what replaced it.
+    turn: undoing this turn undoes the replacement; by default the newest that the memory is based on. Empty
+    for none.
+    Raises StoreError, UsageError like `new_memory`, and Conflict if one of the ids does not exist.
     """
     returns = [other.id for other in await gives_way_to(store, memory)]
     await store.memories.save(await _said_again(store, memory))
@@ -113,7 +115,7 @@ async def remember(
 
 
 async def _said_again(store: Store, memory: Memory) -> Memory:
-    """The memory, surer than the one that is kept where this is another session that says it."""
+    """Return the memory, with a higher confidence if another session states it again."""
     known = await store.memories.get([memory.id]) if memory.type in WISHES else []
     if not known or set(memory.turns) <= set(known[0].turns):
         return memory
@@ -128,10 +130,11 @@ async def _said_again(store: Store, memory: Memory) -> Memory:
 
 
 async def gives_way_to(store: Store, memory: Memory) -> list[Memory]:
-    """What took the place of the memory, holds now, and will not once this is said again.
+    """Return what replaced the memory, is valid now, and will not be once this is stated again.
 
-    What is only found out may be read in something old: the background does not bring it back, nor what the
-    user had forgotten. Raises StoreError.
+    A fact may come from old text, so the background does not make it valid again, nor what the user had
+    forgotten.
+    Raises StoreError.
     """
     known = await store.memories.get([memory.id])
     is_users = memory.source is MemorySource.USER
@@ -148,7 +151,7 @@ async def gives_way_to(store: Store, memory: Memory) -> list[Memory]:
 
 
 async def associate(store: Store, associations: Sequence[Association]) -> None:
-    """Keep the links that background work found. Raises StoreError, and Conflict for unknown ends."""
+    """Save the links found by background work. Raises StoreError, and Conflict for unknown ends."""
     updates = [link for link in associations if link.kind is AssociationKind.UPDATES]
     await store.memories.associate([link for link in associations if link not in updates])
     for link in updates:
@@ -158,11 +161,11 @@ async def associate(store: Store, associations: Sequence[Association]) -> None:
 async def _replace(
     store: Store, memory_id: str, replaced: Sequence[str], *, at: datetime, turn: str, is_now: bool
 ) -> None:
-    """Let the memory hold in place of these, as long as the turn is not abandoned; a forgotten one
-    stays so unless `is_now`.
+    """Let the memory replace these, as long as the turn is not abandoned; a forgotten one stays forgotten
+    unless `is_now`.
 
-    is_now: it is said at this moment, so it comes after all that is known, whatever a clock says. What the
-    background files has the time of its turn, and comes after what is older.
+    is_now: it is stated now, so it is newer than everything else, whatever a clock says. Background work uses
+    the time of its turn, which is newer only than older statements.
     """
     at = at.replace(microsecond=at.microsecond // 1000 * 1000)  # as the stores count
     links = await _updates(store, [memory_id, *replaced])
@@ -182,21 +185,22 @@ async def _replace(
 
 
 async def _updates(store: Store, ids: Sequence[str]) -> list[Association]:
-    """Links from or to these by which one replaces the other."""
+    """Return links from or to these by which one replaces the other."""
     links = await store.memories.associations(ids)
     return [link for link in links if link.kind is AssociationKind.UPDATES]
 
 
 async def _that_count(store: Store, links: Sequence[Association]) -> list[Association]:
-    """The links without those of abandoned turns."""
+    """Return the links without those of abandoned turns."""
     abandoned = await store.turns.abandoned(sorted({link.turn for link in links if link.turn}))
     return [link for link in links if link.turn not in abandoned]
 
 
 async def edit(store: Store, memory: Memory, *, content: str, at: datetime) -> Memory:
-    """The memory with other words: a new one that replaces it, so that the old words can be had again.
+    """Return the memory with another text: a new memory that replaces it, so that the old text can be
+    restored.
 
-    Raises UsageError as `new_memory`, and StoreError.
+    Raises UsageError like `new_memory`, and StoreError.
     """
     if normalised(content) == normalised(memory.content):
         return memory
@@ -228,9 +232,9 @@ async def change(
     owner: str | None = None,
     at: datetime,
 ) -> Memory:
-    """The memory with these instead of its own, None leaves one as it is. Raises UsageError, StoreError.
+    """Change these properties; None keeps one. Raises UsageError, StoreError.
 
-    An importance that was its type's goes with the type, and so does how much it binds.
+    If the type changes, a default importance and the strength change with it.
     """
     if type is not None and importance is None and memory.importance == IMPORTANCE[memory.type]:
         importance = IMPORTANCE[type]
@@ -248,7 +252,8 @@ async def change(
 
 
 async def find_memory(store: Store, id_part: str) -> Memory:
-    """The memory whose id begins so. Raises UsageError that says what to do for none or several."""
+    """Return the memory whose id starts with this. Raises UsageError that says what to do if none or several
+    match."""
     part = id_part.strip().lower()
     if len(part) < ID_PART_CHARS_MIN:
         raise UsageError(
@@ -267,14 +272,14 @@ async def find_memory(store: Store, id_part: str) -> Memory:
 
 
 class Evidence(Struct, frozen=True):
-    """A turn that a memory rests on. session: None where it was deleted."""
+    """A turn that a memory is based on. session: None if it was deleted."""
 
     turn: Turn
     session: ConversationSession | None
 
 
 class Linked(Struct, frozen=True):
-    """Another memory and how the two stand to each other. outgoing: this one `kind` the other."""
+    """Another memory and the link between both. outgoing: this one `kind` the other."""
 
     kind: AssociationKind
     outgoing: bool
@@ -282,7 +287,7 @@ class Linked(Struct, frozen=True):
 
 
 class Story(Struct, frozen=True):
-    """Where a memory comes from and what it has to do with."""
+    """Where a memory comes from, and its links."""
 
     memory: Memory
     evidence: tuple[Evidence, ...]
@@ -290,7 +295,8 @@ class Story(Struct, frozen=True):
 
 
 async def why(store: Store, memory: Memory) -> Story:
-    """The turns that it rests on, oldest first, and the memories it is linked with. Raises StoreError."""
+    """Return the turns that it is based on, oldest first, and the memories it is linked with. Raises
+    StoreError."""
     turns = [turn for id in memory.turns if (turn := await store.turns.get(id)) is not None]
     sessions = {id: await store.sessions.get(id) for id in {turn.session_id for turn in turns}}
     links = _that_hold(await _that_count(store, await store.memories.associations([memory.id])))
@@ -307,7 +313,7 @@ async def why(store: Store, memory: Memory) -> Story:
 
 
 def _that_hold(links: Sequence[Association]) -> list[Association]:
-    """The links, oldest first, without those by which one replaced what has replaced it since."""
+    """Return the links, oldest first, without those by which one replaced what has replaced it since."""
     newest = {
         frozenset((link.from_id, link.to_id)): link for link in links if link.kind is AssociationKind.UPDATES
     }
@@ -319,7 +325,7 @@ def _that_hold(links: Sequence[Association]) -> list[Association]:
 
 
 async def _took_place_of(store: Store, memory_id: str) -> set[str]:
-    """Ids of what replaced the memory, and of what replaced that."""
+    """Return the ids of what replaced the memory, and of what replaced that."""
     found: set[str] = set()
     newest = [memory_id]
     for _ in range(STEPS_BACK_MAX):

@@ -1,6 +1,6 @@
-"""An optional part of the one call about a turn: asked, read and kept beside its summary and its memories.
+"""An optional part of the call about a turn: asked, read and saved beside its summary and memories.
 
-A part is a file in `derive/` with a `PART`. It shares the call, so it costs what it adds to the answer.
+A part is a file in `derive/` with a `PART`. It shares the call, so it costs only what it adds to it.
 """
 
 import logging
@@ -31,7 +31,7 @@ OWN_TOKENS = 2_000
 
 
 class PartHome(Protocol):
-    """What a part may ask when it brings something to a call: the project, as a session sees it."""
+    """What a part may use when it adds input to a call: the project, as a session sees it."""
 
     @property
     def project_id(self) -> str: ...
@@ -53,7 +53,7 @@ class PartHome(Protocol):
 
 
 class AnswerPart(Struct, Generic[T], frozen=True):
-    """Something that is asked about each turn."""
+    """An additional question about each turn."""
 
     name: str
     """Its key in the answer."""
@@ -77,7 +77,7 @@ class AnswerPart(Struct, Generic[T], frozen=True):
     """What it may add to the input of one call, with what the instructions say of it."""
 
     def is_for(self, material: Material) -> bool:
-        """Whether it has a place in what is made of the turn."""
+        """Whether it applies to the turn."""
         return self.bring is None or self.name in material.inputs
 
 
@@ -85,13 +85,13 @@ AnyPart: TypeAlias = AnswerPart[Any]
 
 
 def find_parts() -> list[AnyPart]:
-    """All there are, by the names of their modules."""
+    """Return all parts, by the names of their modules."""
     found: dict[str, AnyPart] = discover("ragforge.memory.derive", "PART", AnswerPart)
     return list(found.values())
 
 
 async def parts_for(provider: Provider, materials: Sequence[Material]) -> list[AnyPart]:
-    """Those for which the answer about these turns is known to have room, the first ones first."""
+    """Return the first parts that certainly fit in the answer about these turns."""
     chosen: list[AnyPart] = []
     parts = [part for part in find_parts() if part.schema is not None and any(map(part.is_for, materials))]
     if parts:
@@ -109,13 +109,13 @@ async def parts_for(provider: Provider, materials: Sequence[Material]) -> list[A
 
 
 async def inputs_of(home: PartHome, turn: Turn) -> dict[str, PartInput]:
-    """What the parts bring to the call about the turn, by their names. Raises StoreError."""
+    """Return the input of the parts for the turn, by their names. Raises StoreError."""
     brought = {part.name: await part.bring(home, turn) for part in find_parts() if part.bring}
     return {name: each for name, each in brought.items() if each is not None}
 
 
 def shown_inputs(materials: Sequence[Material], parts: Iterable[AnyPart]) -> list[dict[str, str]]:
-    """What each turn is shown with, by the names of the parts: as much of it as their budgets allow."""
+    """Return the input of the parts for each turn, by their names, within their budgets."""
     shown: list[dict[str, str]] = [{} for _ in materials]
     for part in parts:
         brought = [

@@ -1,6 +1,6 @@
-"""What a turn comes to: its summary of level 1 and the memories in it; and summaries of summaries.
+"""Analyse turns: level 1 summaries and memories; and summarise summaries.
 
-With a model one structured call gives all of it; without one, sentences of the text itself and rules do.
+With a model, one structured call returns everything; without one, sentences of the text itself and rules.
 """
 
 import asyncio
@@ -31,7 +31,7 @@ from ragforge.providers.base import ModelRequest, Provider, read_whole
 
 
 class NoSummary(AnswerUnusable):
-    """An answer came and held nothing of use; `usage` is what it cost all the same."""
+    """The answer contained nothing usable; `usage` is what it cost nevertheless."""
 
     def __init__(self, message: str, *, usage: Usage) -> None:
         super().__init__(message)
@@ -41,11 +41,11 @@ class NoSummary(AnswerUnusable):
 async def understand(
     provider: Provider, materials: Sequence[Material], *, plainly: bool = False
 ) -> Understood:
-    """What the turns came to, by one structured call; what can be read of a broken answer is kept.
+    """Analyse the turns with one structured call; the intact parts of a malformed answer are used.
 
-    plainly: without the parts that bring something to the call, which not every model copes with.
+    plainly: without the parts that add input to the call, which not every model copes with.
 
-    Raises ModelError where the call failed; NoSummary, one of them, where the model refused to answer.
+    Raises ModelError if the call failed, and its subclass NoSummary if the model refused to answer.
     """
     if not materials:
         return Understood({}, Usage())
@@ -61,9 +61,9 @@ async def understand(
 
 
 async def read_again(provider: Provider, materials: Sequence[Material]) -> Understood:
-    """The memories in turns of one session that are read together, by one structured call.
+    """Return the memories in turns of one session that are read together, with one structured call.
 
-    Raises as `understand`.
+    Raises like `understand`.
     """
     shown = await asyncio.to_thread(lambda: turns_shown(materials, known_of(materials)))
     system = "\n".join([load_prompt("understand"), load_prompt("read_again")])
@@ -75,7 +75,7 @@ async def read_again(provider: Provider, materials: Sequence[Material]) -> Under
 def _is_whole(
     found: Mapping[str, Understanding], materials: Sequence[Material], parts: Sequence[AnyPart]
 ) -> bool:
-    """Whether the answer says of each turn all that was asked."""
+    """Whether the answer contains everything that was asked about each turn."""
     return all(
         (one := found.get(each.turn.id)) is not None
         and all(part.name in one.more for part in parts if part.is_for(each))
@@ -84,7 +84,8 @@ def _is_whole(
 
 
 def _instructions(materials: Sequence[Material], parts: Sequence[AnyPart]) -> str:
-    """What the model is told; of corrections only where there are some, since each call pays for it."""
+    """Return the instructions; corrections are explained only if there are some, because each call pays for
+    it."""
     corrected = any(material.corrections for material in materials)
     return "\n".join(
         [
@@ -96,13 +97,13 @@ def _instructions(materials: Sequence[Material], parts: Sequence[AnyPart]) -> st
 
 
 def understand_offline(material: Material) -> Understanding:
-    """What the turn came to, by its own sentences and by rules."""
+    """Analyse the turn with its own sentences and with rules."""
     memories, associations = memories_in(material)
     return completed(Understanding(summary_of(material), memories, associations), material)
 
 
 def completed(understanding: Understanding, material: Material) -> Understanding:
-    """With what rules make of the optional parts that the model was not asked for or that cannot be read."""
+    """Add what rules make of the optional parts that the model was not asked for, or that cannot be read."""
     missing = [part for part in find_parts() if part.name not in understanding.more and part.is_for(material)]
     values = {part.name: part.without(material) for part in missing}
     more = {name: value for name, value in values.items() if value is not None}
@@ -110,9 +111,9 @@ def completed(understanding: Understanding, material: Material) -> Understanding
 
 
 async def roll_up(provider: Provider, children: Sequence[Summary]) -> tuple[Summary, Usage]:
-    """One summary a level above the children, by a model.
+    """Return one summary, one level above the children, made by a model.
 
-    Raises ModelError; NoSummary, one of them, where the answer came and held no summary.
+    Raises ModelError, and its subclass NoSummary if the answer contains no summary.
     """
     summary = above(children)
     text, usage = await _ask(provider, load_prompt("roll_up"), parts_shown(children), roll_up_schema())
@@ -131,17 +132,17 @@ async def roll_up(provider: Provider, children: Sequence[Summary]) -> tuple[Summ
 
 
 def carried_up(child: Summary) -> Summary:
-    """The same summary a level above: it stands for one alone, so there is nothing to sum up."""
+    """Return the same summary one level up: it covers only one, so there is nothing to summarise."""
     return replace(above((child,)), text=child.text, method=child.method, model=child.model)
 
 
 def roll_up_offline(children: Sequence[Summary]) -> Summary:
-    """One summary a level above the children, of their own sentences."""
+    """Return one summary, one level above the children, made of their own sentences."""
     return rolled_up(children)
 
 
 async def _ask(provider: Provider, system: str, shown: str, schema: JsonObject) -> tuple[str, Usage]:
-    """The text of the answer, as far as it came, and what it cost."""
+    """Return the text of the answer, as far as it arrived, and its cost."""
     request = ModelRequest(system, (UserMessage((TextPart(shown),)),), json_schema=schema)
     answer = await read_whole(provider, request)
     if answer.finish is FinishReason.BLOCKED and not answer.text:

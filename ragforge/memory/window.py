@@ -1,8 +1,8 @@
-"""Which part of the conversation goes to the model word for word: the newest of it, cut in steps.
+"""The window: the newest part of the conversation, which is sent to the model word for word and cut in steps.
 
-Providers charge a tenth for a beginning that they have seen before. So the window only grows, until it is
-too large, and then drops in one step. What it holds follows from the messages alone: a session that is
-resumed sends the same beginning.
+Providers charge a tenth for a prefix that they have seen before. So the window only grows until it is too
+large, and is then cut in one step. Its content depends only on the messages: a resumed session sends the same
+prefix.
 """
 
 from collections.abc import Sequence
@@ -25,29 +25,29 @@ than this, and the few before them, are ever read to know what a window holds.""
 
 
 class Cuts(Protocol):
-    """What the user has forgotten (`memory.forgotten`): equal ones cut the same."""
+    """Removes what the user has forgotten (`memory.forgotten`). Equal ones remove the same text."""
 
     def __bool__(self) -> bool: ...
 
     def message(self, message: Message, *, turn: str = "") -> Message:
-        """The message without it, as it was said before."""
+        """Return the message without it, as it was said before."""
         ...
 
     def turn(self, turn: Turn) -> Turn:
-        """The turn without it."""
+        """Return the turn without it."""
         ...
 
     def step(self, step: Step, *, at: datetime, session: str = "") -> Step:
-        """The step without it; at: when its turn began, session: in which."""
+        """Return the step without it. at: the start of its turn, session: its session."""
         ...
 
     def call(self, call: ToolCall, *, session: str = "") -> ToolCall:
-        """The call and its result without it."""
+        """Return the call and its result without it."""
         ...
 
 
 class WindowLimits(Struct, frozen=True):
-    """When the window drops, and to what."""
+    """When the window is cut, and to what size."""
 
     tokens_high: int = 40_000
     tokens_low: int = 15_000
@@ -58,7 +58,7 @@ class WindowLimits(Struct, frozen=True):
 
 
 class Dropped(Struct, frozen=True):
-    """What a step down came to."""
+    """The result of one cut."""
 
     turns: int
     """That went."""
@@ -70,7 +70,7 @@ class Dropped(Struct, frozen=True):
 
 
 class _Entry(Struct, frozen=True):
-    """A message and what it weighs; the same for what stands in its place once it is old."""
+    """A message and its size, and the same for its replacement once it is old."""
 
     message: Message
     tokens: int
@@ -97,7 +97,7 @@ class _Entry(Struct, frozen=True):
 
 
 class _Turn(Struct, frozen=True):
-    """A turn in the window: where its messages begin, and its characters."""
+    """A turn in the window: where its messages start, and its number of characters."""
 
     id: str
     start: int
@@ -105,7 +105,7 @@ class _Turn(Struct, frozen=True):
 
 
 class Window:
-    """The messages that go word for word. Turns and messages are added in their order."""
+    """The messages that are sent word for word. Turns and messages are added in order."""
 
     def __init__(self, limits: WindowLimits | None = None, forgotten: Cuts | None = None) -> None:
         self.limits = limits or WindowLimits()
@@ -123,7 +123,7 @@ class Window:
         """The user asked for a step down: it comes with the next message."""
 
     def copy(self) -> Self:
-        """Another one, to go on with; what was dropped so far is not told again."""
+        """Return a copy to continue with; earlier cuts are not reported again."""
         other = type(self)(self.limits, self.forgotten)
         other._entries, other._turns = list(self._entries), list(self._turns)
         other.tokens, other.compact_next = self.tokens, self.compact_next
@@ -131,7 +131,7 @@ class Window:
         return other
 
     def begin(self, turn_id: str, index: int) -> None:
-        """What is added from now on belongs to this turn; `index` is its depth in the tree."""
+        """Start a turn, to which later messages belong; `index` is its depth in the tree."""
         if index and index % TURNS_BETWEEN_FRESH_STARTS == 0:
             self._start_fresh()
         elif self.limits.lean_chars is not None:
@@ -140,7 +140,7 @@ class Window:
         self.next_index = index + 1
 
     def add(self, message: Message) -> None:
-        """Put a message at the end; where a request follows, the window may drop."""
+        """Append a message; if a request follows, the window may be cut."""
         self._entries.append(_entry(message))
         self.tokens += self._entries[-1].tokens
         match message:
@@ -156,13 +156,13 @@ class Window:
             self.drop()
 
     def extend(self, turn_id: str, index: int, messages: Sequence[Message]) -> None:
-        """Add a whole turn."""
+        """Add a complete turn."""
         self.begin(turn_id, index)
         for message in messages:
             self.add(message)
 
     def forget(self, forgotten: Cuts) -> None:
-        """Cut this out of all messages that are there by now."""
+        """Remove forgotten text from all messages in the window."""
         self.forgotten = forgotten or None
         for turn, following in zip(self._turns, [*self._turns[1:], None], strict=True):
             for at in range(turn.start, following.start if following else len(self._entries)):
@@ -174,10 +174,10 @@ class Window:
         self.tokens = sum(entry.weight for entry in self._entries)
 
     def drop(self) -> Dropped | None:
-        """Step down to the lower limit, as far as that goes; None where nothing could go.
+        """Cut to the lower limit, as far as possible; None if nothing can be removed.
 
-        There go: old results before the last three turns, of which references stay; the oldest turns; where
-        that is by far not enough, results in the last turns too, but for the newest.
+        Removes, in this order: old results before the last three turns, leaving references; the oldest turns;
+        and, if that is by far not enough, results in the last turns, except the newest.
         """
         before, low = self.tokens, min(self.limits.tokens_low, self.limits.tokens_high)
         self._refer_images(until=self._turns[-2].start if len(self._turns) > 1 else 0)
@@ -190,21 +190,21 @@ class Window:
 
     @property
     def messages(self) -> list[Message]:
-        """What is sent of the conversation, oldest first."""
+        """The messages to send, oldest first."""
         return [entry.sent for entry in self._entries]
 
     @property
     def turn_ids(self) -> list[str]:
-        """The turns that stand in the window, oldest first."""
+        """The turns in the window, oldest first."""
         return [turn.id for turn in self._turns]
 
     @property
     def newest_start(self) -> int:
-        """Where in `messages` the newest turn begins."""
+        """The position in `messages` where the newest turn starts."""
         return self._turns[-1].start if self._turns else 0
 
     def result(self, call_id: str) -> CallResult | None:
-        """The whole of a result that a reference may stand for, as the model heard it first."""
+        """Return the complete result behind a reference, as the model first received it."""
         for entry in self._entries:
             if isinstance(entry.message, ToolMessage):
                 for result in entry.message.results:
@@ -214,12 +214,13 @@ class Window:
 
     @property
     def _newest_results(self) -> int:
-        """Where the results stand that the model has just asked for; the end where it waits for none."""
+        """Return the position of the results that the model has just asked for, or the end if it waits for
+        none."""
         last = len(self._entries) - 1
         return last if self._entries and isinstance(self._entries[last].message, ToolMessage) else last + 1
 
     def _start_fresh(self) -> None:
-        """Leave the last turns only, and references for their results, whatever was there before."""
+        """Keep only the last turns, with references for their results."""
         before, results = self.tokens, 0
         turns, gone = self._drop_turns(goal=-1, kept=TURNS_KEPT_MIN)
         self._refer_images(until=self.newest_start)
@@ -227,7 +228,7 @@ class Window:
         self._note(Dropped(turns, results + gone, before, self.tokens))
 
     def _slide(self, chars_max: int) -> None:
-        """Leave the last turns, and as many more as stay within so many characters."""
+        """Keep the last turns, and as many more as fit within this many characters."""
         chars, kept = 0, 0
         for turn in reversed(self._turns):
             chars += turn.chars
@@ -240,7 +241,7 @@ class Window:
             self._refer(until=self._turns[-TURNS_KEPT_MIN].start, goal=-1)
 
     def _refer(self, *, until: int, goal: int) -> int:
-        """Put references for the oldest results before a place; how many results they stand for."""
+        """Replace the oldest results before a position with references; return how many."""
         count = 0
         for at in range(until):
             if self.tokens <= goal:
@@ -253,14 +254,15 @@ class Window:
         return count
 
     def _refer_images(self, *, until: int) -> None:
-        """Put one-line references for the images before a place."""
+        """Replace the images before a position with one-line references."""
         for at, entry in enumerate(self._entries[:until] if self.limits.refers_images else ()):
             if entry.imageless and not entry.is_imageless:
                 self._entries[at] = replace(entry, is_imageless=True)
                 self.tokens += self._entries[at].weight - entry.weight
 
     def _drop_turns(self, *, goal: int, kept: int = TURNS_KEPT_MIN + 1) -> tuple[int, int]:
-        """Take out the oldest turns, but for the last; how many, and how many whole results went along."""
+        """Remove the oldest turns, except the last; return how many, and how many complete results they
+        contained."""
         gone = 0
         while len(self._turns) - gone > kept and self.tokens > goal:
             first, following = self._turns[gone], self._turns[gone + 1]
