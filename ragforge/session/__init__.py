@@ -1,1 +1,1 @@
-"""What every front end shares: opening a session, the order of one turn, commands as values."""
+"""Sessions, as every front end uses them: opening a session, running a turn, and verbs."""

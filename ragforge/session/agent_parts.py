@@ -1,4 +1,4 @@
-"""The agent's parts, put together from an open session."""
+"""The agent's parts, built from an open session."""
 
 import platform
 from asyncio import to_thread
@@ -34,27 +34,28 @@ from ragforge.tools.base import AnyTool, Effect, Preview, ToolContext
 
 
 class StoreRecorder:
-    """Keeps steps and calls of a running turn in the store."""
+    """Stores steps and calls of a running turn."""
 
     def __init__(self, store: Store, redactor: Redactor) -> None:
         self._store = store
         self._redactor = redactor
 
     async def save_step(self, step: Step, *, waits: bool = False) -> None:
-        """Keep a step whose calls have not run yet. waits: one of them is asked about."""
+        """Save a step before its calls run. waits: one of them needs approval."""
         await self._store.turns.save_step(safe_step(step, self._redactor), waits=waits)
 
     async def run_on(self, turn_id: str) -> None:
-        """Keep that the user has answered: the turn waits no longer."""
+        """Record that the user has answered and the turn no longer waits."""
         await self._store.turns.reopen(turn_id)
 
     async def add_call(self, call: ToolCall, step: Step) -> None:
-        """Keep a call that ended, and its step."""
+        """Save a call that ended, and its step."""
         await self._store.calls.add(call, safe_step(step, self._redactor))
 
 
 def safe_step(step: Step, redactor: Redactor) -> Step:
-    """The step as it is stored: the model may have put a secret together from what it was shown."""
+    """Return the step as it is stored, without secrets that the model may have combined from what it was
+    shown."""
     return replace(step, message=redactor.answer(step.message))
 
 
@@ -68,10 +69,10 @@ async def agent_parts(
     limits: TurnLimits,
     guard: Guard = unguarded,
 ) -> AgentParts:
-    """What the loop needs for the turn that the window ends with.
+    """Return what the loop needs for the last turn of the window.
 
-    recall: gives the block; asked when all else is there, so that the request leaves right after.
-    Raises ModelError or UsageError when there is no model to talk to.
+    recall: returns the block; called last, so that the request is sent right after it.
+    Raises ModelError or UsageError if there is no model.
     """
     workspace, live = session.workspace, session.live
     provider = await provider_of(session)
@@ -106,7 +107,7 @@ async def agent_parts(
 async def _consent(
     session: Session, constraints: Constraints, tool: AnyTool, args: JsonObject, preview: Preview
 ) -> Decision:
-    """Whether the call may happen, by the mode, the rules and the constraints of this very moment."""
+    """Decide whether the call is allowed, by the current mode, rules and constraints."""
     consent, root = session.live.consent, session.workspace.place.root
     decision = decide(tool, args, preview, mode=consent.mode, rules=consent.rules, root=root, cwd=session.cwd)
     hits = () if isinstance(decision, Refuse) else await constraints.hits(tool, preview)
@@ -124,7 +125,7 @@ async def _consent(
 
 
 def tools_of(session: Session) -> Mapping[str, AnyTool]:
-    """The tools that the model has, without those of which there is nothing here: memory, skills."""
+    """Return the model's tools, without those that have nothing to work with here: memory, skills."""
     without: set[str] = set() if recalls(session.workspace) else set(RECALL_TOOLS)
     if not session.live.view.skills:
         without.add("skill")
@@ -132,16 +133,16 @@ def tools_of(session: Session) -> Mapping[str, AnyTool]:
 
 
 def tool_specs(session: Session) -> tuple[ToolSpec, ...]:
-    """The tools as the session's model is told of them."""
+    """Return the descriptions of the tools for the session's model."""
     if (session.live.record.model or NO_MODEL) == NO_MODEL:
         return ()
     return tuple(tool.spec for tool in tools_of(session).values())
 
 
 def system_prompt(session: Session, instructions: str) -> str:
-    """The system prompt: our words, the situation, and the project's trusted instructions.
+    """Return the system prompt: ragforge's text, the situation, and the project's trusted instructions.
 
-    It stays the same through a day of a session, so that the providers' prompt caches work.
+    It stays the same for a day of a session, so that the providers' prompt caches work.
     """
     place = session.workspace.place
     plan = load_prompt("plan") if session.live.consent.mode is Mode.PLAN else ""
@@ -160,7 +161,7 @@ def system_prompt(session: Session, instructions: str) -> str:
 
 
 def tool_context(session: Session) -> ToolContext:
-    """What tools are given to work with."""
+    """Return what tools can use."""
     workspace = session.workspace
 
     async def find(text: str, limit: int) -> list[Hit]:

@@ -1,4 +1,4 @@
-"""What goes to the model in front of a message: what was recalled for it, and the conversation that fits."""
+"""The request to the model: what was recalled for the message, and the conversation that fits."""
 
 import asyncio
 import logging
@@ -54,17 +54,18 @@ LOADING_S_MIN = 0.02
 
 
 def slowdown(passed_s: float, processor_s: float) -> float:
-    """How many times as long as the processor worked on it something took, as far as a block is given more
-    time for it."""
+    """Return how many times longer than its processor time something took, within the extra time that a block
+    may get."""
     if processor_s < LOADING_S_MIN:
         return 1.0
     return min(SLOWDOWN_MAX, max(1.0, passed_s / processor_s))
 
 
 async def prepare_recall(session: Session) -> None:
-    """Load what the first block needs: its time is for finding. What is wrong is said when it is asked.
+    """Load what the first block needs, so that its time is left for searching. Errors are reported on first
+    use.
 
-    How long that takes tells how busy the machine is, and how much longer the block may take.
+    The duration shows how busy the machine is, and how much longer the block may take.
     """
     workspace = session.workspace
     if not recalls(workspace):
@@ -95,7 +96,7 @@ def _load_sources() -> None:
 async def build_block(
     session: Session, parts: Parts, window: Window, *, until: datetime | None = None
 ) -> ContextBlock:
-    """What is recalled for the message of the window's last turn; empty where nothing is. Never raises."""
+    """Return what is recalled for the message of the window's last turn, possibly empty. Never raises."""
     workspace = session.workspace
     if not recalls(workspace):
         return ContextBlock()
@@ -132,9 +133,9 @@ async def build_block(
 
 
 async def keep_recalled(session: Session, turn_id: str, block: ContextBlock) -> None:
-    """Remember what was recalled for the turn, and count that the memories in it were used.
+    """Store what was recalled for the turn, and count the use of its memories.
 
-    Nothing depends on either, so a store that fails now is only logged.
+    Nothing depends on either, so errors of the store are only logged.
     """
     workspace = session.workspace
     memories = [item.id for item in block.items if item.kind is HitKind.MEMORY]
@@ -149,9 +150,9 @@ async def keep_recalled(session: Session, turn_id: str, block: ContextBlock) -> 
 
 
 async def keep_recall_use(session: Session, ended: Turn, block: ContextBlock, *, nothing: bool) -> None:
-    """Remember of what use the block was to the turn's answer. nothing: there is none.
+    """Store how the turn's answer used the block. nothing: there was no block.
 
-    A store that fails now is only logged.
+    Errors of the store are only logged.
     """
     measure = partial(
         use_of, block.items, message=text_of(ended.user), answer=ended.assistant, at=ended.started_at
@@ -173,7 +174,7 @@ async def _keep_use(session: Session, turn_id: str, use: RecallUse) -> None:
 
 
 async def compact(session: Session) -> Dropped | None:
-    """Step down to the lower limit now; None where there is nothing to gain."""
+    """Cut to the lower limit now; None if that would gain nothing."""
     live, window = session.live, session.live.view.window
     dropped = window.drop() if window.tokens > window.limits.tokens_low else None
     if dropped and live.record.head and live.stored and not live.read_only:
@@ -182,7 +183,7 @@ async def compact(session: Session) -> Dropped | None:
 
 
 def dropped_words(dropped: Sequence[Dropped]) -> str:
-    """What went from the messages, for a user; empty where nothing did."""
+    """Return what was dropped from the messages, for a user; empty if nothing was."""
     if not dropped:
         return ""
     turns, results = sum(each.turns for each in dropped), sum(each.results for each in dropped)
@@ -197,7 +198,7 @@ def dropped_words(dropped: Sequence[Dropped]) -> str:
 
 
 class RequestMaker(Struct):
-    """Makes each request of one turn: the raw conversation, then the block, then the turn's own messages."""
+    """Builds each request of one turn: the raw conversation, then the block, then the turn's own messages."""
 
     session: Session
     system: str
@@ -210,7 +211,7 @@ class RequestMaker(Struct):
     _added: int = 0
 
     async def fit(self, own: Sequence[Message], share: float) -> Fitted:
-        """The request, within `share` of the model's window less room for the answer."""
+        """Return the request, within `share` of the model's context window minus room for the answer."""
         for message in own[self._added :]:
             self.window.add(message)
         self._added = len(own)
@@ -243,7 +244,7 @@ class RequestMaker(Struct):
 def with_block(
     messages: Sequence[Message], at: int, block: ContextBlock, reminder: str = ""
 ) -> list[Message]:
-    """A copy in which block and reminder stand directly before the words of the message at this place."""
+    """Return a copy with block and reminder directly before the message at this position."""
     copied = list(messages)
     message = copied[at] if at < len(copied) else None
     before = tuple(TextPart(text) for text in (block.text, reminder) if text)
@@ -253,7 +254,7 @@ def with_block(
 
 
 def _shown_memories(messages: Sequence[Message]) -> set[str]:
-    """The beginnings of ids of memories that stand in a tool's result."""
+    """Return the beginnings of ids of memories that are in a tool's result."""
     results = [
         result.text
         for message in messages

@@ -1,4 +1,4 @@
-"""The databases of conversations themselves: opened by their address, connected to, looked after, moved."""
+"""Databases of conversations: open them by address, connect to a server, migrate, and move waiting rows."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Mapping
@@ -34,7 +34,7 @@ if TYPE_CHECKING:  # most have no server
 def this_machine(
     *, cwd: Path, flags: Mapping[str, JsonValue], environ: Mapping[str, str], url: str = ""
 ) -> Machine:
-    """The machine, with the store at this address in use where one is given. Raises UsageError."""
+    """Return the machine, with the store at this address if one is given. Raises UsageError."""
     chosen = {**flags, "store": url} if url else flags
     loaded = load_settings(cwd=cwd, flags=chosen, environ=environ)
     try:
@@ -46,9 +46,9 @@ def this_machine(
 async def open_database(
     machine: Machine, url: str, *, password: str = "", adopt: bool = False, make: bool = False
 ) -> Store:
-    """The store at the address. Its password is the one given, else the one that is known.
+    """Open the store at the address, with the given password or else the known one.
 
-    make: a file that is missing is made. adopt: a database that holds other things too is used.
+    make: create a missing file. adopt: use a database that also contains other data.
     Raises UsageError or StoreError.
     """
     if not make and url.startswith(FILE_SCHEME) and not Path(url.removeprefix(FILE_SCHEME)).exists():
@@ -73,7 +73,7 @@ async def open_database(
 async def opened(
     machine: Machine, url: str, *, tell: Callable[[str], object], password: str = "", make: bool = False
 ) -> AsyncGenerator[Store, None]:
-    """The store at the address; `tell` hears of rows that still wait for a server at the end."""
+    """Open the store at the address; `tell` is told at the end about rows that still wait for a server."""
     store = await open_database(machine, url, password=password, make=make)
     try:
         yield store
@@ -83,19 +83,20 @@ async def opened(
 
 
 def stranded_in(store: Store) -> "tuple[Stranded, ...]":
-    """What waits on this machine for other databases that were at the store's address before."""
+    """Return the rows that wait on this machine for other databases that were at the store's address
+    before."""
     server = _server_store(store)
     return server.stranded if server else ()
 
 
 async def take_stranded(store: Store) -> int:
-    """Let it be carried into the database that is there now; how many rows these are. Raises StoreError."""
+    """Send them to the current database; return how many rows these are. Raises StoreError."""
     server = _server_store(store)
     return await server.take_stranded() if server else 0
 
 
 async def discard_stranded(store: Store) -> None:
-    """Remove it for good. Raises StoreError."""
+    """Remove them permanently. Raises StoreError."""
     if server := _server_store(store):
         await server.discard_stranded()
 
@@ -110,7 +111,7 @@ def _server_store(store: Store) -> "Neo4jStore | None":
 
 @asynccontextmanager
 async def contents(machine: Machine) -> AsyncGenerator[SqliteBlobs, None]:
-    """The contents of files and tool results that this machine keeps."""
+    """Open the contents of files and tool results on this machine."""
     blobs = SqliteBlobs(contents_file(machine.data_dir).path, store_url=machine.url)
     try:
         yield blobs
@@ -119,7 +120,7 @@ async def contents(machine: Machine) -> AsyncGenerator[SqliteBlobs, None]:
 
 
 async def migrate_database(machine: Machine, url: str, *, tell: Callable[[str], None]) -> None:
-    """Bring the database up to date; `tell` hears of each step. Raises UsageError or StoreError."""
+    """Migrate the database; `tell` is told about each step. Raises UsageError or StoreError."""
     password = await known_password(url, machine.environ)
     with telling_who_named(url, machine.loaded, machine.environ):
         await migrate_store(url, machine_dir=machine.data_dir, password=password, tell=tell)
@@ -133,10 +134,10 @@ class StoreAtAddress(Struct, frozen=True):
 
 
 async def look_at(machine: Machine, server: Server, *, adopt: bool = False) -> StoreAtAddress:
-    """What is at the server, after it was made ready to keep conversations.
+    """Prepare the server for conversations, and return what it contains.
 
-    Raises StoreForeign for a database that holds other things, until `adopt` says that this is meant;
-    else StoreError or UsageError that says what went wrong.
+    Raises StoreForeign for a database with other data, unless `adopt`; otherwise StoreError or UsageError
+    that says what went wrong.
     """
     store = await open_database(machine, server.url, password=server.password, adopt=adopt)
     try:
@@ -148,9 +149,9 @@ async def look_at(machine: Machine, server: Server, *, adopt: bool = False) -> S
 
 
 async def keep_server(machine: Machine, server: Server) -> list[str]:
-    """Keep address and password in the user's own file and keyring; the sentences say where.
+    """Save address and password in the user's settings and keyring; return sentences that say where.
 
-    Raises UsageError where they cannot be written.
+    Raises UsageError if they cannot be written.
     """
     environ, said = machine.environ, list[str]()
     # Kept too where it came by the environment: the next start may have another one.
@@ -166,7 +167,7 @@ async def keep_server(machine: Machine, server: Server) -> list[str]:
 
 
 async def keep_embedded(machine: Machine) -> list[str]:
-    """Keep conversations on this machine again; the sentences say where. Raises UsageError."""
+    """Keep conversations on this machine again; return sentences that say where. Raises UsageError."""
     await asyncio.to_thread(unset, user_file(machine.environ), "store")
     place = embedded_store(machine.environ).removeprefix(FILE_SCHEME)
     return [
@@ -176,7 +177,8 @@ async def keep_embedded(machine: Machine) -> list[str]:
 
 
 async def history_at(machine: Machine, url: str) -> Mapping[RecordKind, int]:
-    """What the store holds, by kind; empty where it holds no session or is not there."""
+    """Return the number of records in the store, by kind; empty if it contains no session or does not
+    exist."""
     if url.startswith(FILE_SCHEME) and not Path(url.removeprefix(FILE_SCHEME)).exists():
         return {}
     store = await open_database(machine, url)
@@ -188,7 +190,7 @@ async def history_at(machine: Machine, url: str) -> Mapping[RecordKind, int]:
 
 
 def _what_wins(machine: Machine) -> list[str]:
-    """What stands in the way of the user's file, where something does."""
+    """Return what overrides the user's settings file, if anything does."""
     source = machine.loaded.sources["store"]
     if source.kind not in (SourceKind.ENVIRONMENT, SourceKind.FLAG):
         return []

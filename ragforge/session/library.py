@@ -1,4 +1,4 @@
-"""What is kept, opened without what it takes to run a turn: for lists, search and clean-up."""
+"""An open store without what a turn needs: for lists, search and clean-up."""
 
 import asyncio
 from collections.abc import Collection, Mapping
@@ -29,9 +29,9 @@ ID_PART_CHARS_MIN = 4
 
 
 async def open_library(*, cwd: Path, flags: Mapping[str, JsonValue], environ: Mapping[str, str]) -> Library:
-    """What is kept, for this folder. Raises UsageError (a wrong setting) or StoreError.
+    """Open the library of this folder. Raises UsageError (a wrong setting) or StoreError.
 
-    An address that cannot be a store's raises StoreAddressWrong.
+    Raises StoreAddressWrong for an address that cannot be a store's.
     """
     place = find_project(cwd, identify=False)
     loaded = load_settings(cwd=cwd, flags=flags, environ=environ, project_root=place.root)
@@ -60,13 +60,13 @@ async def open_library(*, cwd: Path, flags: Mapping[str, JsonValue], environ: Ma
 
 
 async def close_library(library: Library) -> str:
-    """Release what is open; what the user should hear of rows that still wait for a server."""
+    """Release everything. Return what to tell the user about rows that still wait for a server."""
     await library.local.close()
     return await leave_store(library.store)
 
 
 async def read_secrets(machine: Machine) -> list[str]:
-    """Return every key and password that is configured."""
+    """Return every configured key and password."""
     from ragforge.config.secrets import all_secrets  # not for lists and searches, which save nothing
 
     # In a thread: the keyring may take seconds.
@@ -76,14 +76,15 @@ async def read_secrets(machine: Machine) -> list[str]:
 
 
 async def redacted(library: Library, text: str) -> str:
-    """Return the text without secrets, which never reach the store."""
+    """Return the text without secrets, which are never stored."""
     from ragforge.domain.redact import Redactor  # likewise
 
     return Redactor(await read_secrets(library)).text(text)
 
 
 async def find_session(store: Store, id_part: str) -> ConversationSession:
-    """The session with this id, or whose id begins or ends so. Raises UsageError for none or several."""
+    """Return the session with this id, or whose id starts or ends with it. Raises UsageError for none or
+    several."""
     exact = await store.sessions.get(id_part)
     if exact:
         return exact
@@ -102,7 +103,7 @@ async def newest_session(
 ) -> ConversationSession:
     """Return the session of this folder that was active last. Raises UsageError if there is none.
 
-    former: other paths that the folder had.
+    former: earlier paths of the folder.
     """
     rows = await store.sessions.recent(project_id=project_id)
     # One that is archived only where no other was started here.
@@ -118,7 +119,7 @@ async def newest_session(
 
 
 async def turn_at(store: Store, record: ConversationSession, number: int) -> Turn:
-    """The turn at this place of the session's path, counted from 1. Raises UsageError."""
+    """Return the turn at this position of the session's path, counted from 1. Raises UsageError."""
     path = await store.turns.path(record.head)
     if not 1 <= number <= len(path):
         raise UsageError(f"The session has {counted(len(path), 'turn')}; there is no turn {number}.")
@@ -126,7 +127,7 @@ async def turn_at(store: Store, record: ConversationSession, number: int) -> Tur
 
 
 async def archive_session(store: Store, session_id: str) -> None:
-    """Archive a session. Raises SessionBusy while it is open somewhere: it would go on there."""
+    """Archive a session. Raises SessionBusy while it is open, because it would continue there."""
     claim = await store.sessions.claim(session_id)
     try:
         await store.sessions.set_archived(session_id, now())
@@ -135,7 +136,7 @@ async def archive_session(store: Store, session_id: str) -> None:
 
 
 async def delete_session(store: Store, local: LocalState, session_id: str) -> Deleted:
-    """What went with the session. Raises SessionBusy while it is open somewhere."""
+    """Delete the session and return what was removed. Raises SessionBusy while it is open."""
     claim = await store.sessions.claim(session_id)
     try:
         deleted = await store.sessions.delete(session_id)

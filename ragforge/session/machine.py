@@ -1,4 +1,4 @@
-"""What a command works with: this machine, and what is stored of the folder's project."""
+"""What a command works with: this machine, and the stored data of the folder's project."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -13,7 +13,7 @@ from ragforge.store.local import LocalState
 
 
 class Machine(Struct, frozen=True):
-    """What databases are reached from: this machine's settings and the folder where it keeps its data."""
+    """This machine's settings and data folder, from which databases are opened."""
 
     loaded: Loaded
     environ: Mapping[str, str]
@@ -21,7 +21,7 @@ class Machine(Struct, frozen=True):
 
     @property
     def settings(self) -> Settings:
-        """The settings that hold here."""
+        """The effective settings."""
         return self.loaded.settings
 
     @property

@@ -1,4 +1,4 @@
-"""The model of a session: opened when it is first needed, changed at will, and what it costs."""
+"""The model of a session: opened on first use, changed at any time, and its cost."""
 
 import asyncio
 import logging
@@ -35,8 +35,8 @@ GEMINI_DEFAULT = "gemini:gemini-3.8-flash"
 
 
 async def first_model(workspace: Library) -> str:
-    """The model of a new session: the setting's, else the one chosen last, else Gemini's where its key is
-    in the environment; empty where there is nothing to go by."""
+    """Return the model of a new session: the setting, or else the one chosen last, or else Gemini's if its
+    key is in the environment; empty if there is none."""
     chosen = workspace.settings.model or await workspace.local.last_model()
     if chosen:
         return chosen
@@ -45,12 +45,13 @@ async def first_model(workspace: Library) -> str:
 
 
 def model_of(session: Session) -> ModelName:
-    """The model that the session talks to; `local` where none was chosen."""
+    """Return the session's model; `local` if none was chosen."""
     return parse_model(session.live.record.model or NO_MODEL)
 
 
 async def provider_of(session: Session) -> Provider:
-    """The session's provider, opened at first use. Raises ModelError or UsageError that says what to do."""
+    """Return the session's provider, opened on first use. Raises ModelError or UsageError that says what to
+    do."""
     live = session.live
     while live.provider is None:
         name = model_of(session)
@@ -63,7 +64,7 @@ async def provider_of(session: Session) -> Provider:
 
 
 async def prepare_model(session: Session) -> None:
-    """Open what the first message needs of its model. What is wrong with it is said when it is asked."""
+    """Open what the first message needs of its model. Errors are reported on first use."""
     if not session.live.record.model:
         return
     try:
@@ -73,7 +74,8 @@ async def prepare_model(session: Session) -> None:
 
 
 async def limits_of(session: Session) -> ModelLimits:
-    """What the session's model takes, capped by the settings; careful values where it cannot be asked."""
+    """Return the limits of the session's model, capped by the settings; cautious values if it cannot be
+    asked."""
     try:
         told = await (await provider_of(session)).limits()  # the provider keeps what it was told
     except ModelError:
@@ -83,7 +85,7 @@ async def limits_of(session: Session) -> ModelLimits:
 
 
 async def connect(workspace: Workspace, name: ModelName, *, key: str | None = None) -> Provider:
-    """A provider for the model; `key` instead of the one that is kept. Raises ModelError, UsageError."""
+    """Return a provider for the model; `key` replaces the saved one. Raises ModelError, UsageError."""
     settings = workspace.settings
 
     def known_key(provider: str) -> tuple[str, str] | None:
@@ -117,7 +119,7 @@ async def connect(workspace: Workspace, name: ModelName, *, key: str | None = No
 
 
 def web_search_words(session: Session) -> str:
-    """Whether the model may search the web by its provider's tool, for `/status`."""
+    """Return whether the model may search the web with its provider's tool, for `/status`."""
     settings, model = session.workspace.settings, session.live.record.model
     if not settings.web.search:
         return "off; web.search turns on the provider's own"
@@ -128,7 +130,7 @@ def web_search_words(session: Session) -> str:
 
 
 async def choose_model(session: Session, text: str) -> ModelName:
-    """Let the session talk to another model from the next message on. Raises UsageError, ModelError."""
+    """Use another model from the next message on. Raises UsageError, ModelError."""
     name = parse_model(text, endpoints=session.workspace.settings.endpoints)
     provider = await connect(session.workspace, name)
     await leave_model(session)
@@ -141,7 +143,7 @@ async def choose_model(session: Session, text: str) -> ModelName:
 
 
 async def leave_model(session: Session) -> None:
-    """Close the provider's connections; the next turn opens it anew, with the key as it is then."""
+    """Close the provider's connections; the next turn opens it again, with the key at that time."""
     live = session.live
     provider, live.provider = live.provider, None
     if provider:
@@ -149,14 +151,14 @@ async def leave_model(session: Session) -> None:
 
 
 class Pricing(Struct, frozen=True):
-    """What a model costs at a moment."""
+    """The current prices of a model."""
 
     workspace: Machine
     name: ModelName
     at: datetime
 
     def cost(self, usage: Usage, searches: int = 0) -> float | None:
-        """What the usage and so many searches of the web cost, None where the price is unknown."""
+        """Return the cost of the usage and this many web searches, None if the price is unknown."""
         if self.name.provider == NO_MODEL:
             return 0.0
         try:
@@ -165,7 +167,7 @@ class Pricing(Struct, frozen=True):
             return None  # the file was broken after `check`: the answer is worth more than its price
 
     def check(self) -> None:
-        """Raises UsageError when the user's own table of prices cannot be read."""
+        """Raise UsageError if the user's own price table cannot be read."""
         self._price(Usage())
 
     def _price(self, usage: Usage) -> Price | None:
@@ -174,12 +176,12 @@ class Pricing(Struct, frozen=True):
 
 
 def pricing_of(session: Session) -> Pricing:
-    """The prices of the session's model today."""
+    """Return today's prices of the session's model."""
     return Pricing(session.workspace, model_of(session), now())
 
 
 def question_of(session: Session, text: str) -> str:
-    """What to ask before the message goes, or "" where it is short or there is no model that is paid."""
+    """Return what to ask before sending the message, or "" if it is short or no paid model is used."""
     tokens = text_tokens(text)
     if tokens < ASKED_TOKENS or model_of(session).provider == NO_MODEL:
         return ""
@@ -189,7 +191,7 @@ def question_of(session: Session, text: str) -> str:
 
 
 async def memory_cost(store: Store, session_id: str) -> float | None:
-    """What summaries and look-ups cost for the session so far, in USD; None where a price is unknown.
+    """Return the cost of summaries and look-ups for the session so far, in USD; None if a price is unknown.
 
     Raises StoreError.
     """

@@ -1,4 +1,4 @@
-"""Undo, redo, rewind and checkout of a session: its conversation goes where its files go."""
+"""Undo, redo, rewind and checkout of a session: its conversation moves with its files."""
 
 from collections.abc import AsyncGenerator, Callable, Coroutine
 from contextlib import asynccontextmanager
@@ -21,9 +21,9 @@ T = TypeVar("T")
 
 @asynccontextmanager
 async def moving(session: Session) -> AsyncGenerator[ChatHead]:
-    """While it lasts no turn begins, and the open session is where its chat's head goes.
+    """While inside, no turn starts, and the open session follows its conversation's head.
 
-    Raises UsageError where heads must not move now.
+    Raises UsageError if heads must not move now.
     """
     live = session.live
     if live.read_only:
@@ -62,7 +62,7 @@ async def moving(session: Session) -> AsyncGenerator[ChatHead]:
 def of_session(
     verb: Callable[Concatenate[Worktree, ChatHead, P], Coroutine[Any, Any, T]],
 ) -> Callable[Concatenate[Session, P], Coroutine[Any, Any, T]]:
-    """The verb for a session: on its files, and followed by its conversation."""
+    """Return the verb for a session: it moves its files, and its conversation follows."""
 
     @wraps(verb)
     async def carried_out(session: Session, *args: P.args, **kwargs: P.kwargs) -> T:

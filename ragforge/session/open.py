@@ -1,4 +1,4 @@
-"""Opening: the workspace of a folder, then a session in it, new, resumed or forked."""
+"""Open the workspace of a folder, then a session in it: new, resumed or forked."""
 
 import logging
 import socket
@@ -68,10 +68,10 @@ async def open_workspace(
     incognito: bool = False,
     trusts_project: bool = False,
 ) -> Workspace:
-    """All that a folder's sessions share. Raises UsageError (a wrong setting) or StoreError.
+    """Open everything that a folder's sessions share. Raises UsageError (a wrong setting) or StoreError.
 
-    recalls: whether anything is put in front of messages. incognito: what is kept goes away with the run.
-    trusts_project: instruction files that nobody was asked about are read in this run.
+    recalls: whether to recall anything for messages. incognito: remove everything at the end of the run.
+    trusts_project: read instruction files in this run even if the user was not asked about them.
     """
     limit_memory()  # before the threads of the store begin
     library = await open_library(cwd=cwd, flags=flags, environ=environ)
@@ -107,9 +107,10 @@ async def open_workspace(
 
 
 async def _recall(library: Library, environ: Mapping[str, str]) -> tuple[Recall, str]:
-    """What is recalled with, and why not by meaning, for the user. Raises UsageError for a wrong embedder.
+    """Return the state of recall, and for the user why meaning is not compared. Raises UsageError for a wrong
+    embedder.
 
-    What others share is embedded by what the database names: another is neither asked nor kept of.
+    A shared database uses the embedder that it names, and no other.
     """
     recall = open_recall(library.store, library.loaded.settings, environ)
     if library.person.alone or recall.embedder is None:
@@ -134,7 +135,7 @@ async def _history(library: Library) -> HistoryState:
 
 
 async def _former(library: Library, history: HistoryState) -> tuple[Former, ...]:
-    """Return the projects the folder may have been, after moving what its own project kept elsewhere."""
+    """Return the projects that the folder may have been, after moving what its own project kept elsewhere."""
     local, root, project_id = library.local, library.place.root, library.project.id
     try:
         await follow_folder(local, history, root=root, project_id=project_id)
@@ -151,7 +152,7 @@ async def _former(library: Library, history: HistoryState) -> tuple[Former, ...]
 
 
 async def reload_settings(workspace: Workspace) -> Workspace:
-    """The workspace with settings and keys as they are now. Raises UsageError."""
+    """Return the workspace with the current settings and keys. Raises UsageError."""
     place, environ = workspace.place, workspace.environ
     loaded = load_settings(cwd=place.cwd, flags=workspace.flags, environ=environ, project_root=place.root)
     workspace = replace(workspace, loaded=loaded)
@@ -166,7 +167,7 @@ async def reload_settings(workspace: Workspace) -> Workspace:
 
 
 async def join_project(workspace: Workspace, project: Project) -> Workspace:
-    """The workspace as one of a project that is known from elsewhere, from now on."""
+    """Return the workspace as part of an existing project from now on."""
     root = workspace.place.root
     await workspace.local.set_project(root, project.id)
     await follow_folder(workspace.local, workspace.history, root=root, project_id=project.id, replaces=True)
@@ -174,7 +175,7 @@ async def join_project(workspace: Workspace, project: Project) -> Workspace:
 
 
 async def close_workspace(workspace: Workspace) -> str:
-    """End the background jobs and release everything; what the user should hear of rows that wait."""
+    """End background jobs and release everything. Return what to tell the user about rows that wait."""
     await workspace.background.close()
     await workspace.jobs.stop_all()
     await workspace.recorders.close()
@@ -186,7 +187,7 @@ async def close_workspace(workspace: Workspace) -> str:
 
 
 async def newest_session_here(workspace: Workspace) -> ConversationSession:
-    """Return the session of the workspace's folder that was active last, also before a rename.
+    """Return the session of the workspace's folder that was active last, including before a rename.
 
     Raises UsageError if there is none.
     """
@@ -198,7 +199,7 @@ async def newest_session_here(workspace: Workspace) -> ConversationSession:
 
 
 async def new_session(workspace: Workspace) -> Session:
-    """A session in the workspace's folder; nothing is stored before its first message."""
+    """Return a session in the workspace's folder; nothing is stored before its first message."""
     settings = workspace.settings
     moment = now()
     record = ConversationSession(
@@ -223,7 +224,7 @@ async def new_session(workspace: Workspace) -> Session:
 
 
 async def store_session(session: Session, *, first_words: Parts) -> None:
-    """Keep a new session, titled by its first words; harmless for one that is stored."""
+    """Save a new session, titled with its first words; no effect for a stored one."""
     live = session.live
     if live.stored:
         return
@@ -238,7 +239,7 @@ async def store_session(session: Session, *, first_words: Parts) -> None:
 
 
 class Resumed(Struct, frozen=True):
-    """A session that is open again, and what the user should hear of it."""
+    """A resumed session, and what to tell the user about it."""
 
     session: Session
     notices: tuple[str, ...] = ()
@@ -248,9 +249,9 @@ class Resumed(Struct, frozen=True):
 async def resume_session(
     workspace: Workspace, record: ConversationSession, *, read_only: bool = False
 ) -> Resumed:
-    """The session, open for writing unless `read_only`. Raises SessionBusy when another process has it.
+    """Return the session, open for writing unless `read_only`. Raises SessionBusy if another process has it.
 
-    One that came from somebody else is only shown: what is theirs stays as it is, and a fork goes on from it.
+    A shared session is always read-only; a fork continues from it.
     """
     if (mark := await mark_of(workspace, record)) is not None:
         shown = await _resumed(workspace, _here(workspace, record), None, read_only=True)
@@ -316,19 +317,19 @@ async def _resumed(
 
 
 async def mark_of(workspace: Workspace, record: ConversationSession) -> SharedSession | None:
-    """Return whose session it is where it came from somebody else; those are in projects of their own."""
+    """Return who shared the session, if it was imported; imported sessions are in separate projects."""
     is_own = record.project_id == workspace.project.id
     return None if is_own else await read_mark(workspace.store, record.id)
 
 
 def shared_words(mark: SharedSession) -> str:
-    """Say whose it is, and how to go on from it."""
+    """Say who shared it, and how to continue from it."""
     when = f"{mark.exported_at:%Y-%m-%d}"
     return f"{one_line(mark.by)} shared this session on {when}. It is read-only; use /fork to continue."
 
 
 def _here(workspace: Workspace, record: ConversationSession) -> ConversationSession:
-    """The session as if it had been in this folder: its own path is from another machine."""
+    """Return the session as if it had been in this folder, because its own path is from another machine."""
     return replace(record, cwd=str(workspace.place.cwd), host="", person="", mode=Mode.ASK)
 
 
@@ -338,7 +339,7 @@ def _place_words(record: ConversationSession) -> str:
 
 
 async def _workspace_of(workspace: Workspace, record: ConversationSession) -> Workspace:
-    """The workspace as it is in the session's own folder. Raises UsageError for a wrong setting there."""
+    """Return the workspace for the session's own folder. Raises UsageError for a wrong setting there."""
     place = find_project(Path(record.cwd), identify=False)
     if place.foreign_git:
         allowed = await allowed_repositories(workspace.local, record.project_id)
@@ -358,7 +359,7 @@ async def _workspace_of(workspace: Workspace, record: ConversationSession) -> Wo
 async def fork_session(
     workspace: Workspace, record: ConversationSession, *, at: Turn | None = None
 ) -> Session:
-    """A new session with a head of its own on the turns of another, up to `at` or its head."""
+    """Return a new session with its own head on the turns of another, up to `at` or its head."""
     moment = now()
     if await mark_of(workspace, record) is not None:
         here = {"host": socket.gethostname(), "user": user_name(), "project_path": str(workspace.place.root)}
@@ -386,7 +387,7 @@ async def fork_session(
 
 
 async def close_session(session: Session) -> None:
-    """Give up the session: what works for it in copies, its provider, and the right to write it."""
+    """Close the session: its attempts, its provider, and the right to write it."""
     if session.live.attempts:
         await session.live.attempts.close()
     with suppress(StoreError):  # said when the turn ended
@@ -400,7 +401,7 @@ async def close_session(session: Session) -> None:
 
 
 async def _draft(session: Session, head: Turn | None) -> str:
-    """The draft that was left, else the words of the newest turn if it is empty."""
+    """Return the saved draft, or the message of the newest turn if that is empty."""
     draft = await session.workspace.local.draft(session.id)
     if draft or head is None or not await came_to_nothing(session.workspace.store, head):
         return draft

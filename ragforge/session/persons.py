@@ -1,7 +1,7 @@
-"""Who the user is to others who share the store. It is found out once for each store, and kept here.
+"""Who the user is for others who share the store. It is determined once per store, and kept here.
 
-Sessions and memories hold the id. Nobody is asked for it: `git` knows an e-mail address, else user and
-machine do. The same address on another machine is the same person, unless the user says otherwise.
+Sessions and memories have the id. It is git's e-mail address, or else user and machine. The same address on
+another machine is the same user, unless the user says otherwise.
 """
 
 import asyncio
@@ -25,7 +25,7 @@ MEMORIES_MAX = 10_000
 
 
 def user_name() -> str:
-    """The name of the user on this machine; empty where there is none, as in some containers."""
+    """Return the user's name on this machine; empty if there is none, as in some containers."""
     try:
         return getpass.getuser()
     except (KeyError, OSError):
@@ -35,9 +35,9 @@ def user_name() -> str:
 async def identify_person(
     store: Store, local: LocalState, place: Place, environ: Mapping[str, str]
 ) -> Person:
-    """Who the user is in this store. Raises StoreError.
+    """Return who the user is in this store. Raises StoreError.
 
-    A store that is embedded has one person. What they said before there were persons becomes theirs.
+    An embedded store has one user. Older data without a user becomes theirs.
     """
     alone = store.url.startswith(FILE_SCHEME)
     machine = user_and_machine(user_name(), socket.gethostname())
@@ -60,7 +60,7 @@ async def identify_person(
 
 
 async def known_person(data_dir: Path, store_url: str) -> Person:
-    """Who the user is in the store, as far as that was found out on this machine. Raises StoreError."""
+    """Return who the user is in the store, as far as this machine knows. Raises StoreError."""
     machine = user_and_machine(user_name(), socket.gethostname())
     local = await open_local_state(data_dir)
     try:
@@ -71,7 +71,7 @@ async def known_person(data_dir: Path, store_url: str) -> Person:
 
 
 def person_named(named: str, known: Collection[str]) -> str:
-    """The id that is meant, whole or by what precedes its `@`. Raises UsageError for none or several."""
+    """Return the id with this name, complete or before its `@`. Raises UsageError for none or several."""
     found = sorted(each for each in known if named in (each, each.partition("@")[0]) and each)
     if named in found:
         return named
@@ -85,18 +85,19 @@ def person_named(named: str, known: Collection[str]) -> str:
 
 
 async def writer_named(store: Store, named: str) -> str:
-    """The id of who is meant of those who wrote in the store. Raises UsageError for none or several."""
+    """Return the id of a user who has written in the store. Raises UsageError for none or several."""
     return person_named(named, await store.turns.everybody())
 
 
 async def writers_shown(store: Store, turn_ids: Collection[str], user: Person) -> tuple[dict[str, str], bool]:
-    """Who wrote these turns, and whether a list of them says so: only where not all is the user's own."""
+    """Return who wrote these turns, and whether to show it: only if not all are the user's own."""
     writers = await store.turns.writers([each for each in dict.fromkeys(turn_ids) if each])
     return writers, any(each != user.id for each in writers.values())
 
 
 def same_person_words(person: Person) -> str:
-    """That the user is taken for somebody, for runs that ask nobody; empty where that is not a question."""
+    """Return the notice that the user is taken for somebody, for runs that cannot ask; empty if there is no
+    doubt."""
     if not person.elsewhere:
         return ""
     return (
@@ -106,13 +107,13 @@ def same_person_words(person: Person) -> str:
 
 
 async def be_somebody_else(local: LocalState, store_url: str, person: Person) -> Person:
-    """The person as another one than that of the same address, known by user and machine."""
+    """Return a different user than the one with the same address, known by user and machine."""
     await local.set_person(store_url, person.machine)
     return replace(person, id=person.machine, elsewhere="")
 
 
 async def _hand_over(store: Store, former: set[str], owner: str) -> None:
-    """Let what belongs to these ids belong to the owner."""
+    """Change the owner of what belongs to these ids."""
     if not former:
         return
     wanted = MemoryFilter(

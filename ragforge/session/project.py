@@ -1,6 +1,8 @@
-"""Which project a folder is: known by its path, or by what its repository has in common with a known one.
+"""Which project a folder belongs to: known by its path, or by what its repository has in common with a known
+one.
 
-Paths are kept in this machine's own state, and with each session in the store: losing the former loses none.
+Paths are stored in this machine's own state, and with each session in the store, so losing the former loses
+none.
 """
 
 import hashlib
@@ -31,14 +33,13 @@ STORED_LOOKED_AT_MAX = 1_000
 async def identify_project(
     store: Store, local: LocalState, place: Place
 ) -> tuple[Project, tuple[Project, ...]]:
-    """The project of the folder, and the known ones that it may be a copy of.
+    """Return the project of the folder, and the known projects that it may be a copy of.
 
-    A new one gets its id here and is kept with its first session.
+    A new project gets its id here and is stored with its first session.
 
-    A repository that moved (same first commit or remote, and none of the folders where it was known is
-    there any more) is the same project. On a server, so is every clone of one remote; where that has several
-    projects, it is the oldest, and all of them are returned with it. Any other copy is a project of its own
-    until the user says otherwise.
+    A repository that moved (same first commit or remote, and no folder where it was known exists any more) is
+    the same project. On a server, so is every clone of one remote; if that has several projects, the oldest
+    is used, and all are returned with it. Any other copy is a separate project until the user says otherwise.
     """
     known = await local.project_at(place.root)
     project = await store.projects.get(known) if known else None
@@ -71,7 +72,8 @@ async def identify_project(
 
 
 async def merged_into(store: Store, local: LocalState, project: Project) -> Project:
-    """The project that this one was merged into, or itself; what was allowed here in it holds there."""
+    """Return the project that this one was merged into, or itself. Permissions given here for it apply
+    there."""
     passed = {project.id}
     while project.merged_into and project.merged_into not in passed:
         passed.add(project.merged_into)
@@ -84,12 +86,12 @@ async def merged_into(store: Store, local: LocalState, project: Project) -> Proj
 
 
 async def every_project(store: Store) -> list[Project]:
-    """All projects but those that were merged into another, newest first."""
+    """Return all projects except merged ones, newest first."""
     return [each for each in await store.projects.every() if not each.merged_into]
 
 
 def new_project(place: Place, id: str) -> Project:
-    """Return a project of the folder, which is kept with its first session."""
+    """Return a new project for the folder, which is stored with its first session."""
     return Project(
         id=id,
         name=place.root.name or str(place.root),
@@ -100,12 +102,13 @@ def new_project(place: Place, id: str) -> Project:
 
 
 async def allowed_repositories(local: LocalState, project_id: str | None) -> frozenset[Path]:
-    """Return the repositories that may be read in this project though they do not know the folder."""
+    """Return the repositories that may be read in this project although they do not know the folder."""
     return frozenset() if project_id is None else foreign_allowed(await local.rules(project_id))
 
 
 async def _stored_at(store: Store, place: Place) -> Project | None:
-    """The project of the newest session that began in this folder on this machine, as the store knows it."""
+    """Return the project of the newest session that started in this folder on this machine, according to the
+    store."""
     root = os.fspath(place.root)
     for row in await store.sessions.recent(limit=STORED_LOOKED_AT_MAX):
         session = row.session
@@ -115,10 +118,11 @@ async def _stored_at(store: Store, place: Place) -> Project | None:
 
 
 async def own_folder(library: "Library", session: ConversationSession) -> Path | None:
-    """Return the user's own folder for a session that somebody else began, or that began on another machine.
+    """Return the user's own folder for a session that somebody else started, or that started on another
+    machine.
 
-    It is at the session's place within the project's folder. None for a session of the user's own or in that
-    folder already, and where the project has no folder here.
+    It is at the same place within the project's folder. None for the user's own session, for one in that
+    folder already, and if the project has no folder here.
     """
     is_here = session.host in ("", socket.gethostname())
     if is_here and session.begun_by(library.person) == library.person.id:
@@ -136,7 +140,7 @@ async def own_folder(library: "Library", session: ConversationSession) -> Path |
 
 
 def is_folder(path: Path) -> bool:
-    """Whether it is a folder that the user may look into."""
+    """Whether it is a folder that the user can read."""
     try:
         return path.is_dir()
     except OSError:
@@ -144,7 +148,7 @@ def is_folder(path: Path) -> bool:
 
 
 async def merged_project(store: Store, named: str) -> Project | None:
-    """The project of this id or name that was merged into another; None for none, and for several."""
+    """Return the merged project with this id or name; None for none or several."""
     merged = [each for each in await store.projects.every() if each.merged_into]
     found = [each for each in merged if named == each.id]
     found = found or [each for each in merged if len(named) >= ID_PART_CHARS_MIN and id_fits(each.id, named)]
@@ -153,7 +157,7 @@ async def merged_project(store: Store, named: str) -> Project | None:
 
 
 async def find_named(store: Store, named: str) -> Project:
-    """Return the project of this name, or whose id begins or ends so.
+    """Return the project with this name, or whose id starts or ends with it.
 
     Raises UsageError for none or several.
     """
@@ -169,12 +173,12 @@ async def find_named(store: Store, named: str) -> Project:
 
 
 async def describe_project(store: Store, project: Project) -> str:
-    """Its name and id, and who used it last, where and when."""
+    """Return its name and id, and who used it last, where and when."""
     return f"{one_line(project.name)} ({short_id(project.id)}), {await last_use(store, project)}"
 
 
 async def last_use(store: Store, project: Project) -> str:
-    """Who used the project last, where and when."""
+    """Return who used the project last, where and when."""
     rows = await store.sessions.recent(project_id=project.id, limit=1)
     if not rows:
         return "with no sessions"
@@ -185,7 +189,7 @@ async def last_use(store: Store, project: Project) -> str:
 
 
 async def unasked_words(library: "Library") -> str:
-    """What the user should hear of projects that this folder may be too, where nobody is asked."""
+    """Return what to tell the user about projects that this folder may belong to, if nobody can be asked."""
     alike = library.alike
     if not alike:
         return ""
@@ -197,16 +201,16 @@ async def unasked_words(library: "Library") -> str:
 
 
 def _is_clone(place: Place, project: Project) -> bool:
-    """Whether both have the remote. A path may be another repository's on another machine."""
+    """Whether both have the remote. A path may name another repository on another machine."""
     if not place.git_remote or place.git_remote != project.git_remote:
         return False
     return _is_on_host(place.git_remote) or place.first_commit == project.first_commit != ""
 
 
 def _shared_id(place: Place) -> str:
-    """The id that clones of one remote find out for themselves, so that two that begin at once are one.
+    """Return the id that all clones of one remote compute, so that two that start at once are one project.
 
-    Empty where only the user can tell which project the folder is.
+    Empty if only the user can tell which project the folder belongs to.
     """
     if not _is_on_host(place.git_remote):
         return ""
@@ -214,5 +218,5 @@ def _shared_id(place: Place) -> str:
 
 
 def _is_on_host(remote: str) -> bool:
-    """Whether the remote is an address, and no path on some machine; see `normal_remote`."""
+    """Whether the remote is an address, and not a path on some machine; see `normal_remote`."""
     return bool(remote) and not remote.startswith((".", "/", "~"))

@@ -1,4 +1,4 @@
-"""Messages that are sent while a turn runs: they join its own, or wait. They are stored as they come."""
+"""Messages sent while a turn runs: they join its message, or are queued. They are stored immediately."""
 
 from collections.abc import Sequence
 
@@ -14,7 +14,7 @@ JOINED_MAX = 20
 
 
 async def join(session: Session, parts: Parts) -> bool:
-    """Add the message to the turn whose request has not been sent yet; False if no turn waits to send one.
+    """Add the message to the turn whose request was not sent yet; False if there is none.
 
     Raises StoreError.
     """
@@ -36,7 +36,8 @@ async def join(session: Session, parts: Parts) -> bool:
 async def close(session: Session, seen: Turn | None = None) -> bool:
     """Let every later message wait for its own turn.
 
-    seen: the turn as the caller read it. If another message has joined it since, it stays open; False then.
+    seen: the turn as the caller read it. If another message has joined it since, it stays open, and the
+    result is False.
     """
     begun = session.activity.open_turn
     if begun is None:
@@ -49,13 +50,13 @@ async def close(session: Session, seen: Turn | None = None) -> bool:
 
 
 async def enqueue(session: Session, parts: Parts) -> None:
-    """Let the message wait; it goes to the model at the next tool boundary or when the turn ends."""
+    """Queue the message; it is sent at the next tool boundary or when the turn ends."""
     session.live.queue.append(session.workspace.redactor.parts(parts))
     await _keep(session)
 
 
 async def take_last(session: Session) -> Parts | None:
-    """The message that was queued last, taken back; None where none waits."""
+    """Remove the message that was queued last and return it; None if there is none."""
     if not session.live.queue:
         return None
     parts = session.live.queue.pop()
@@ -64,14 +65,14 @@ async def take_last(session: Session) -> Parts | None:
 
 
 async def take_all(session: Session) -> Parts:
-    """All that wait, in their order, as one message; empty where none waits."""
+    """Remove all queued messages and return them in order, as one message; empty if there are none."""
     waiting, session.live.queue = session.live.queue, []
     await _keep(session)
     return tuple(part for parts in waiting for part in parts)
 
 
 async def remove(session: Session, sent: Sequence[Parts]) -> None:
-    """Take these out; what came meanwhile goes on waiting."""
+    """Remove these; messages queued meanwhile stay."""
     session.live.queue = [parts for parts in session.live.queue if not any(parts is one for one in sent)]
     await _keep(session)
 

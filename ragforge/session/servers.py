@@ -1,4 +1,4 @@
-"""A server that keeps conversations: how it is named, and what is told of it."""
+"""A server for conversations: its address, and facts about it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -26,7 +26,7 @@ _COUNTED = (
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """A server that was named, and whom to be there. The URL is without the password."""
+    """A server that was named, and the user. The URL has no password."""
 
     url: str
     user: str
@@ -35,14 +35,14 @@ class Server:
 
 
 class Fact(Struct, frozen=True):
-    """A line on the store in use."""
+    """A line about the store in use."""
 
     name: str
     words: str
 
 
 def server_of(typed: str) -> Server:
-    """The server that the user named, by its URL or as `host:port`. Raises UsageError."""
+    """Return the server that the user named, by URL or as `host:port`. Raises UsageError."""
     typed = typed.strip()
     url = typed if "://" in typed else f"bolt://{typed}"
     address = parse_store_url(url)
@@ -56,19 +56,20 @@ def server_of(typed: str) -> Server:
 
 
 def logged_in(server: Server, user: str, password: str) -> Server:
-    """The server with this user and password; both empty for one that asks for none."""
+    """Return the server with this user and password; both are empty for a server without a login."""
     if password and not user.strip():
         user = DEFAULT_USER
     return Server(with_user(server.url, user.strip()), user.strip(), password)
 
 
 def is_same(url: str, other: str) -> bool:
-    """Whether both name one database; two users see the same."""
+    """Whether both name the same database, whatever the user."""
     return _place(url) == _place(other)
 
 
 def applications_server(environ: Mapping[str, str]) -> str:
-    """A sentence on a server that the environment names for other programs; empty where it names none."""
+    """Return a sentence about a server that the environment names for other programs; empty if there is
+    none."""
     for name in APPLICATION_VARIABLES:
         if not environ.get(name, "").strip():
             continue
@@ -85,7 +86,7 @@ def applications_server(environ: Mapping[str, str]) -> str:
 
 
 def facts_of(status: StoreStatus, link: Link) -> list[Fact]:
-    """What there is to tell of a store, line by line."""
+    """Return the facts about a store, line by line."""
     facts = [
         Fact("kind", status.kind),
         Fact("place", status.place),
@@ -100,7 +101,7 @@ def facts_of(status: StoreStatus, link: Link) -> list[Fact]:
 
 
 def link_facts(link: Link) -> list[Fact]:
-    """What there is to tell of the way to the server; nothing while all is well."""
+    """Return the facts about the connection to the server; nothing while it works."""
     facts = [Fact("server", f"away: {link.away}")] if link.away else []
     if link.waiting:
         facts.append(Fact("waiting", f"rows for the server: {link.waiting}"))
@@ -113,7 +114,7 @@ def link_facts(link: Link) -> list[Fact]:
 
 
 def counts_words(counts: Mapping[RecordKind, int]) -> str:
-    """`2 sessions, 14 turns`; kinds of which there is nothing are left out."""
+    """Return `2 sessions, 14 turns`, without kinds that have none."""
     words = [counted(counts.get(kind, 0), noun) for kind, noun in _COUNTED if counts.get(kind, 0)]
     return ", ".join(words) or "nothing yet"
 

@@ -1,4 +1,4 @@
-"""The parts of an open session, and the little of it that changes."""
+"""The parts of an open session, and the few of them that change."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
@@ -34,13 +34,13 @@ from ragforge.versions.state import HistoryState
 
 
 class Former(Struct, frozen=True):
-    """A project that the folder seems to have been, at a path where it is not any more."""
+    """A project that the folder may have been, at a path where it no longer is."""
 
     project: Project
     path: Path
 
     def words(self) -> str:
-        """Return the notice for runs that ask nobody."""
+        """Return the notice for runs that cannot ask."""
         return (
             f"This folder seems to be the project {self.project.name}, which was at {self.path}. It is a new "
             "project until you start `ragforge` here and answer yes."
@@ -48,40 +48,42 @@ class Former(Struct, frozen=True):
 
 
 class BackgroundWork(Protocol):
-    """What goes on beside the conversation; see `ragforge.session.background`. It never raises."""
+    """The work beside the conversation; see `ragforge.session.background`. It never raises."""
 
     @property
     def progress(self) -> Progress:
-        """How it stands now."""
+        """The current progress."""
         ...
 
     def start(self, session: "Session") -> None:
-        """Begin with what is left from before; harmless when called for each session that opens."""
+        """Start with work left from before; may be called for each session that opens."""
 
     def turn_begins(self, session: "Session") -> None:
-        """The user's message goes to the model now: a server that answers one at a time is theirs."""
+        """The user's message goes to the model now; a server that handles one request at a time must be
+        free."""
 
     def turn_ended(self, session: "Session", turn_id: str) -> None:
         """There is a turn to summarise."""
 
     async def turns_moved(self, session: "Session", turn_ids: Sequence[str]) -> None:
-        """These were left or found again: with them, when the memories held that they replace."""
+        """These turns were abandoned or redone, so the validity of memories that they replace changes."""
 
     def wake(self) -> None:
-        """Something was written that needs a vector."""
+        """Something was saved that needs a vector."""
 
     async def understood(self, *, timeout_s: float) -> None:
-        """Wait until this run's turns have their summaries and what comes with them, for at most so long."""
+        """Wait, for at most this long, until this run's turns have their summaries and everything that comes
+        with them."""
 
     async def finish(self, *, timeout_s: float) -> None:
-        """Wait for the work on this run's turns, for at most so long; the rest is done by a next start."""
+        """Wait for the work on this run's turns, for at most this long; the next start does the rest."""
 
     async def close(self) -> None:
-        """Stop; what was begun is not lost, because what is stored says what is still to do."""
+        """Stop. Nothing is lost, because the stored data says what is still to do."""
 
 
 class Workspace(Library, frozen=True):
-    """What is open while ragforge runs in a folder, whichever session is in front."""
+    """Everything open while ragforge runs in a folder, whichever session is shown."""
 
     flags: Mapping[str, JsonValue]
     child_env: Mapping[str, str]
@@ -108,7 +110,7 @@ class Workspace(Library, frozen=True):
 
     @property
     def foresees(self) -> bool:
-        """Whether it is foreseen in this run what the next turn brings."""
+        """Whether foresight is on in this run."""
         settings = self.settings
         return settings.foresight.enabled and settings.memory.enabled and self.recalls and not self.incognito
 
@@ -129,28 +131,28 @@ class Workspace(Library, frozen=True):
         )
 
     def worktree(self, session_id: str = "") -> Worktree:
-        """The project's files as they are worked in; session_id: of the stored session that does."""
+        """Return the project's files together with the stored session that works in them."""
         files = self.files
         return Worktree(files, self.recorders.of(files.root), session_id)
 
 
 class Unkept(Struct, frozen=True):
-    """What the store has not taken yet of a turn that ended: it goes there as soon as that is possible."""
+    """What the store has not taken yet of a turn that ended; it is saved as soon as possible."""
 
     end: TurnEnd
     calls: tuple[tuple[ToolCall, Step], ...] = ()
 
 
 class Closable(Protocol):
-    """What a session ends when it is closed."""
+    """Something that ends with its session."""
 
     async def close(self) -> None:
-        """Return when it has ended."""
+        """End it; returns when it has ended."""
         ...
 
 
 class ModelView(Struct):
-    """What the model knows of the conversation: the turns that are over have written it."""
+    """What the model knows of the conversation: the window and what was sent before."""
 
     window: Window = field(default_factory=Window)
     """What it is given, word for word, of the path to the head."""
@@ -166,19 +168,19 @@ class ModelView(Struct):
 
 
 class Spending(Struct):
-    """What the session's turns and attempts have cost. cost_usd: None where a price is unknown."""
+    """The cost of the session's turns and attempts. cost_usd: None if a price is unknown."""
 
     usage: Usage = field(default_factory=Usage)
     cost_usd: float | None = 0.0
 
     def add(self, usage: Usage, cost_usd: float | None) -> None:
-        """Count this too."""
+        """Add this cost."""
         self.usage += usage
         self.cost_usd = sum_costs((self.cost_usd, cost_usd))
 
 
 class Live(Struct):
-    """The conversation that is open. Only functions of this package assign to its fields."""
+    """The open conversation. Only functions of this package assign to its fields."""
 
     record: ConversationSession
     stored: bool
@@ -200,7 +202,7 @@ class Live(Struct):
 
 
 class OpenTurn(Struct):
-    """A turn whose first request has not left: a message that is sent until then joins its words."""
+    """A turn whose first request was not sent yet: messages until then join its message."""
 
     turn: Turn
     show: Callable[[Turn], Awaitable[None]]
@@ -211,7 +213,7 @@ class OpenTurn(Struct):
 
 
 class Activity(Struct):
-    """What goes on in the session now. Only functions of this package assign to its fields."""
+    """What is happening in the session now. Only functions of this package assign to its fields."""
 
     task: "asyncio.Task[Any] | None" = None
     """The turn, or what else Esc ends."""
@@ -224,7 +226,7 @@ class Activity(Struct):
 
     @contextmanager
     def interruptible(self) -> Generator[None]:
-        """While it lasts, what interrupts a turn interrupts this."""
+        """While inside, whatever interrupts a turn interrupts this."""
         self.task = asyncio.current_task()
         try:
             yield
@@ -233,7 +235,7 @@ class Activity(Struct):
 
 
 class Session(Struct, frozen=True):
-    """An open session: its workspace, the conversation, and what goes on. Verbs are functions beside it."""
+    """An open session: its workspace, the conversation, and its activity. Verbs are functions beside it."""
 
     workspace: Workspace
     live: Live
@@ -251,12 +253,12 @@ class Session(Struct, frozen=True):
 
     @property
     def worktree(self) -> Worktree:
-        """The project's files as they are worked in for this session."""
+        """The project's files together with this session."""
         return self.workspace.worktree(self.id if self.live.stored else "")
 
     @property
     def busy(self) -> bool:
-        """Whether a turn runs, or files and chat are being moved."""
+        """Whether a turn runs, or files and conversation are being moved."""
         return self.activity.moving or self._runs
 
     @property
@@ -270,17 +272,17 @@ class Session(Struct, frozen=True):
 
     @property
     def why_busy(self) -> str:
-        """Why no turn may begin and no head may move now, for a user; empty where they may."""
+        """Why no turn may start and no head may move now, for a user; empty if they may."""
         if self.is_only_moving:
             return "Files are being moved to another version. Send it again when that is done."
         return "A turn is running. Wait for it, or press Esc to interrupt it." if self.busy else ""
 
     def end_with(self, attempts: Closable) -> None:
-        """Let these attempts be the session's, and end with it."""
+        """Register these attempts, which end with the session."""
         self.live.attempts = attempts
 
     async def set_mode(self, mode: Mode) -> None:
-        """Let the mode hold from the next tool call on. `all` is not remembered for the next start."""
+        """Set the mode from the next tool call on. `all` is not remembered for the next start."""
         self.live.consent.change_mode(mode)
         if mode is not Mode.ALL:
             self.change(mode=mode)

@@ -1,4 +1,4 @@
-"""Which instruction files of a project are read: those whose very text the user trusts."""
+"""Which instruction files of a project are read: those whose exact text the user trusts."""
 
 import asyncio
 import logging
@@ -18,9 +18,9 @@ log = logging.getLogger(__name__)
 
 
 class FileTrust(Struct, frozen=True):
-    """An instruction file, and whether the user trusts its text; None where nobody was asked.
+    """An instruction file, and whether the user trusts its text; None if the user was not asked.
 
-    path: relative to the project. before: the text of the file that was trusted last.
+    path: relative to the project. before: the text that was trusted last.
     """
 
     path: Path
@@ -34,7 +34,7 @@ class FileTrust(Struct, frozen=True):
         return digest_of(self.text)
 
     def diff(self, shown: Callable[[str], str] = str) -> str:
-        """What changed, as a unified diff of the texts as `shown`; empty where no line did."""
+        """What changed, as a unified diff of the texts as `shown`; empty if no line did."""
         if self.before is None:
             return ""
         return unified(shown(self.before), shown(self.text), escaped(str(self.path)))
@@ -45,7 +45,7 @@ Ask: TypeAlias = Callable[[Sequence[FileTrust]], Awaitable[bool]]
 
 
 class TrustPlace(Struct, frozen=True):
-    """A project and the folder that it, or a copy of it, is in."""
+    """A project, and the folder that contains it or a copy of it."""
 
     project_id: str
     root: Path
@@ -54,8 +54,8 @@ class TrustPlace(Struct, frozen=True):
 class Trust:
     """The user's answers about instruction files, on this machine and in this run.
 
-    reads_all: what nobody was asked about is read in this run. ask, tell: set by the interface; without `ask`
-    nobody can be asked. tell hears once of each file that is left out.
+    reads_all: files that the user was not asked about are read in this run. ask, tell: set by the interface;
+    without `ask`, nobody can be asked. tell is called once for each file that is skipped.
     """
 
     def __init__(self, local: LocalState, *, reads_all: bool = False) -> None:
@@ -69,13 +69,13 @@ class Trust:
         self._asking = asyncio.Lock()
 
     def unattended(self) -> "Trust":
-        """The same answers where nobody can be asked, and nothing new is trusted for good."""
+        """Return the same answers for a run that cannot ask, where nothing new is trusted permanently."""
         other = Trust(self._local, reads_all=self.reads_all)
         other.tell, other._here, other._told = self.tell, self._here, self._told
         return other
 
     async def admitted(self, place: TrustPlace, found: Sequence[Instructions]) -> list[Instructions]:
-        """Return those that may be read, after asking about those that nobody was asked about yet."""
+        """Return the files that may be read, after asking about new ones."""
         async with self._asking:  # two tools may come to the same file at the same time
             untrusted = await self.untrusted(place, found)
             unknown = [each for each in untrusted if each.trusted is None]
@@ -88,25 +88,25 @@ class Trust:
         return [each for each in found if each.path not in left_out]
 
     async def untrusted(self, place: TrustPlace, found: Iterable[Instructions]) -> list[FileTrust]:
-        """Return those that are not trusted."""
+        """Return the files that are not trusted."""
         files = [await self.file(place, item) for item in found if not (item.is_note or self.reads_all)]
         return [file for file in files if not file.trusted]
 
     async def file(self, place: TrustPlace, item: Instructions) -> FileTrust:
-        """Return the file with what the user said about it."""
+        """Return the file with the user's answer."""
         path = item.path.relative_to(place.root)
         trusted = await self.is_trusted(place, item)
         before = None if trusted else await self._local.trusted_text(place.project_id, path)
         return FileTrust(path, item.text, before, trusted)
 
     async def is_trusted(self, place: TrustPlace, item: Instructions) -> bool | None:
-        """Whether the user trusts the text; None where nobody was asked."""
+        """Whether the user trusts the text; None if the user was not asked."""
         path, digest = item.path.relative_to(place.root), item.digest
         here = self._here.get((place.project_id, path, digest))
         return await self._local.is_trusted(place.project_id, path, digest) if here is None else here
 
     async def answer(self, place: TrustPlace, files: Iterable[FileTrust], *, trusted: bool) -> None:
-        """Remember the user's answer about these texts; for this run only where that cannot be stored."""
+        """Store the user's answer about these texts, or keep it for this run if it cannot be stored."""
         for file in files:
             self._here[place.project_id, file.path, file.digest] = trusted
             try:

@@ -1,4 +1,4 @@
-"""The order of one turn: keep the words, ask the model, keep how it ended, go on with what is queued."""
+"""The order of one turn: store the message, call the model, store the end, continue with queued messages."""
 
 import asyncio
 import logging
@@ -77,15 +77,15 @@ async def submit(
     terms: TurnTerms | None = None,
     guard: Guard | None = None,
 ) -> AsyncGenerator[AgentEvent, None]:
-    """The events of the turn that the message begins, and of those that queued messages begin after it.
+    """Yield the events of the turn of this message, and of those that queued messages start after it.
 
-    terms: what holds for these turns alone. guard: keeps what calls change for another turn, to whose version
-    it belongs; without, these turns have versions of their own.
+    terms: settings for these turns only. guard: saves what calls change for another turn, to whose version it
+    belongs; without it, these turns have their own versions.
 
-    The words are durable before the first event. Whatever happens then, each turn that started ends
-    with `TurnEnded`. Closing the generator interrupts the turn and waits until its end is stored.
-    Raises StoreError when the words, or the end, could not be kept; UsageError for a session that
-    another process writes.
+    The message is durable before the first event. Whatever happens then, each started turn ends with
+    `TurnEnded`. Closing the generator interrupts the turn and waits until its end is stored.
+    Raises StoreError if the message or the end could not be stored, UsageError for a session that another
+    process writes.
     """
     _check_may_run(session)
     async with (
@@ -97,9 +97,9 @@ async def submit(
 
 
 async def submit_queue(session: Session, approve: Approve) -> AsyncGenerator[AgentEvent, None]:
-    """The events of the turn that all waiting messages begin; they wait no more once it is stored.
+    """Yield the events of the turn that all queued messages start; they leave the queue once it is stored.
 
-    Raises UsageError where none waits, otherwise as `submit`.
+    Raises UsageError if no message is queued, otherwise like `submit`.
     """
     _check_may_run(session)
     async for event in _events_of(session, _begin_queued(session), approve, None):
@@ -109,9 +109,9 @@ async def submit_queue(session: Session, approve: Approve) -> AsyncGenerator[Age
 async def retry(
     session: Session, approve: Approve, *, limits: TurnLimits | None = None
 ) -> AsyncGenerator[AgentEvent, None]:
-    """The events of the newest turn going on from its last finished step; its tools are not repeated.
+    """Yield the events of the newest turn, continued from its last finished step; its tools do not run again.
 
-    Raises UsageError when there is nothing to go on with, otherwise as `submit`.
+    Raises UsageError if there is nothing to continue, otherwise like `submit`.
     """
     _check_may_run(session)
     async for event in _events_of(session, _reopen(session), approve, limits):
@@ -119,7 +119,7 @@ async def retry(
 
 
 async def interrupt(session: Session) -> None:
-    """End the running turn, if there is one: what had arrived is kept, and its `TurnEnded` comes."""
+    """End the running turn, if there is one. What has arrived is stored, and its `TurnEnded` follows."""
     running = session.activity.task
     if running is not None and not running.done():
         running.cancel()
@@ -171,7 +171,7 @@ async def _run_all(
     limits: TurnLimits,
     guard: Guard | None,
 ) -> None:
-    """Run the turn, then those that queued messages begin."""
+    """Run the turn, then those that queued messages start."""
     try:
         status = await _run_one(session, begin, approve, events, limits, guard)
         while status in GOES_ON and session.live.queue and not session.live.read_only:
@@ -218,7 +218,7 @@ async def _run_one(
 
 
 def _with_agents(session: Session, run: _Run, parts: AgentParts) -> AgentParts:
-    """The parts, with sub-agents for the tool that starts them, within the turn's limits."""
+    """Return the parts with sub-agents for the tool that starts them, within the turn's limits."""
     delegation = Delegation(
         session,
         run.turn.id,
@@ -237,7 +237,7 @@ def _with_agents(session: Session, run: _Run, parts: AgentParts) -> AgentParts:
 
 
 def _recording(session: Session, turn: Turn, events: Events) -> Recording:
-    """Records what becomes of the files; what the folder holds already is found out beside the rest."""
+    """Return what records changes of the files; the current state of the folder is read in parallel."""
 
     async def tell(words: str) -> None:
         await events.send(Notice(words))
@@ -249,7 +249,7 @@ def _recording(session: Session, turn: Turn, events: Events) -> Recording:
 
 
 def _open(session: Session, run: _Run, events: Events) -> None:
-    """Let messages join the turn's until its request leaves, which one that goes on has sent already."""
+    """Let messages join the turn until its request is sent; a continued turn has sent it already."""
     if run.earlier_steps:
         return
 
@@ -261,9 +261,9 @@ def _open(session: Session, run: _Run, events: Events) -> None:
 
 
 async def _recall(session: Session, run: _Run, window: Window, events: Events) -> ContextBlock:
-    """What is recalled for the turn's message; the user is told, and it is kept beside what follows.
+    """Recall for the turn's message, tell the user, and store the result in parallel.
 
-    Where another message joins it meanwhile, it is recalled for both. From then on none joins.
+    If another message joins meanwhile, recall again for both. After that, none can join.
     """
     is_closed, block = False, ContextBlock()
     while not is_closed:
@@ -305,7 +305,7 @@ async def _end_and_tell(session: Session, run: _Run, outcome: Outcome, events: E
 
 
 async def _version(session: Session, run: _Run, ended: Turn) -> Version | None:
-    """What the turn did to the files."""
+    """Record what the turn did to the files."""
     if run.recording is None:
         return None
     usage = sum((step.usage for step in run.progress.steps), Usage())
@@ -314,7 +314,7 @@ async def _version(session: Session, run: _Run, ended: Turn) -> Version | None:
 
 
 async def _begin(session: Session, parts: Parts) -> _Run:
-    """Keep the words, as a child of the head, before anything else happens."""
+    """Store the message as a child of the head, before anything else happens."""
     workspace, live = session.workspace, session.live
     await store_session(session, first_words=parts)
     await keep_end(session)
@@ -340,7 +340,7 @@ async def _begin(session: Session, parts: Parts) -> _Run:
 
 
 async def _begin_queued(session: Session) -> _Run:
-    """Keep all that waits as one message, and only then take it from the queue."""
+    """Store all queued messages as one, and only then remove them from the queue."""
     waiting = list(session.live.queue)
     if not waiting:
         raise UsageError("No messages are waiting.")
@@ -350,17 +350,17 @@ async def _begin_queued(session: Session) -> _Run:
 
 
 async def _list_again(session: Session) -> None:
-    """Unarchive a session that goes on."""
+    """Unarchive a session that continues."""
     if session.live.record.archived_at is not None:
         await session.workspace.store.sessions.set_archived(session.id, None)
         session.change(archived_at=None)
 
 
 async def _parent(session: Session) -> tuple[Turn | None, Window]:
-    """The turn to go on from, and what goes word for word up to it.
+    """Return the turn to continue from, and what is sent word for word up to it.
 
-    An empty turn is passed over: its words went back to the prompt, and sending them
-    along with their second version would say everything twice.
+    An empty turn is skipped: its message returned to the prompt, and sending it together with its second
+    version would say everything twice.
     """
     store, live = session.workspace.store, session.live
     head = await store.turns.get(live.record.head) if live.record.head else None
@@ -375,7 +375,7 @@ async def _parent(session: Session) -> tuple[Turn | None, Window]:
 
 
 async def _reopen(session: Session) -> _Run:
-    """The newest turn, to go on with. Raises UsageError when there is none."""
+    """Return the newest turn, to continue it. Raises UsageError if there is none."""
     store, head = session.workspace.store, session.live.record.head
     await keep_end(session)
     turn = await store.turns.get(head) if head else None
@@ -425,14 +425,14 @@ async def _continue(
 
 
 async def _runs_on(session: Session, turn: Turn) -> None:
-    """Remember, before it runs on, that the summary of its end will be old, whatever becomes of this run."""
+    """Record before it continues that the summary of its end will be outdated, however this run ends."""
     if turn.ended_at is not None:
         with suppress(StoreError):  # an old summary is no reason not to go on
             await session.workspace.local.note_ran_on(turn.id, project_id=session.workspace.project.id)
 
 
 async def _end(session: Session, run: _Run, outcome: Outcome) -> Turn:
-    """Keep how the turn ended, and make the session ready for the next."""
+    """Store how the turn ended, and prepare the session for the next."""
     store, view, activity = session.workspace.store, session.live.view, session.activity
     stored = await store.turns.get(run.turn.id)
     waits = stored is not None and stored.status is TurnStatus.WAITING
@@ -468,7 +468,7 @@ async def _end(session: Session, run: _Run, outcome: Outcome) -> Turn:
 
 
 def _text(steps: Sequence[Step]) -> str:
-    """The model's text of all steps; of answers that broke off only the newest."""
+    """Return the model's text of all steps; of partial answers only the newest."""
     last = steps[-1] if steps else None
     texts = (step.message.text.strip() for step in steps if not step.interrupted or step is last)
     return "\n\n".join(text for text in texts if text)
