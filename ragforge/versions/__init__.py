@@ -1,1 +1,1 @@
-"""The version tree: what changed in a project's files, and how any state of them is restored."""
+"""The version tree: what changed in a project's files, and how to restore any state of them."""

@@ -1,4 +1,4 @@
-"""The versions as a screen needs them: page by page, with what each changed."""
+"""The versions for a screen: page by page, with what each changed."""
 
 from collections.abc import Sequence
 
@@ -20,31 +20,31 @@ class VersionBook(Struct, frozen=True):
     worktree: Worktree
 
     async def page(self, *, before: str | None = None) -> Log:
-        """The newest versions, or those that come after `before`."""
+        """Return the newest versions, or those after `before`."""
         files, head = self.worktree.files, await self.worktree.head()
         return await read_log(files.store.versions, files.project.id, head, limit=PAGE, before=before)
 
     async def changes(self, version: Version) -> Compared:
-        """What a version of the log changed against its first parent."""
+        """Return what a version of the log changed against its first parent."""
         found = await self.worktree.files.store.versions.get([version.id])
         return await changes_of_version(self.worktree, found[0] if found else version)
 
     async def compare(self, one: str, other: str) -> Compared:
-        """What differs from one version to another, by their ids."""
+        """Return the differences from one version to another, by their ids."""
         return await compare(self.worktree, one, other)
 
     async def label(self, version: Version, label: str) -> str:
-        """Give the version a label, without secrets; the label that it has now."""
+        """Set the version's label, without secrets, and return it."""
         files = self.worktree.files
         label = files.redactor.text(" ".join(label.split()))
         await files.store.versions.label(version.id, label)
         return label
 
     async def taken_back(self, rows: Sequence[TurnRow]) -> list[Difference]:
-        """What these turns, oldest first, did to the files all together: what going back takes away again."""
+        """Return the combined file changes of these turns, oldest first, which going back would undo."""
         changes = [change for row in rows for change in row.changes]
         return await differences(changes, self.worktree.files.blobs)
 
     async def turns(self, head: str | None) -> list[TurnRow]:
-        """The session's own turns down from its head with what each changed, oldest first."""
+        """Return the session's own turns down from its head with what each changed, oldest first."""
         return await turn_rows(self.worktree.files.store, self.worktree.session_id, head)

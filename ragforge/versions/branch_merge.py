@@ -1,4 +1,4 @@
-"""Merging another line of work into the files as they are: three ways, file by file."""
+"""Merge another line of work into the current files: three-way, file by file."""
 
 from collections.abc import Mapping, Sequence
 
@@ -28,12 +28,12 @@ async def merge(
     resolved: Mapping[MergeConflict, bytes] = _NOTHING,
     notes: Sequence[str] = (),
 ) -> MoveResult:
-    """Bring what another line of work changed into the files; the version that is made has both as parents.
+    """Merge another line of work into the files; the new version has both as parents.
 
-    What only one of them changed is taken, and what both did in different places is put together.
-    resolved: what becomes of conflicts; the others become as `side` says. notes: what the user must hear
-    of how they were resolved. The chat stays where it is. Raises UsageError for an unknown version or where
-    the folder is not tracked; StoreError.
+    Changes of only one side are taken, and changes of both in different places are combined.
+    resolved: results for conflicts; other conflicts are handled as `side` says. notes: what to tell the user
+    about how they were resolved. The conversation does not move. Raises UsageError for an unknown version or
+    an untracked folder; StoreError.
     """
     async with worktree.ground() as ground:
         head = await ground.files.state.head(ground.root)
@@ -59,13 +59,13 @@ async def merge(
 
 
 async def clashes(worktree: Worktree, chat: ChatHead, name: str) -> Sequence[MergeConflict]:
-    """The files about which that line and this one disagree; nothing is changed. Raises as `merge`."""
+    """Return the files in conflict between that line and this one; changes nothing. Raises like `merge`."""
     found, _ = await three_ways(worktree.files, name, await worktree.catch_up())
     return found.conflicts
 
 
 async def three_ways(files: ProjectFiles, name: str, head: Head) -> tuple[VersionMerge, Version]:
-    """The merge of the named version into the head, and that version."""
+    """Return the merge of the named version into the head, and that version."""
     versions, project_id = files.store.versions, files.project.id
     theirs = await find_version(versions, project_id, name, head=head.version)
     labels = (head.branch or HEAD, name)

@@ -12,7 +12,7 @@ from ragforge.versions.state import Head
 
 
 class BranchRow(Struct, frozen=True):
-    """A branch, the version that it points to (None where that is not stored here), whether it is current."""
+    """A branch, its version (None if that is not stored here), and whether it is current."""
 
     branch: Branch
     version: Version | None
@@ -20,7 +20,7 @@ class BranchRow(Struct, frozen=True):
 
 
 async def list_branches(worktree: Worktree) -> list[BranchRow]:
-    """The project's branches, by name."""
+    """Return the project's branches, by name."""
     versions = worktree.files.store.versions
     branches = await versions.branches(worktree.files.project.id)
     tips = {each.id: each for each in await versions.get([branch.version_id for branch in branches])}
@@ -29,10 +29,10 @@ async def list_branches(worktree: Worktree) -> list[BranchRow]:
 
 
 async def start_branch(worktree: Worktree, name: str, at: str = HEAD) -> BranchRow:
-    """A new branch, at the files' head or another version.
+    """Create a branch at the files' head or at another version, and return it.
 
-    At the head it is current from now on: new versions move it. Raises UsageError for a name that cannot be,
-    one that is taken, or a version that is unknown.
+    At the head, it becomes current: new versions move it. Raises UsageError for an invalid or existing name,
+    or an unknown version.
     """
     check_branch_name(name)
     versions, project_id = worktree.files.store.versions, worktree.files.project.id
@@ -60,7 +60,7 @@ async def _set(worktree: Worktree, name: str, version: Version, *, current: bool
 
 
 async def delete_branch(worktree: Worktree, name: str) -> None:
-    """Take the name away; its versions stay. Raises UsageError where there is none."""
+    """Delete the name; its versions stay. Raises UsageError if there is none."""
     if not await worktree.files.store.versions.delete_branch(worktree.files.project.id, name):
         raise UsageError(f"There is no branch {name!r}. `{typed('branch')}` lists them.")
     if (await worktree.head()).branch != name:

@@ -1,7 +1,7 @@
-"""What the kept contents take, and removing those that nothing needs any more.
+"""How much space contents take, and removing those that are no longer needed.
 
-The contents of files, of conversations and of whole tool results lie together, for every store that was used
-on this machine. So all those stores are asked, and whatever is not known for certain stays.
+Contents of files, conversations and complete tool results are stored together, for every store that was used
+on this machine. So all these stores are asked, and everything uncertain is kept.
 """
 
 import re
@@ -38,11 +38,11 @@ RUNS_READ_MAX = 10_000
 
 
 class HistorySize(Struct, frozen=True):
-    """What the contents on this machine take. A content that several need counts for the first of them.
+    """The space that contents on this machine take. A content that several need counts for the first of them.
 
-    free_bytes: nothing needs them, and a clean-up removes them once they are a day old.
-    unknown_bytes: nothing that is known of needs them; but they were kept before it was noted for which
-    store, so they stay.
+    free_bytes: not needed; a clean-up removes them once they are a day old.
+    unknown_bytes: not needed as far as is known, but stored before ragforge recorded for which store, so they
+    are kept.
     """
 
     contents: int
@@ -58,8 +58,8 @@ class HistorySize(Struct, frozen=True):
 class Collected(Struct, frozen=True):
     """What a clean-up removed, or would remove.
 
-    versions: so many old versions cannot be restored any more, or not wholly; they themselves stay.
-    sealed: so many statements that were forgotten everywhere.
+    versions: old versions that can no longer be restored completely; they themselves are kept.
+    sealed: statements that were forgotten everywhere.
     """
 
     contents: int
@@ -69,7 +69,7 @@ class Collected(Struct, frozen=True):
 
 
 class _Needs(Struct):
-    """The hashes of what is needed, by what needs it; `given_up`: versions that may lose contents."""
+    """The hashes of needed contents, by what needs them. `given_up`: versions that may lose contents."""
 
     versions: set[str] = field(default_factory=set[str])
     conversations: set[str] = field(default_factory=set[str])
@@ -81,7 +81,7 @@ class _Needs(Struct):
 
 
 async def size(stores: Sequence[Store], blobs: Blobs, state: HistoryState, local: LocalState) -> HistorySize:
-    """What the contents take, and what for. stores, and errors: as for `collect`."""
+    """Return how much space the contents take, and for what. stores, and errors: as for `collect`."""
     sizes = await blobs.sizes()
     needs = await _find_needs(stores, blobs, state, local, keep_days=0)
     left = dict(sizes)
@@ -111,12 +111,12 @@ async def collect(
     keep_days: int,
     dry_run: bool = False,
 ) -> Collected:
-    """Remove contents that nothing needs: no version, turn or tool call of any store, nothing local.
+    """Remove contents that no version, turn or tool call of any store, and nothing local, needs.
 
-    keep_days: beyond these, contents of versions that no branch, label, head or younger version needs go
-    too; 0 keeps them for ever. dry_run: only find out.
-    stores: all that `blobs.used_by` names. Raises UsageError where one is missing; StoreUnavailable where
-    one cannot be read or rows have not arrived there yet. Nothing was removed then.
+    keep_days: also remove older contents of versions that no branch, label, head or younger version needs; 0
+    keeps them forever. dry_run: only report.
+    stores: all that `blobs.used_by` names. Raises UsageError if one is missing, StoreUnavailable if one
+    cannot be read or has not received all rows; nothing was removed then.
     """
     unused_since = now() - UNUSED_MIN
     # Asked first: what becomes needed from here on is found below, or was asked for and is spared at the end.
@@ -132,10 +132,10 @@ async def collect(
 
 
 class Lacking(Struct, frozen=True):
-    """The hashes of contents that are not here.
+    """The hashes of missing contents.
 
-    needed: by what is in the folders, branches, labels, heads, conversations and new versions. older: only by
-    older versions, which a clean-up may have given up.
+    needed: by folders, branches, labels, heads, conversations and new versions. older: only by older
+    versions, whose contents a clean-up may have removed.
     """
 
     needed: frozenset[str] = frozenset()
@@ -145,9 +145,10 @@ class Lacking(Struct, frozen=True):
 async def lacking(
     store: Store, blobs: Blobs, state: HistoryState | None, local: LocalState | None
 ) -> Lacking:
-    """What the store and this machine's folders need and is not here. Raises as `collect`.
+    """Return the contents that the store and this machine's folders need and that are not here. Raises like
+    `collect`.
 
-    state, local: None where there is none.
+    state, local: None if there is none.
     """
     needs = _Needs()
     roots = await state.roots() if state else []
@@ -165,7 +166,7 @@ async def lacking(
 
 
 async def paths_of(store: Store, digests: Collection[str]) -> list[str]:
-    """The paths at which versions of the store have one of these contents, by name."""
+    """Return the paths at which versions of the store have one of these contents, by name."""
     found: set[str] = set()
     for versions in (await _versions_of(store)).values() if digests else ():
         for version in versions:
@@ -217,7 +218,7 @@ async def _add_queues(needs: _Needs, local: LocalState) -> None:
 
 
 def _check_all_is_there(store: Store, link: Link) -> None:
-    """Raises StoreUnavailable where what the store needs cannot be known."""
+    """Raise StoreUnavailable if it cannot be known what the store needs."""
     if link.waiting or link.away:
         raise StoreUnavailable(
             f"{bare_url(store.url)} has not received everything yet, so it is unknown what it needs. Try "
@@ -263,7 +264,7 @@ def _kept(versions: Iterable[Version], named: set[str], limit: datetime) -> set[
 
 
 async def _versions_of(store: Store) -> Mapping[str, list[Version]]:
-    """All versions of the store, by their projects."""
+    """Return all versions of the store, by project."""
     found: dict[str, list[Version]] = {}
     ids = await store.versions.all_ids()
     for start in range(0, len(ids), VERSIONS_AT_ONCE):

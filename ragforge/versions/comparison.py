@@ -1,4 +1,4 @@
-"""What differs between two versions, or between one and the files as they are now."""
+"""The differences between two versions, or between a version and the current files."""
 
 from msgspec import Struct
 
@@ -14,7 +14,7 @@ BEGINNING = "the beginning"
 
 
 class Compared(Struct, frozen=True):
-    """What differs, and between what: `start` and `end` are words for a user."""
+    """The differences, and between what: `start` and `end` are words for a user."""
 
     start: str
     end: str
@@ -22,11 +22,10 @@ class Compared(Struct, frozen=True):
 
 
 async def compare(worktree: Worktree, start: str = "", end: str = "") -> Compared:
-    """What differs from one version to another.
+    """Return the differences from one version to another.
 
-    Without `end`: to the files as they are now. Without either: from before the newest turn to now.
-    What was edited and is in no version yet becomes one. Raises UsageError for an unknown version, and
-    StoreError.
+    Without `end`: to the current files. Without either: from before the newest turn to now. Edits that are in
+    no version yet become one. Raises UsageError for an unknown version, and StoreError.
     """
     versions, project_id = worktree.files.store.versions, worktree.files.project.id
     is_tracked = await worktree.is_tracked()
@@ -46,7 +45,7 @@ async def compare(worktree: Worktree, start: str = "", end: str = "") -> Compare
 
 
 async def changes_of_version(worktree: Worktree, version: Version) -> Compared:
-    """What a version changed against its first parent."""
+    """Return what a version changed against its first parent."""
     files = await differences(version.changes, worktree.files.blobs)
     parent = version.parents[0] if version.parents else ""
     return Compared(await _words(worktree, parent), shown(version), tuple(files))
@@ -59,7 +58,7 @@ async def _differences(worktree: Worktree, start: str, end: str) -> list[Differe
 
 
 async def _before_newest_turn(worktree: Worktree, head: str) -> str:
-    """The version before the newest one of a turn; the beginning where there is none."""
+    """Return the version before the newest one of a turn, or the beginning if there is none."""
     async for version in down_from(worktree.files.store.versions, head):
         if version.turn_id:
             return version.parents[0] if version.parents else ""

@@ -1,4 +1,4 @@
-"""The tree of versions as lines of text, as `git log --graph` draws it."""
+"""The tree of versions as lines of text, like `git log --graph`."""
 
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -10,10 +10,10 @@ NODE = "*"
 
 
 class GraphLine(Struct, frozen=True):
-    """A line of the log: the drawing, and the version that stands on it, or None where lines only run.
+    """A line of the log: the drawing, and its version, or None for a line that only connects.
 
-    graph: without blanks at its end. Column n is drawn at character 2 n.
-    column: that of the version's NODE; 0 where there is none.
+    graph: without trailing blanks. Column n is drawn at character 2 n.
+    column: that of the version's NODE; 0 if there is none.
     """
 
     graph: str
@@ -22,9 +22,9 @@ class GraphLine(Struct, frozen=True):
 
 
 class Graph(Struct):
-    """A drawing that grows downwards, page by page: each page goes on where the last one ended.
+    """A drawing that grows downwards, page by page; each page continues where the last one ended.
 
-    It takes as long for a version as the tree is wide there, however many versions came before.
+    The time for a version depends on the width of the tree there, not on how many versions came before.
     """
 
     _columns: list[str] = field(default_factory=list[str])
@@ -32,10 +32,10 @@ class Graph(Struct):
     _shown: set[str] = field(default_factory=set[str])
 
     def add(self, rows: Iterable[VersionRow]) -> list[GraphLine]:
-        """The lines of the next versions, newest first.
+        """Return the lines of the next versions, newest first.
 
-        A parent that came before its child, because of a clock that went wrong, gets no line to it. Of more
-        than two parents the first two are drawn.
+        A parent that comes before its child, because of a wrong clock, gets no line to it. Of more than two
+        parents, the first two are drawn.
         """
         found: list[GraphLine] = []
         for row in rows:
@@ -53,7 +53,7 @@ class Graph(Struct):
         return GraphLine(" ".join(marks), row, column)
 
     def _edges(self, row: VersionRow, column: int) -> Iterator[str]:
-        """The lines from the node at the column to what its parents' columns are, which are kept."""
+        """Return the lines from the node at the column to the columns of its parents."""
         parents = [parent for parent in dict.fromkeys(row.version.parents) if parent not in self._shown]
         if not parents:
             yield from self._close(column)
@@ -63,21 +63,21 @@ class Graph(Struct):
             yield from self._fork(column, parents[0], parents[1])
 
     def _close(self, column: int) -> Iterator[str]:
-        """Nothing comes below: what is on the right moves up."""
+        """End a column; the columns to its right move left."""
         del self._columns[column]
         right = range(column + 1, len(self._columns) + 1)
         if right:
             yield _text({**_verticals(column), **{2 * each - 1: "/" for each in right}})
 
     def _lead(self, column: int, parent: str) -> Iterator[str]:
-        """The column leads to the parent from now on; with another that does, it becomes one, on the left."""
+        """Let the column lead to the parent; if another does already, both join on the left."""
         other = self._columns.index(parent) if parent in self._columns else column
         self._columns[column] = parent
         if other != column:
             yield from self._join(max(column, other), min(column, other))
 
     def _fork(self, column: int, first: str, second: str) -> Iterator[str]:
-        """Two lines leave the node: the second's is drawn before the first's is led on."""
+        """Draw two lines from the node: the second before the first continues."""
         left = self._columns[:column]
         if second in left:
             yield from _leftwards(len(self._columns), column, left.index(second))
@@ -94,26 +94,26 @@ class Graph(Struct):
             yield from self._lead(column, first)
 
     def _widen(self, column: int) -> Iterator[str]:
-        """A second line from the column, on its right; what is there makes room."""
+        """Add a second line from the column, on its right."""
         right = range(column, len(self._columns))
         yield _text({**_verticals(column + 1), **{2 * each + 1: "\\" for each in right}})
         self._columns.insert(column + 1, "")
 
     def _join(self, start: int, end: int) -> Iterator[str]:
-        """The column at `start` runs into the one at `end`, on its left; what is on its right moves up."""
+        """Join the column at `start` with the one at `end` to its left; those on its right move left."""
         yield from _leftwards(len(self._columns), start, end, last=True)
         del self._columns[start]
 
 
 def graph_lines(rows: Sequence[VersionRow]) -> list[GraphLine]:
-    """The drawing of these versions, newest first, and no others; for page after page see `Graph`."""
+    """Return the drawing of only these versions, newest first; for paging see `Graph`."""
     return Graph().add(rows)
 
 
 def _leftwards(width: int, start: int, end: int, *, last: bool = False) -> Iterator[str]:
-    """A line from the column at `start` to the one at `end`, under those between, among so many columns.
+    """Return a line from the column at `start` to the one at `end`, below those between.
 
-    last: the column at `start` itself ends with it, so that those on its right move one up.
+    last: the column at `start` ends with it, so those on its right move left by one.
     """
     under = {2 * each - 1: "_" for each in range(end + 2, start)}
     if last:

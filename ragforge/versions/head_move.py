@@ -1,6 +1,6 @@
-"""A move of the heads, and its result: the files on the disk first, then where the heads are.
+"""A move of the heads and its result: first the files on disk, then the heads.
 
-A move that a crash cut off is finished by whoever comes next.
+A move interrupted by a crash is finished by the next process.
 """
 
 import asyncio
@@ -51,7 +51,7 @@ LINE_FIRST = 64
 class Ground(Struct, frozen=True):
     """A folder whose heads may move now.
 
-    head_before: the files' head before the disk was looked at for this move.
+    head_before: the files' head before the disk was scanned for this move.
     """
 
     files: ProjectFiles
@@ -65,11 +65,11 @@ class Ground(Struct, frozen=True):
 
 
 class Move(CheckoutLog, frozen=True, kw_only=True):
-    """A move of the log, whole before it begins, so that whoever finishes it needs nothing else.
+    """A move of the log, complete before it starts, so that any process can finish it.
 
-    target: the version to go to; "" is the beginning. version_id: of the version that is made where the files
-    come to lie beside it. branch: the one that is current afterwards.
-    merged: the other parent of what is made, where the move is a merge.
+    target: the version to move to; "" is the beginning. version_id: of the version that is made if the files
+    then differ from it. branch: the current one afterwards.
+    merged: the second parent of the new version, if the move is a merge.
     """
 
     id: str = field(default_factory=new_id)
@@ -82,19 +82,19 @@ class Move(CheckoutLog, frozen=True, kw_only=True):
     version_id: str = field(default_factory=new_id)
 
     def to_json(self) -> JsonObject:
-        """For the journal of the restore that belongs to it."""
+        """Return it for the journal of its restore."""
         return msgspec.to_builtins(self)
 
     @classmethod
     def from_json(cls, values: JsonObject) -> "Move":
-        """The move again."""
+        """Return the move."""
         return msgspec.convert(values, cls)
 
 
 class ChatHead(Struct):
-    """Where the conversation of a session is, which moves with the files.
+    """The head of a session's conversation, which moves with the files.
 
-    turn: its newest one; "" is the beginning. follow: hears where it went, once that is kept.
+    turn: its newest one; "" is the beginning. follow: called after a move was stored.
     """
 
     session_id: str
@@ -102,14 +102,14 @@ class ChatHead(Struct):
     follow: Callable[[str], Awaitable[None]]
 
     async def go_to(self, turn: str) -> None:
-        """Be at the turn from now on."""
+        """Set the head."""
         if self.turn != turn:
             self.turn = turn
             await self.follow(turn)
 
 
 class FilesInConflict(UsageError):
-    """Something else lies at `paths` than the move expects, and nobody has said what shall become of it."""
+    """Files at `paths` have another content than expected, and nobody has decided about them."""
 
     def __init__(self, paths: Sequence[str]) -> None:
         super().__init__(
@@ -119,10 +119,10 @@ class FilesInConflict(UsageError):
 
 
 class Choices(Struct, frozen=True):
-    """What shall become of files in conflict: of some by their paths, of all others.
+    """What to do with files in conflict: with some by path, and with all others.
 
-    ask: of nothing is decided: the first step of a move that meets a conflict raises FilesInConflict, with
-    nothing touched. Its further steps, which cannot be taken back any more, go by the choices.
+    ask: nothing is decided yet: if the first step of a move meets a conflict, it raises FilesInConflict
+    before anything is changed. Later steps, which cannot be reverted, use the choices.
     """
 
     otherwise: ConflictChoice = ConflictChoice.KEEP
@@ -130,16 +130,17 @@ class Choices(Struct, frozen=True):
     ask: bool = False
 
     def for_path(self, path: str) -> ConflictChoice:
-        """What shall become of this one."""
+        """Return what to do with this one."""
         return self.of.get(path, self.otherwise)
 
 
 class FilesMoved(Struct, frozen=True):
-    """What a move came to on the disk.
+    """The result of a move on disk.
 
     version: the files' head now; "" is the beginning. restored: paths that were written; removed: those that
-    were taken away. conflicts: paths where something else lay than expected; marked: those of them that hold
-    markers now.
+    were removed.
+    conflicts: paths with another content than expected; marked: those of them that contain conflict markers
+    now.
     """
 
     version: str
@@ -151,10 +152,10 @@ class FilesMoved(Struct, frozen=True):
 
 
 class Landing(Struct, frozen=True):
-    """Where the head is now.
+    """Where the head is after a move.
 
-    parent: the version that it is, where `changes` is empty; else the parent of a new one with these
-    changes. "" stands for the beginning, before the first version.
+    parent: the version itself if `changes` is empty, or else the parent of a new one with these changes. ""
+    stands for the beginning, before the first version.
     """
 
     parent: str
@@ -162,10 +163,10 @@ class Landing(Struct, frozen=True):
 
 
 async def carry_out(ground: Ground, move: Move, wanted: Sequence[WantedFile], choices: Choices) -> FilesMoved:
-    """Bring the files where they are wanted, and the heads with them; the folder's lock is held.
+    """Move the files and the heads; the caller holds the folder's lock.
 
-    The disk and the files' head agree before. Raises UsageError where contents are missing and
-    FilesInConflict where that is wanted, with nothing touched; StoreError.
+    The disk and the files' head must agree before. Raises UsageError if contents are missing and
+    FilesInConflict if requested, before anything is changed; StoreError.
     """
     lines = await lines_of(ground.files.store.versions, move.from_version, move.target)
     told = set(differing(*lines))
@@ -197,7 +198,7 @@ async def carry_out(ground: Ground, move: Move, wanted: Sequence[WantedFile], ch
 
 
 async def finish(ground: Ground, move: Move) -> str:
-    """Put the heads where the files are now; the files' head. Doing it twice changes nothing."""
+    """Move the heads to where the files are now, and return the files' head. Repeating it changes nothing."""
     versions = ground.files.store.versions
     head_line, target_line = await lines_of(versions, move.from_version, move.target)
     paths = {*differing(head_line, target_line), *move.aside}
@@ -219,9 +220,10 @@ async def finish(ground: Ground, move: Move) -> str:
 
 
 async def end_restore(ground: Ground) -> str:
-    """End a restore that a crash cut off in the folder, whose lock is held; what the user should hear.
+    """Finish or revert a restore interrupted by a crash; the caller holds the lock. Return what to tell the
+    user.
 
-    Empty where none was. Raises RestoreStopped where it can go neither on nor back, StoreError.
+    Empty if there was none. Raises RestoreStopped if it can neither be finished nor reverted, StoreError.
     """
     recovered = await recover(ground.root, ground.files.state, ground.files.blobs)
     if recovered is None:
@@ -232,19 +234,19 @@ async def end_restore(ground: Ground) -> str:
 
 
 async def keep_chat(store: Store, move: Move) -> None:
-    """Put the head of the chat where it goes."""
+    """Store the new head of the conversation."""
     if move.session_id and move.is_of_chat:
         await store.sessions.set_head(move.session_id, move.to_turn or None)
 
 
 async def move_chat(store: Store, move: Move) -> None:
-    """Move the chat alone; the files stay where they are."""
+    """Move only the conversation."""
     await keep_chat(store, move)
     await store.versions.add_move(replace(move, to_version=move.from_version))
 
 
 def is_ours(version: Version, move: Move) -> bool:
-    """Whether the version may be left behind by the move, without leaving somebody else's work."""
+    """Whether the move may leave the version behind without leaving somebody else's work."""
     if version.by == USER:
         return True
     if version.session_id != move.session_id:
@@ -255,7 +257,7 @@ def is_ours(version: Version, move: Move) -> bool:
 
 
 async def lines_of(versions: Versions, one: str, other: str) -> tuple[list[Version], list[Version]]:
-    """Both versions' lines, newest first, down to the version that they share or to the root."""
+    """Return both versions' lines, newest first, down to their common version or to the root."""
     limit = LINE_FIRST
     while True:
         first = await versions.line(one, limit=limit) if one else []
@@ -268,7 +270,7 @@ async def lines_of(versions: Versions, one: str, other: str) -> tuple[list[Versi
 
 
 async def down_from(versions: Versions, version_id: str) -> AsyncGenerator[Version]:
-    """The version and its first parents, newest first; read in parts, as far as anybody asks."""
+    """Yield the version and its first parents, newest first, read in parts as needed."""
     while version_id:
         part = await versions.line(version_id, limit=LINE_FIRST)
         for version in part:
@@ -277,7 +279,7 @@ async def down_from(versions: Versions, version_id: str) -> AsyncGenerator[Versi
 
 
 def edited_since(ground: Ground, head_line: Sequence[Version]) -> dict[str, Node | None]:
-    """What lay at the paths that the user edited since the disk was last looked at before this move."""
+    """Return the contents of the paths that the user edited since the last scan before this move."""
     found: dict[str, Node | None] = {}
     for version in head_line:
         if version.id == ground.head_before:
@@ -290,7 +292,7 @@ def edited_since(ground: Ground, head_line: Sequence[Version]) -> dict[str, Node
 async def _with_usual_modes(
     ground: Ground, wanted: Sequence[WantedFile], told: set[str]
 ) -> Sequence[WantedFile]:
-    """As `with_usual_modes`; told: the paths that differ between the head and the target."""
+    """Like `with_usual_modes`; told: the paths that differ between the head and the target."""
     kept = await ground.files.state.manifest(ground.root) if any(map(is_folder_let_go, wanted)) else None
     if not kept:
         return wanted
@@ -303,9 +305,10 @@ async def _with_usual_modes(
 
 
 async def _disk_now(ground: Ground, paths: Sequence[str]) -> tuple[Manifest, dict[str, Node | None]]:
-    """What lies in the folder, with these paths looked at anew, and its contents kept.
+    """Return the state of the folder, with these paths scanned again, and store their contents.
 
-    They are at hand but where somebody edited a file between a crash and the end of the move that it cut off.
+    The contents are available unless somebody edited a file between a crash and the end of the interrupted
+    move.
     """
     kept = await ground.files.state.manifest(ground.root)
     last = Manifest.from_bytes(kept) if kept else Manifest()
@@ -330,7 +333,7 @@ async def _disk_now(ground: Ground, paths: Sequence[str]) -> tuple[Manifest, dic
 def _kept(
     plan: Plan, wanted: Sequence[WantedFile], conflicts: Sequence[FileConflict]
 ) -> dict[str, Node | None]:
-    """What lies at the paths that the plan leaves as they are, where that could be told."""
+    """Return the content of the paths that the plan leaves unchanged, as far as it could be read."""
     changed = {step.path for step in plan.steps if not same(step.found, step.target)}
     unknown = {skipped.path for skipped in plan.skipped}
     found = {conflict.path: conflict.found for conflict in conflicts}
@@ -346,7 +349,7 @@ def _nodes_at(root: Path, paths: Sequence[str]) -> dict[str, Node | None]:
 
 
 async def _keep_version(ground: Ground, move: Move, landed: Landing) -> str:
-    """The version that the head is, made where there is none yet; the current branch follows a new one."""
+    """Return the version at the head, made if there is none yet; the current branch follows a new one."""
     versions = ground.files.store.versions
     if not landed.changes and not move.merged:
         if move.branch and move.action is MoveAction.MERGE:
@@ -370,7 +373,7 @@ async def _keep_version(ground: Ground, move: Move, landed: Landing) -> str:
 
 
 def differing(head_line: Sequence[Version], target_line: Sequence[Version]) -> list[str]:
-    """The paths of which the disk has to be known before `landing` can tell."""
+    """Return the paths whose content on disk `landing` needs to know."""
     return [wanted.path for wanted in between(head_line, target_line)]
 
 
@@ -383,13 +386,13 @@ def landing(
     ours: Callable[[Version], bool],
     provenance: Provenance = Provenance.RESTORE,
 ) -> Landing:
-    """Where the head is after a move from the head towards the target.
+    """Return where the head is after a move towards the target.
 
     The lines are newest first and reach down to their common version or the root; an empty one is the
-    beginning. disk: what lies there now, of all paths that differ between the two and all that were touched.
-    before: what lay at the touched paths before the move, when disk and head still agreed.
+    beginning. disk: the current content of all paths that differ between the two or were touched.
+    before: the content of the touched paths before the move, when disk and head agreed.
     ours: whether a version on the way may be left behind: those of the turns that are undone or redone, the
-    user's own, restores of this session. Where others' lie on the way their work stays in the line.
+    user's own, and restores of this session. Otherwise the work of others stays in the line.
     """
     head, target = _newest_id(head_line), _newest_id(target_line)
     at_head, at_target = dict(before), dict(before)
@@ -409,7 +412,7 @@ def _newest_id(line: Sequence[Version]) -> str:
 def _changes(
     before: Mapping[str, Node | None], disk: Mapping[str, Node | None], provenance: Provenance
 ) -> tuple[Change, ...]:
-    """What turns the one state into the other."""
+    """Return the changes from one state to the other."""
     return tuple(
         Change(path, before[path], disk[path], provenance)
         for path in sorted(before)
@@ -418,16 +421,17 @@ def _changes(
 
 
 class MoveResult(Struct, frozen=True):
-    """What a move came to.
+    """The result of a move.
 
-    turns: those undone, newest first, or redone, oldest first. restored: paths that were written;
-    removed: those that were taken away.
-    kept: paths that were in conflict and were left as they are; merged: those where both went together, and
-    `marked` those of them that hold conflict markers now. skipped: paths that could not be written, and why.
-    draft: the message that returns to the prompt. notes: what else the user must hear.
-    chat: whether the conversation moved. doubted: a merge was taken although something speaks against it.
-    memories_inactive, memories_active: the words of memories that rest on abandoned turns alone now, or no
-    longer do, by their ids.
+    turns: those undone, newest first, or redone, oldest first. restored: paths that were written; removed:
+    those that were removed.
+    kept: paths in conflict that were not changed; merged: those where both changes were combined, and
+    `marked` those of them that contain conflict markers now. skipped: paths that could not be written, and
+    why.
+    draft: the message that returns to the prompt. notes: what else to tell the user.
+    chat: whether the conversation moved. doubted: a merge was taken in spite of an objection.
+    memories_inactive, memories_active: the texts of memories that are now based only on abandoned turns, or
+    no longer are, by their ids.
     """
 
     action: MoveAction
@@ -448,9 +452,9 @@ class MoveResult(Struct, frozen=True):
 
 
 class MemoryChanges(Struct):
-    """The words of memories that became inactive with the turns they rest on, or active again, by their ids.
+    """The texts of memories that became inactive with their turns, or active again, by their ids.
 
-    One that was replaced or forgotten is not counted: it was inactive before.
+    Replaced and forgotten memories do not count, because they were inactive before.
     """
 
     inactive: dict[str, str] = field(default_factory=dict[str, str])
@@ -458,7 +462,7 @@ class MemoryChanges(Struct):
 
     @asynccontextmanager
     async def of_move(self, store: Store, turns: Sequence[str]) -> AsyncGenerator[None]:
-        """Compare the memories of the turns before and after; what cannot be read is not counted."""
+        """Compare the memories of the turns before and after, as far as they can be read."""
         before = await _that_count(store, turns)
         yield
         for id, memory in (await _that_count(store, turns if before else ())).items():
@@ -470,7 +474,7 @@ class MemoryChanges(Struct):
 
 
 async def _that_count(store: Store, turns: Sequence[str]) -> dict[str, Memory]:
-    """The memories of the turns that are neither forgotten nor replaced, by their ids."""
+    """Return the memories of the turns that are neither forgotten nor replaced, by their ids."""
     try:
         memories = await store.memories.of_turns(turns) if turns else []
     except StoreError:
@@ -479,7 +483,7 @@ async def _that_count(store: Store, turns: Sequence[str]) -> dict[str, Memory]:
 
 
 class Sum(Struct):
-    """What the steps of a move have come to so far."""
+    """The combined result of the steps of a move so far."""
 
     choices: Choices
     version: str = ""
@@ -493,7 +497,7 @@ class Sum(Struct):
     memories: MemoryChanges = field(default_factory=MemoryChanges)
 
     def add(self, moved: FilesMoved) -> None:
-        """What a step came to."""
+        """Add the result of a step."""
         self.version = moved.version
         self.choices = replace(self.choices, ask=False)
         self.skipped += moved.skipped
@@ -515,7 +519,7 @@ class Sum(Struct):
                 which[path] = None
 
     def moved(self, action: MoveAction, turns: Sequence[Turn], *, draft: str, chat: bool) -> MoveResult:
-        """All of it."""
+        """Return the combined result."""
         return MoveResult(
             action,
             tuple(turns),

@@ -35,7 +35,7 @@ class Log(Struct, frozen=True):
 async def read_log(
     versions: Versions, project_id: str, head: Head, *, limit: int = LIMIT, before: str | None = None
 ) -> Log:
-    """The newest versions of the project, or those that come after `before`."""
+    """Return the newest versions of the project, or those after `before`."""
     rows = await versions.rows(project_id, limit=limit + 1, before=before)
     names: dict[str, tuple[str, ...]] = {}
     for branch in await versions.branches(project_id):
@@ -44,7 +44,7 @@ async def read_log(
 
 
 async def read_log_of(store: Store, project_id: str, head: Head, *, person: str, limit: int = LIMIT) -> Log:
-    """The newest versions of this user's turns in the project."""
+    """Return the newest versions of this user's turns in the project."""
     kept: list[VersionRow] = []
     page = await read_log(store.versions, project_id, head, limit=PAGE)
     names = page.branches
@@ -58,7 +58,7 @@ async def read_log_of(store: Store, project_id: str, head: Head, *, person: str,
 
 
 async def log_json(versions: Versions, log: Log, writers: Mapping[str, str]) -> list[JsonObject]:
-    """The log for a script, with the files of every version."""
+    """Return the log for a script, with the files of every version."""
     whole = await versions.get([row.version.id for row in log.rows])
     return [
         {
@@ -79,7 +79,7 @@ async def log_json(versions: Versions, log: Log, writers: Mapping[str, str]) -> 
 
 
 def files_json(version: Version | None) -> list[JsonObject]:
-    """What it changed, for a script; of no version nothing."""
+    """Return what it changed, for a script; nothing if there is no version."""
     return [
         {"path": change.path, "kind": change.kind.value, "provenance": change.provenance.value}
         for change in summed(version.changes if version else ())
@@ -87,9 +87,9 @@ def files_json(version: Version | None) -> list[JsonObject]:
 
 
 def log_lines(log: Log, writers: Mapping[str, str] = NOBODY, *, moment: datetime | None = None) -> list[str]:
-    """The log as text: the graph, the version, where names point, its age, what it changed, its words.
+    """Return the log as text: graph, version, names, age, files, title.
 
-    writers: who wrote the turns, by their ids, where that is to be shown.
+    writers: who wrote the turns, by their ids, if that should be shown.
     """
     moment = moment or now()
     return [
@@ -112,7 +112,7 @@ def _row_words(row: VersionRow, log: Log, writers: Mapping[str, str], moment: da
 
 
 def names_words(version: Version, branches: Sequence[str], head: Head) -> str:
-    """What points to the version, in brackets; empty where nothing does."""
+    """Return the names of the version, in brackets; empty if there are none."""
     is_head = version.id == head.version
     names = [f"HEAD -> {name}" if is_head and name == head.branch else name for name in branches]
     if is_head and head.branch not in branches:
@@ -122,7 +122,7 @@ def names_words(version: Version, branches: Sequence[str], head: Head) -> str:
 
 
 def files_words(version: Version, files: int) -> str:
-    """How many files and lines it changed."""
+    """Return how many files and lines it changed."""
     if not files:
         return "no files"
     lines = f" +{version.lines_added} -{version.lines_removed}"

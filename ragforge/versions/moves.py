@@ -1,4 +1,4 @@
-"""Undo, redo, rewind and checkout: files and chat go back and forth together, and nothing is lost by it."""
+"""Undo, redo, rewind and checkout: files and conversation move together, and nothing is lost."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Mapping, Sequence
@@ -70,11 +70,11 @@ async def undo(
     choices: Choices | None = None,
     part: Part = Part.BOTH,
 ) -> MoveResult:
-    """Take back the newest turns of the session: its own changes of the files, and the chat.
+    """Undo the newest turns of the session: its own file changes, and the conversation.
 
-    What anybody else changed since stays; where both changed one file, `choices` says what becomes of it,
-    else it is kept. Raises UsageError where there is nothing to undo or the files cannot be undone, and
-    StoreError; nothing is changed then.
+    What anybody else changed since stays. If both changed a file, `choices` decides; by default it is kept.
+    Raises UsageError if there is nothing to undo or the files cannot be undone, and StoreError; nothing is
+    changed then.
     """
     _check_begun(worktree)
     path = await worktree.files.store.turns.path(chat.turn or None)
@@ -86,7 +86,7 @@ async def undo(
 async def rewind(
     worktree: Worktree, chat: ChatHead, number: int, *, choices: Choices | None = None, part: Part = Part.BOTH
 ) -> MoveResult:
-    """Go back to before a turn, counted from 1: it and all after it are undone. Raises as `undo`."""
+    """Go back to before a turn, counted from 1: undo it and all turns after it. Raises like `undo`."""
     _check_begun(worktree)
     path = await worktree.files.store.turns.path(chat.turn or None)
     if not 1 <= number <= len(path):
@@ -109,11 +109,11 @@ async def redo(
     choices: Choices | None = None,
     part: Part = Part.BOTH,
 ) -> MoveResult:
-    """Bring again what was undone last, or the turn whose id begins or ends so. Raises as `undo`.
+    """Redo what was undone last, or the turn whose id starts or ends with this. Raises like `undo`.
 
-    The log of moves tells what was undone; where it cannot and there are several, the error names them. Files
-    that were undone alone come again first, an undo at a time. Where there is less than `count`, nothing is
-    changed.
+    The log of moves says what was undone; if it does not and several turns are possible, the error names
+    them. An undo of only the files is redone first, one undo at a time. If fewer than `count` can be redone,
+    nothing is changed.
     """
     _check_begun(worktree)
     async with _files(worktree, part) as ground:
@@ -144,10 +144,10 @@ async def checkout(
     part: Part = Part.BOTH,
     action: MoveAction = MoveAction.CHECKOUT,
 ) -> MoveResult:
-    """Bring files and chat to a version, named by a branch, a label, HEAD or a part of its id.
+    """Move files and conversation to a version, named by a branch, a label, HEAD or a part of its id.
 
-    Only paths that differ are touched. What another session changed on the way is kept unless `choices` says
-    otherwise, as is what was edited since. action: as it stands in the log. Raises as `undo`.
+    Touches only paths that differ. Keeps changes of another session on the way, and unrecorded edits, unless
+    `choices` says otherwise. action: as recorded in the log. Raises like `undo`.
     """
     choices = choices or Choices()
     async with worktree.ground() as ground:
@@ -183,7 +183,7 @@ async def checkout(
 
 
 async def _files_to_target(chat: ChatHead, ground: Ground, move: Move, total: Sum) -> None:
-    """Bring the files from the move's head to its target, but for what others changed on the way."""
+    """Move the files from the move's head to its target, except what others changed on the way."""
     lines = await lines_of(ground.files.store.versions, move.from_version, move.target)
     edited = edited_since(ground, lines[0])
     differ = [replace(each, expected=edited.get(each.path, each.expected)) for each in between(*lines)]
@@ -213,7 +213,7 @@ async def _back(
     choices: Choices,
     part: Part,
 ) -> MoveResult:
-    """Undo these turns, newest first: a move for each run of them."""
+    """Undo these turns, newest first, with one move for each run of them."""
     draft = typed_in(turns[-1].user) if part is not Part.FILES else ""
     async with _files(worktree, part) as ground:
         command = _Command(worktree, chat, part, ground, Sum(choices))
@@ -236,9 +236,9 @@ async def _back(
 
 
 class _Command(Struct):
-    """One undo, rewind or redo, which may make several moves, and what they have come to so far.
+    """One undo, rewind or redo, which can make several moves, and their combined result so far.
 
-    ground: of the files; None where they stay.
+    ground: of the files; None if they do not move.
     """
 
     worktree: Worktree
@@ -249,7 +249,7 @@ class _Command(Struct):
     id: str = field(default_factory=new_id)
 
     async def redo_turn(self, redoable: Redoable, log: Sequence[CheckoutLog]) -> None:
-        """Put a turn back, with its files but for those that its undo left alone."""
+        """Redo a turn, with its files except those that its undo left alone."""
         turn = redoable.turn
         versions = await self.worktree.files.store.versions.of_turns([turn.id])
         wanted = forward(versions)
@@ -275,7 +275,7 @@ class _Command(Struct):
         )
 
     async def redo_files(self, undone: CheckoutLog) -> None:
-        """Take an undo of files alone back: what it changed becomes what it was before."""
+        """Redo what an undo of only the files undid."""
         lines = await lines_of(self.worktree.files.store.versions, undone.to_version, undone.from_version)
         await self.move(
             MoveAction.REDO,
@@ -300,7 +300,7 @@ class _Command(Struct):
         undoes: CheckoutLog | None = None,
         kept: Mapping[str, Node | None] | None = None,
     ) -> None:
-        """Make one move. what: for its title. target: a version; None where no version tells of the files."""
+        """Make one move. what: for its title. target: a version; None if no version has the files."""
         files, ground = self.worktree.files, self.ground
         head = await files.state.head(ground.root) if ground else Head()
         move = Move(
@@ -330,11 +330,11 @@ class _Command(Struct):
 async def _left_alone(
     ground: Ground, undone: CheckoutLog, wanted: Sequence[WantedFile]
 ) -> dict[str, Node | None]:
-    """What lies at paths that the undo found as it wanted them or kept, and that nobody touched since.
+    """Return the content of paths that the undo found as wanted or kept, and that nobody changed since.
 
-    A redo would change them, although the undo did not: what lies there was put there by the user before.
-    Of a checkout these are the paths of other sessions: it goes back over what the user did.
-    Where something else lies there than the turn found, it is a conflict anyway, and none of these.
+    A redo would change them although the undo did not, and their content is the user's. For a checkout, these
+    are the paths of other sessions, because it also reverts the user's changes. If a path has another content
+    than the turn found, it is a conflict anyway, and not in the result.
     """
     if undone.kept is None and undone.action not in UNDONE:
         return {}
@@ -356,9 +356,9 @@ async def _left_alone(
 
 
 async def _filled(ground: Ground, undone: CheckoutLog, wanted: Sequence[WantedFile]) -> list[WantedFile]:
-    """The empty folders that the undo filled, but for those that a turn of it had made: they stay.
+    """Return the empty folders that the undo filled, except those that one of its turns had made.
 
-    Only folders that are filled now, and which what is wanted may empty.
+    Only folders that are not empty now, and that the redo may empty.
     """
     emptied = {folder for each in wanted if each.wanted is None for folder in parents(each.path)}
     if not emptied or undone.action not in UNDONE:
@@ -374,7 +374,8 @@ async def _filled(ground: Ground, undone: CheckoutLog, wanted: Sequence[WantedFi
 
 
 async def _turn_of(worktree: Worktree, chat: ChatHead, target: Version) -> tuple[str, list[str]]:
-    """Where the chat goes with the files: to the newest of its turns that the version rests on."""
+    """Return where the conversation moves with the files: the newest of its turns that the version is based
+    on."""
     store, head = worktree.files.store, chat.turn or None
     path = await store.turns.path(head)
     on_path = {turn.id for turn in path}
@@ -400,7 +401,7 @@ async def _turn_of(worktree: Worktree, chat: ChatHead, target: Version) -> tuple
 
 @asynccontextmanager
 async def _files(worktree: Worktree, part: Part) -> AsyncGenerator[Ground | None]:
-    """The ground that the files move on; None where they stay."""
+    """Return the ground on which the files move; None if they do not."""
     if part is Part.CHAT:
         yield None
         return
@@ -415,13 +416,13 @@ async def _empty(worktree: Worktree, path: Sequence[Turn]) -> set[str]:
 
 
 def _check_begun(worktree: Worktree) -> None:
-    """Raise UsageError where nothing is stored of the session yet."""
+    """Raise UsageError if nothing of the session is stored yet."""
     if not worktree.session_id:
         raise UsageError("This session has no messages yet, so there is nothing to undo or redo.")
 
 
 def _check_recorded(turns: Sequence[Turn], versions: Sequence[Version]) -> None:
-    """Raise UsageError where no version says what a turn did to the files."""
+    """Raise UsageError if no version says what a turn did to the files."""
     known = {version.turn_id for version in versions}
     unknown = [turn for turn in turns if turn.id not in known]
     if unknown:
@@ -436,7 +437,7 @@ def _first_parent(version: Version) -> str:
 
 
 def _words(turns: Sequence[Turn]) -> str:
-    """Which turns, for a version's title."""
+    """Return which turns, for a version's title."""
     oldest, newest = turns[-1], turns[0]
     if oldest is newest:
         return f"turn {oldest.index + 1}: {first_words(text_of(oldest.user))}"
@@ -444,7 +445,7 @@ def _words(turns: Sequence[Turn]) -> str:
 
 
 def _check_count(found: int, count: int) -> None:
-    """Raise UsageError where there is less to redo than was asked for."""
+    """Raise UsageError if less can be redone than was asked for."""
     if not found:
         raise UsageError("There is nothing to redo: no turn after this one was undone.")
     if found < count:

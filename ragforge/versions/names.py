@@ -19,7 +19,7 @@ _NEVER = re.compile(r"[\x00-\x20\x7f~^:?*\[\\]|\.\.|@\{|//")
 
 
 def check_branch_name(name: str) -> str:
-    """The name, where it may be a branch's: git's rules for references. Raises UsageError."""
+    """Return the name if it is valid for a branch, by git's rules for references. Raises UsageError."""
     parts = name.split("/")
     wrong = (
         not name
@@ -41,12 +41,12 @@ def check_branch_name(name: str) -> str:
 async def find_version(
     versions: Versions, project_id: str, text: str, *, head: str, see: str = ""
 ) -> Version:
-    """The version that the words name. Raises UsageError for none, or several.
+    """Return the version with this name. Raises UsageError for none or several.
 
-    see: a sentence that says where the versions are listed, where that is not `log`.
+    see: a sentence that says where the versions are listed, if that is not `log`.
 
-    A branch comes before a label and a part of an id (its beginning or its end). `~N` at the end goes N
-    versions back along the first parents; `HEAD` is the files' head.
+    A branch takes precedence over a label and a part of an id (its beginning or its end). `~N` at the end
+    goes N versions back along the first parents; `HEAD` is the files' head.
     """
     found = await find_state(versions, project_id, text, head=head, see=see)
     if found is None:
@@ -57,7 +57,7 @@ async def find_version(
 async def find_state(
     versions: Versions, project_id: str, text: str, *, head: str, see: str = ""
 ) -> Version | None:
-    """As `find_version`; None for the beginning, which is named as what comes before the first version."""
+    """Like `find_version`, but None for the state before the first version."""
     name, steps = _steps(text)
     see = see or f"`{typed('log')}` lists the versions, `{typed('branch')}` the branches."
     version = await _named(versions, project_id, name, head=head, see=see)
@@ -115,11 +115,11 @@ async def _whole(versions: Versions, version_id: str) -> Version:
 
 
 async def find_branch(versions: Versions, project_id: str, name: str) -> Branch | None:
-    """The branch of this name, or None."""
+    """Return the branch with this name, or None."""
     return next((each for each in await versions.branches(project_id) if each.name == name), None)
 
 
 def shown(version: Version) -> str:
-    """A version for a user: the end of its id, and its label or title."""
+    """Return a version for a user: the end of its id, and its label or title."""
     words = version.label or first_words(version.title)
     return f"{short_id(version.id)} ({words})" if words else short_id(version.id)

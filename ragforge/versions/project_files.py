@@ -1,4 +1,4 @@
-"""What a project's files are to their versions: where they are, where what is known of them is kept."""
+"""A project's files, as their versions need them: where they are, and where data about them is stored."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -16,9 +16,8 @@ from ragforge.versions.state import HistoryState
 class ProjectFiles(Struct, frozen=True):
     """The files of a project in one folder.
 
-    state: where the folders of this machine are in the version tree. data_dir: where this machine keeps its
-    data. settings, environ: what of the folder is tracked. jobs: commands in the background, which may change
-    files between turns.
+    state: the current versions of this machine's folders. data_dir: this machine's data folder. settings,
+    environ: what to track in the folder. jobs: background commands, which may change files between turns.
     """
 
     project: Project

@@ -1,4 +1,4 @@
-"""What is made good when a folder is opened: a restore that was cut off, turns that a crash ended."""
+"""Repairs when a folder is opened: an interrupted restore, and turns ended by a crash."""
 
 import logging
 
@@ -10,7 +10,8 @@ log = logging.getLogger(__name__)
 
 
 async def recover_folder(worktree: Worktree) -> list[str]:
-    """Finish or take back what was cut off in the folder or in copies of it; what the user should hear."""
+    """Finish or revert what was interrupted in the folder or in copies of it. Return what to tell the
+    user."""
     return [*await _recover(worktree), *await clear_left(worktree.files)]
 
 

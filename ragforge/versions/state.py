@@ -1,4 +1,4 @@
-"""Where this machine's folders stand in the version tree, and what their running turns have done so far.
+"""The current version of each folder on this machine, and what its running turns have done so far.
 
 It is local: the versions are in the store, their contents in the blob store. Losing it loses neither.
 """
@@ -42,9 +42,9 @@ TURNS_KEPT = timedelta(days=30)
 
 
 class Head(Struct, frozen=True):
-    """What the files of a folder correspond to: a version, and the branch whose tip moves with it.
+    """What the files of a folder correspond to: a version, and the branch that moves with it.
 
-    Empty where there is none.
+    Empty if there is none.
     """
 
     version: str = ""
@@ -52,10 +52,10 @@ class Head(Struct, frozen=True):
 
 
 class OpenTurn(Struct, frozen=True):
-    """A turn that was begun in a folder and has not ended there.
+    """A turn that was started in a folder and has not ended there.
 
-    pid_alive: whether the process that began it still runs; else the turn was cut off by a crash.
-    in_command: whether a command of it was under way when it was last heard of.
+    pid_alive: whether its process still runs; otherwise a crash ended the turn.
+    in_command: whether one of its commands was running at the last sign of life.
     """
 
     session_id: str
@@ -66,9 +66,9 @@ class OpenTurn(Struct, frozen=True):
 
 
 async def open_history_state(data_dir: Path) -> "HistoryState":
-    """The state kept in `data_dir`, made where there is none.
+    """Open the state in `data_dir`, created if it does not exist.
 
-    Raises StoreUnavailable, StoreDamaged or StoreNewer, as does everything that is done with it.
+    Raises StoreUnavailable, StoreDamaged or StoreNewer, as does every method.
     """
     path = versions_file(data_dir).path
     await asyncio.to_thread(_prepare, path)
@@ -78,8 +78,8 @@ async def open_history_state(data_dir: Path) -> "HistoryState":
 class HistoryState:
     """What this machine knows of each folder's files. Made by `open_history_state`.
 
-    Every write is durable when it returns. Several processes may have it open. A folder is named by its
-    path, links resolved: by another path it is another folder.
+    Every write is durable when it returns. Several processes may have it open. A folder is identified by its
+    path, with links resolved.
     """
 
     def __init__(self, path: Path) -> None:
@@ -88,7 +88,7 @@ class HistoryState:
         self._presence: Presence | None = None
 
     async def head(self, root: Path) -> Head:
-        """The version that the folder's files correspond to, and its branch."""
+        """Return the version that the folder's files correspond to, and its branch."""
 
         def job(connection: Connection) -> Head:
             rows = connection.execute("SELECT version, branch FROM head WHERE root = ?", (_key(root),))
@@ -105,10 +105,10 @@ class HistoryState:
         ended_turn: str = "",
         carried_turn: str = "",
     ) -> None:
-        """Move the files' head; in the same transaction keep the manifest that belongs to it, and end a turn.
+        """Set the files' head, and in the same transaction save its manifest and end a turn.
 
-        carried_turn: one that goes on, and whose notes are forgotten because a version holds them.
-        None of it happens alone, whenever the process is killed.
+        carried_turn: a turn that continues, and whose recorded changes are removed because a version has
+        them.
         """
 
         def job(connection: Connection) -> None:
@@ -125,18 +125,18 @@ class HistoryState:
         await self._write(job)
 
     async def manifest(self, root: Path) -> bytes | None:
-        """What `Manifest.to_bytes` made of what lay in the folder at its last scan, or None before the first.
+        """Return the result of `Manifest.to_bytes` for the last scan of the folder, or None before the first.
 
-        Reading it back with `Manifest.from_bytes` is the caller's.
+        The caller reads it with `Manifest.from_bytes`.
         """
         return await self._content("manifest", root)
 
     async def set_manifest(self, root: Path, manifest: bytes) -> None:
-        """Keep what lies in the folder now; see `manifest`, and `set_head` to do both at once."""
+        """Save the current contents of the folder; see `manifest`, and `set_head` to do both at once."""
         await self._set_content("manifest", root, manifest)
 
     async def roots(self) -> list[Path]:
-        """Every folder of which a head, a manifest or a journal is kept, or a turn is open; by name."""
+        """Return every folder with a head, a manifest, a journal or an open turn, by name."""
 
         def job(connection: Connection) -> list[Path]:
             rows = connection.execute(
@@ -148,9 +148,9 @@ class HistoryState:
         return await self._read(job)
 
     async def begin_turn(self, root: Path, session_id: str, turn_id: str) -> None:
-        """Keep that a turn runs in the folder.
+        """Record that a turn runs in the folder.
 
-        One that is open already goes on with what was noted of it, and is from now on this process's.
+        A turn that is open already keeps its recorded changes, and now belongs to this process.
         """
         at = now()
 
@@ -168,7 +168,7 @@ class HistoryState:
         await self._write(job)
 
     async def note(self, root: Path, turn_id: str, changes: Sequence[Change]) -> None:
-        """Append changes to those of an open turn. Raises Conflict where the turn is not open."""
+        """Append changes to those of an open turn. Raises Conflict if the turn is not open."""
         text = to_json(msgspec.to_builtins(changes))
 
         def job(connection: Connection) -> None:
@@ -179,7 +179,7 @@ class HistoryState:
             await self._write(job)
 
     async def noted(self, root: Path, turn_id: str) -> list[Change]:
-        """The changes noted of an open turn, in their order; none for a turn that is not open."""
+        """Return the recorded changes of an open turn, in order; none if it is not open."""
 
         def job(connection: Connection) -> list[str]:
             rows = connection.execute(
@@ -194,19 +194,19 @@ class HistoryState:
             return [each for text in texts for each in msgspec.convert(json.loads(text), list[Change])]
 
     async def end_turn(self, root: Path, turn_id: str) -> None:
-        """Keep that the turn no longer runs, and forget what was noted of it; see `set_head` too."""
+        """Record that the turn ended, and remove its recorded changes; see also `set_head`."""
         await self._write(lambda connection: _end(connection, root, turn_id))
 
     async def begin_command(self, root: Path, turn_id: str) -> None:
-        """Keep that a command of the turn runs; several may at once. Raises Conflict as `note`."""
+        """Record that a command of the turn runs; several can at once. Raises Conflict like `note`."""
         await self._write(lambda connection: _touch(connection, root, turn_id, commands=1))
 
     async def end_command(self, root: Path, turn_id: str) -> None:
-        """Keep that a command of the turn ended. Raises Conflict as `note`."""
+        """Record that a command of the turn ended. Raises Conflict like `note`."""
         await self._write(lambda connection: _touch(connection, root, turn_id, commands=-1))
 
     async def open_turns(self, root: Path) -> list[OpenTurn]:
-        """The folder's turns that have not ended, oldest first; also those of processes that died."""
+        """Return the folder's turns that have not ended, oldest first, including those of dead processes."""
 
         def job(connection: Connection) -> list[OpenTurn]:
             rows = connection.execute(
@@ -224,7 +224,7 @@ class HistoryState:
     async def active_since(self, root: Path, since: datetime, but: str) -> bool:
         """Whether a turn of a session other than `but` ran in this folder at any time since then.
 
-        A turn that a crash cut off counts until it was last heard of; in the middle of a command it
+        A turn ended by a crash counts until its last sign of life; if one of its commands was running, it
         counts until it is ended, because the command may have outlived its process.
         """
 
@@ -242,15 +242,15 @@ class HistoryState:
         return await self._read(job)
 
     async def journal(self, root: Path) -> bytes | None:
-        """The plan of a restore that has not been finished, or None."""
+        """Return the plan of an unfinished restore, or None."""
         return await self._content("journal", root)
 
     async def set_journal(self, root: Path, journal: bytes) -> None:
-        """Keep the plan of a restore, in place of the one before."""
+        """Save the plan of a restore, replacing the previous one."""
         await self._set_content("journal", root, journal)
 
     async def clear_journal(self, root: Path) -> None:
-        """The restore is done with."""
+        """Remove the plan, because the restore is finished."""
         statement = "DELETE FROM journal WHERE root = ?"
         await self._write(lambda connection: connection.execute(statement, (_key(root),)))
 
@@ -266,25 +266,25 @@ class HistoryState:
         return await self._read(job)
 
     async def set_prepared(self, root: Path, session_id: str) -> None:
-        """Keep that they were; see `unprepare`."""
+        """Record that they were; see `unprepare`."""
         row, statement = (_key(root), session_id), "INSERT OR IGNORE INTO prepared VALUES (?, ?)"
         await self._write(lambda connection: connection.execute(statement, row))
 
     async def planned(self, root: Path) -> bytes | None:
-        """What `set_planned` was given last."""
+        """Return the last argument of `set_planned`."""
         return await self._content("plan", root)
 
     async def set_planned(self, root: Path, plan: bytes) -> None:
-        """Keep what a tool is about to write: one at a time, under the folder's lock."""
+        """Save what a tool is about to write: one at a time, under the folder's lock."""
         await self._set_content("plan", root, plan)
 
     async def unprepare(self, root: Path) -> None:
-        """Keep that all contents have to be stored again before the next command of any session."""
+        """Record that all contents must be stored again before the next command of any session."""
         statement = "DELETE FROM prepared WHERE root = ?"
         await self._write(lambda connection: connection.execute(statement, (_key(root),)))
 
     async def forget(self, root: Path) -> None:
-        """The folder is gone for good: nothing of it is kept, its open turns neither."""
+        """Remove everything about a folder that no longer exists, including its open turns."""
 
         def job(connection: Connection) -> None:
             for table in ("head", "manifest", "turn", "journal", "prepared", "plan"):
@@ -293,7 +293,7 @@ class HistoryState:
         await self._write(job)
 
     async def move(self, root: Path, to: Path) -> None:
-        """Move all that is kept of the folder to its new path, replacing what is kept of that path."""
+        """Move everything about the folder to its new path, replacing what is stored for that path."""
 
         def job(connection: Connection) -> None:
             for table in ("head", "manifest", "turn", "journal", "prepared", "plan"):
@@ -304,7 +304,7 @@ class HistoryState:
         await self._write(job)
 
     async def close(self) -> None:
-        """Release the database. Turns still open count as cut off from now on."""
+        """Release the database. Turns still open count as interrupted from now on."""
         await self._database.close()
         if self._presence is not None:
             await asyncio.to_thread(self._presence.end)
@@ -325,7 +325,7 @@ class HistoryState:
         )
 
     def _own_presence(self) -> str:
-        """Taken at the first turn, on the thread that writes: who only looks leaves no sign."""
+        """Created at the first turn, on the writing thread; a process that only reads leaves no sign."""
         if self._presence is None:
             self._presence = Presence(self._locks)
         return self._presence.name
@@ -349,7 +349,7 @@ class HistoryState:
 
 
 def _touch(connection: Connection, root: Path, turn_id: str, *, commands: int = 0) -> int:
-    """The open turn's number, after keeping that it was heard of. Raises Conflict where it is not open."""
+    """Return the open turn's number, after recording a sign of life. Raises Conflict if it is not open."""
     rows = connection.execute(
         "UPDATE turn SET touched = ?, commands = max(0, commands + ?) "
         "WHERE root = ? AND turn = ? AND ended IS NULL RETURNING number",
@@ -383,7 +383,7 @@ def _prepare(path: Path) -> None:
 
 @contextmanager
 def _explained(path: Path) -> Generator[None]:
-    """Says of this file what the database layer says of a store."""
+    """Report errors of the database layer for this file."""
     held = "the current versions of this machine's folders"
     try:
         yield

@@ -1,7 +1,7 @@
-"""What follows from changes and versions alone: states, and what has to change to get from one to another.
+"""What follows from changes and versions alone: states, and the changes from one state to another.
 
-Pure functions; nothing here looks at the disk or at a store. The changes of a version stand in the order in
-which they came about, and a path may be among them more than once.
+Pure functions; nothing here reads the disk or a store. The changes of a version are in the order in which
+they happened, and a path can occur more than once.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -17,13 +17,13 @@ Step: TypeAlias = tuple[Node | None, Node | None]
 
 
 class WantedFile(Struct, frozen=True):
-    """What shall lie at a path, and what lies there if nobody touched it since.
+    """The wanted content of a path, and the expected current content if nobody changed it.
 
-    Where something else lies there, and not what is wanted either, it is a conflict.
-    earlier: steps that come before, in this order. There are some only where somebody else changed the path
-    between two changes of the session: to take the session's back at once would take theirs back with them.
-    Then `expected` is what lay there before theirs, so that a path of theirs is a conflict for whoever
-    leaves `earlier` out; a merge goes through all steps, each on the result of the one before.
+    Any other current content is a conflict.
+    earlier: steps that come before, in this order. There are some only if somebody else changed the path
+    between two changes of the session: undoing both of the session's at once would undo theirs too. Then
+    `expected` is the content before theirs, so a path of theirs is a conflict if `earlier` is ignored; a
+    merge applies all steps, each to the result of the one before.
     """
 
     path: str
@@ -33,15 +33,15 @@ class WantedFile(Struct, frozen=True):
 
     @property
     def steps(self) -> tuple[Step, ...]:
-        """All steps, in the order in which they are taken."""
+        """All steps, in the order in which they are applied."""
         return (*self.earlier, (self.expected, self.wanted))
 
 
 class Way(Struct, frozen=True):
-    """How one version is reached from another through first parents.
+    """How to get from one version to another through first parents.
 
     up: versions to leave, newest first. down: versions to enter, oldest first.
-    common: the newest version that both lines have; None where they have none.
+    common: the newest version that both lines have; None if they have none.
     """
 
     up: tuple[Version, ...]
@@ -50,10 +50,10 @@ class Way(Struct, frozen=True):
 
 
 def state_of(line: Sequence[Version]) -> dict[str, Node | None]:
-    """What lies at each path that the line ever changed; None where nothing lies there (any more).
+    """Return the content of each path that the line ever changed; None if nothing is there (any more).
 
-    line: a version and its first parents, newest first. A path that is missing in the result lies on the
-    disk as it did before the first version.
+    line: a version and its first parents, newest first. A path that is not in the result is on disk as it was
+    before the first version.
     """
     state: dict[str, Node | None] = {}
     for version in line:
@@ -63,10 +63,10 @@ def state_of(line: Sequence[Version]) -> dict[str, Node | None]:
 
 
 def summed(changes: Iterable[Change]) -> list[Change]:
-    """What the changes of a version come to, one a path, in the order in which the paths were first changed.
+    """Return the net changes of a version, one per path, in the order in which the paths were first changed.
 
-    Changes that cancel each other out are left out. Where several things changed a path, its provenance is
-    the least certain of theirs.
+    Changes that cancel each other out are left out. If a path has several changes, its provenance is the
+    least certain.
     """
     whole: dict[str, Change] = {}
     for change in changes:
@@ -91,7 +91,7 @@ def changes_of(
     *,
     shared: bool = False,
 ) -> list[Change]:
-    """What a scan found, by path."""
+    """Return what a scan found, by path."""
     return [
         Change(path, then, now, provenance, shared=shared)
         for path, (then, now) in sorted(differences.items())
@@ -100,11 +100,11 @@ def changes_of(
 
 
 def merged(notes: Iterable[Change]) -> list[Change]:
-    """The notes of a turn, by path and then by time; those that follow on each other are put together.
+    """Return the recorded changes of a turn, by path and then by time, with successive ones combined.
 
-    Not over a content that lay there in between and lies there no more: it was overwritten by the turn
-    itself, and is to be had from its version. What is certain to be the session's and what may be another's
-    stay apart too, so a path may come several times. Changes that cancel each other out are left out.
+    Not across a content that existed only in between: the turn itself overwrote it, and its version must have
+    it. Changes that certainly belong to the session and those that may be another's are not combined either,
+    so a path can occur several times. Changes that cancel each other out are left out.
     """
     found: dict[str, list[Change]] = {}
     for note in notes:
@@ -125,13 +125,13 @@ def merged(notes: Iterable[Change]) -> list[Change]:
 
 
 def touches(notes: Iterable[Change], changes: Iterable[Change]) -> bool:
-    """Whether both are about a common path."""
+    """Whether both have a path in common."""
     paths = {change.path for change in changes}
     return any(note.path in paths for note in notes)
 
 
 def own_changes(versions: Iterable[Version], session_id: str = "") -> list[Change]:
-    """The changes that are certain to be the session's, in the order of the versions (oldest first).
+    """Return the changes that certainly belong to the session, in the order of the versions (oldest first).
 
     An empty `session_id` takes the versions of all sessions.
     """
@@ -145,10 +145,10 @@ def own_changes(versions: Iterable[Version], session_id: str = "") -> list[Chang
 
 
 def backward(versions: Sequence[Version], session_id: str = "") -> list[WantedFile]:
-    """What takes back the session's own changes of these versions, newest first: an undo; by path.
+    """Return, by path, what undoes the session's own changes of these versions, newest first.
 
-    Versions of other sessions among them are passed over; with an empty `session_id` none is.
-    A path that these changes leave as it was is not in it.
+    Versions of other sessions among them are skipped, unless `session_id` is empty. A path that these changes
+    leave as it was is not in the result.
     """
     wanted: list[WantedFile] = []
     for path, runs in sorted(_runs(own_changes(reversed(versions), session_id)).items()):
@@ -158,7 +158,8 @@ def backward(versions: Sequence[Version], session_id: str = "") -> list[WantedFi
 
 
 def forward(versions: Sequence[Version], session_id: str = "") -> list[WantedFile]:
-    """What brings the session's own changes of these versions again, oldest first: a redo; as `backward`."""
+    """Return, by path, what redoes the session's own changes of these versions, oldest first; like
+    `backward`."""
     wanted: list[WantedFile] = []
     for path, runs in sorted(_runs(own_changes(versions, session_id)).items()):
         wanted.append(WantedFile(path, *runs[-1], earlier=tuple(runs[:-1])))
@@ -166,10 +167,10 @@ def forward(versions: Sequence[Version], session_id: str = "") -> list[WantedFil
 
 
 def between(head_line: Sequence[Version], target_line: Sequence[Version]) -> list[WantedFile]:
-    """What leads from the state at the head to that at the target, by path: a checkout.
+    """Return, by path, what leads from the state at the head to that at the target, for a checkout.
 
-    Both lines are newest first and reach down to their common version, or to the root; versions below are
-    not needed. Paths that are the same at both are not in it.
+    Both lines are newest first and reach down to their common version, or to the root; versions below are not
+    needed. Paths that are the same in both are not in the result.
     """
     head, target = states_between(head_line, target_line)
     return [WantedFile(path, head[path], target[path]) for path in sorted(head) if head[path] != target[path]]
@@ -178,7 +179,8 @@ def between(head_line: Sequence[Version], target_line: Sequence[Version]) -> lis
 def states_between(
     head_line: Sequence[Version], target_line: Sequence[Version]
 ) -> tuple[dict[str, Node | None], dict[str, Node | None]]:
-    """The states at the head and at the target, of each path that any version between them changed."""
+    """Return the states at the head and at the target, for each path that any version between them
+    changed."""
     way = way_between(head_line, target_line)
     # At the common version lies what the oldest change after it found.
     common = _befores(reversed(way.up)) | _befores(way.down)
@@ -186,16 +188,17 @@ def states_between(
 
 
 def is_folder_let_go(wanted: WantedFile) -> bool:
-    """Whether a folder shall be no path of its own any more: gone, or of the usual mode with files in it."""
+    """Whether a folder should no longer be a separate path: removed, or of the usual mode with files in
+    it."""
     expected = wanted.expected
     return wanted.wanted is None and expected is not None and expected.kind is NodeKind.FOLDER
 
 
 def with_usual_modes(wanted: Sequence[WantedFile], staying: Iterable[str]) -> list[WantedFile]:
-    """The same, but that of folders let go those in which something stays are wanted with the usual mode.
+    """Return the same, but with the usual mode for those folders let go in which something stays.
 
-    staying: paths that lie on the disk now, and lay there in the state that is wanted too. A folder that only
-    holds what came since is let go as it is: whoever put it there may rely on its mode.
+    staying: paths that are on disk now, and also in the wanted state. A folder that only contains what came
+    since keeps its mode, because whoever put it there may depend on it.
     """
     holding = {folder for path in staying for folder in _folders_above(path)}
     usual = Node(NodeKind.FOLDER, "", FOLDER_MODE)
@@ -208,10 +211,10 @@ def with_usual_modes(wanted: Sequence[WantedFile], staying: Iterable[str]) -> li
 def foreign(
     head_line: Sequence[Version], target_line: Sequence[Version], session_id: str, *, asked: str = ""
 ) -> set[str]:
-    """Paths that a session other than this one changed, or may have, on the way from head to target.
+    """Return the paths that another session changed, or may have, on the way from head to target.
 
-    The lines are those of `between`. What the user changed is nobody's session, whichever session found it;
-    so is what the version `asked` did, where the user asked for that.
+    The lines are those of `between`. The user's own changes belong to no session, whichever session recorded
+    them; so do those of the version `asked`, if the user asked for it.
     """
     way = way_between(head_line, target_line)
     return {
@@ -224,7 +227,8 @@ def foreign(
 
 
 def way_between(head_line: Sequence[Version], target_line: Sequence[Version]) -> Way:
-    """The way from the head, the first of its line, to the target; the lines are those of `between`."""
+    """Return the way from the head, the first of its line, to the target; the lines are those of
+    `between`."""
     places = {version.id: place for place, version in enumerate(target_line)}
     for place, version in enumerate(head_line):
         if version.id in places:
@@ -239,7 +243,7 @@ def _folders_above(path: str) -> Iterable[str]:
 
 
 def _befores(versions: Iterable[Version]) -> dict[str, Node | None]:
-    """What lay at each path that these versions, oldest first, change, before they did."""
+    """Return the content of each path before these versions, oldest first, changed it."""
     state: dict[str, Node | None] = {}
     for version in versions:
         for change in version.changes:
@@ -248,7 +252,7 @@ def _befores(versions: Iterable[Version]) -> dict[str, Node | None]:
 
 
 def _runs(changes: Iterable[Change]) -> dict[str, list[Step]]:
-    """Each path's changes, oldest first, put together where one begins with what the last one left.
+    """Return each path's changes, oldest first, combined where one starts with what the last one left.
 
     Changes that cancel each other out are left out, and so is a path that has no others.
     """
@@ -264,13 +268,14 @@ def _runs(changes: Iterable[Change]) -> dict[str, list[Step]]:
 
 
 def _holds_more(between: Node | None, *around: Node | None) -> bool:
-    """Whether something lay there in between whose content is neither that before nor that after."""
+    """Whether an intermediate content differs from those before and after."""
     digests = {node.digest for node in around if node}
     return between is not None and between.digest != "" and between.digest not in digests
 
 
 def _telling(runs: Iterable[Change]) -> Iterator[Change]:
-    """The changes of a path but those that cancel each other out, unless somebody else's lies before."""
+    """Return the changes of a path without those that cancel each other out, unless somebody else's comes
+    before."""
     last: Change | None = None
     for change in runs:
         if change.before != change.after or (last is not None and last.after != change.after):

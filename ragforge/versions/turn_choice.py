@@ -1,4 +1,4 @@
-"""Which turns an undo takes back and a redo restores, by the conversation's path and the log of moves."""
+"""Which turns an undo reverts and a redo restores, by the conversation's path and the log of moves."""
 
 from collections.abc import Collection, Sequence
 
@@ -21,10 +21,11 @@ UNDONE = (MoveAction.UNDO, MoveAction.REWIND)
 
 
 def turns_to_undo(path: Sequence[Turn], session_id: str, count: int, *, empty: Collection[str]) -> list[Turn]:
-    """The newest `count` turns of the session on the path, newest first. Raises UsageError for too few.
+    """Return the newest `count` turns of the session on the path, newest first. Raises UsageError if there
+    are too few.
 
-    empty: ids of empty turns, which go along with what is undone around them and do not count.
-    Turns of the session that this one was forked from are not its own.
+    empty: ids of empty turns, which are undone along with the turns around them and do not count. Turns of
+    the session that this one was forked from are excluded.
     """
     own: list[Turn] = []
     for turn in reversed(path):
@@ -44,10 +45,10 @@ def turns_to_undo(path: Sequence[Turn], session_id: str, count: int, *, empty: C
 
 
 def runs_of(turns: Sequence[Turn], versions: Sequence[Version]) -> list[list[Turn]]:
-    """The turns to undo, newest first, in runs of which each can be taken back in one step.
+    """Return the turns to undo, newest first, in runs that can each be undone in one step.
 
-    Where a file was changed between two turns by someone else, going back over both at once would take that
-    change along. So a run ends there, and the older turns are undone over what that someone left.
+    If somebody else changed a file between two turns, undoing both at once would undo that change. So a run
+    ends there, and the older turns are undone on top of that change.
     versions: those of the turns, oldest first.
     """
     runs: list[list[Turn]] = []
@@ -65,17 +66,17 @@ def runs_of(turns: Sequence[Turn], versions: Sequence[Version]) -> list[list[Tur
 
 
 class Redoable(Struct, frozen=True):
-    """A turn that a redo can put back, and the move that it is put back from, where the log knows one."""
+    """A turn that can be redone, and the move that undid it, if the log has one."""
 
     turn: Turn
     undone: CheckoutLog | None = None
 
 
 class Chain(Struct, frozen=True):
-    """Turns to redo, each of which follows the one before.
+    """Turns to redo, each following the one before.
 
-    told: those of them that count; the others are empty and go along. others: what went on from the
-    chat's head as well, where nobody said which way is meant.
+    told: those that count; the others are empty and are redone along. others: other continuations of the
+    conversation's head, if nobody said which one is meant.
     """
 
     turns: tuple[Redoable, ...]
@@ -86,9 +87,9 @@ class Chain(Struct, frozen=True):
 async def redo_chain(
     worktree: Worktree, log: Sequence[CheckoutLog], head: str, count: int, *, part_of_id: str
 ) -> Chain:
-    """The turns to redo, `count` of them or as many as there are; the first has this in its id.
+    """Return the turns to redo, `count` of them or as many as there are; the first has this in its id.
 
-    Raises UsageError where several fit and nothing tells which is meant.
+    Raises UsageError if several match and nothing says which is meant.
     """
     turns, told, others = list[Redoable](), list[Turn](), tuple[Turn, ...]()
     while len(told) < count:
@@ -110,9 +111,10 @@ async def redo_chain(
 
 
 async def _following(worktree: Worktree, log: Sequence[CheckoutLog], head: str) -> list[Redoable]:
-    """The turns that go on from the head and were undone or left, the last one first; "" is the beginning.
+    """Return the turns that follow the head and were undone or abandoned, the last one first; "" is the
+    beginning.
 
-    Where the log knows of none, as on a machine that it has not reached, those that have versions.
+    If the log has none, as on a machine that it has not reached, those that have versions.
     """
     store, found, looked_at = worktree.files.store, dict[str, Redoable](), set[str]()
     for move in log:
@@ -132,7 +134,7 @@ async def _following(worktree: Worktree, log: Sequence[CheckoutLog], head: str) 
 
 
 async def _children(worktree: Worktree, head: str) -> list[Turn]:
-    """The session's turns that go on from the head by the versions."""
+    """Return the session's turns that follow the head according to the versions."""
     store = worktree.files.store
     turns: dict[str, Turn] = {}
     for version in await store.versions.of_turns([head]) if head else []:
@@ -144,7 +146,7 @@ async def _children(worktree: Worktree, head: str) -> list[Turn]:
 
 
 def _with_id(found: Sequence[Redoable], part_of_id: str) -> Redoable:
-    """The one whose turn's id fits. Raises UsageError for none, or several."""
+    """Return the one whose turn's id matches. Raises UsageError for none or several."""
     fits = [each for each in found if id_fits(each.turn.id, part_of_id)]
     if len(fits) != 1:
         raise UsageError(
@@ -155,7 +157,7 @@ def _with_id(found: Sequence[Redoable], part_of_id: str) -> Redoable:
 
 
 def undone_files(log: Sequence[CheckoutLog], here: str) -> list[CheckoutLog]:
-    """The undos of files alone, made at this turn after all else, that were not redone; newest first."""
+    """Return the undos of only the files at this turn that were made last and not redone; newest first."""
     found: list[CheckoutLog] = []
     redone: list[str] = []
     for move in log:
@@ -174,9 +176,10 @@ def undone_files(log: Sequence[CheckoutLog], here: str) -> list[CheckoutLog]:
 
 
 async def session_log(worktree: Worktree) -> list[CheckoutLog]:
-    """The session's moves, newest first.
+    """Return the session's moves, newest first.
 
-    Those of an earlier release that came after the migration, as in a backup, get the turns that they left.
+    Moves of an earlier release that came after the migration, as in a backup, get the turns that they
+    abandoned.
     """
     files, log = worktree.files, list[CheckoutLog]()
     for move in await files.store.versions.moves(
@@ -191,7 +194,8 @@ async def session_log(worktree: Worktree) -> list[CheckoutLog]:
 
 
 async def turns_abandoned(store: Store, from_turn: str, to_turn: str) -> tuple[str, ...]:
-    """Ids of the turns on the path to the one that are not on the path to the other, newest first."""
+    """Return the ids of the turns on the path to the one that are not on the path to the other, newest
+    first."""
     if from_turn == to_turn:
         return ()
     last, base = await store.turns.get(from_turn), await store.turns.get(to_turn) if to_turn else None
@@ -204,10 +208,10 @@ async def turns_abandoned(store: Store, from_turn: str, to_turn: str) -> tuple[s
 
 
 async def turns_between(store: Store, one: str, other: str) -> tuple[str, ...]:
-    """Ids of the turns on the path to either that are not on the path to both."""
+    """Return the ids of the turns on only one of the two paths."""
     return (*await turns_abandoned(store, one, other), *await turns_abandoned(store, other, one))
 
 
 def redo_of_one() -> str:
-    """What is typed to redo one turn of several."""
+    """Return the command that redoes one turn of several."""
     return typed("redo ID")

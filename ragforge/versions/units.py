@@ -1,6 +1,6 @@
-"""How much a turn changed, in lines, and how many bits a line of the project takes.
+"""How many lines a turn changed, and how many bits a line of the project takes.
 
-By its versions: what this conversation did itself, and all that differs since the turn before it.
+Based on versions: what this conversation did itself, and everything that differs since the turn before it.
 """
 
 import asyncio
@@ -37,13 +37,13 @@ PART_BYTES_MAX = 64 * 1024
 
 
 class UnitMeter:
-    """Measures the turns of a run. The bits of a line are estimated once in a while, beside the loop."""
+    """Measures the turns of a run. The bits per line are estimated from time to time, in a thread."""
 
     def __init__(self) -> None:
         self._alphas: dict[Path, tuple[float, int | None]] = {}
 
     async def measure(self, worktree: Worktree, turn: Turn) -> TurnUnits | None:
-        """How much the turn changed; None where no versions, or no contents, are kept here.
+        """Return how much the turn changed; None if no versions or no contents are kept here.
 
         Raises StoreError.
         """
@@ -69,20 +69,20 @@ class UnitMeter:
 
 
 async def _count(changes: Sequence[Change], files: ProjectFiles) -> int | None:
-    """Lines that the changes added and removed; None where a content is not here."""
+    """Return the number of lines added and removed by the changes; None if a content is not here."""
     each = [one.units for one in await differences(renames(changes), files.blobs)]
     return None if None in each else sum(units for units in each if units is not None)
 
 
 async def _since_the_turn_before(files: ProjectFiles, turn: Turn, own: Sequence[Version]) -> list[Change]:
-    """All that differs between the turn's version and that of the turn before it on its path."""
+    """Return all differences between the turn's version and that of the turn before it on its path."""
     before = await _version_before(files, turn) or (own[0].parents[0] if own[0].parents else "")
     lines = await lines_of(files.store.versions, before, own[-1].id)
     return [Change(each.path, each.expected, each.wanted, Provenance.OUTSIDE) for each in between(*lines)]
 
 
 async def _version_before(files: ProjectFiles, turn: Turn) -> str:
-    """The id of the newest version of a turn above it; empty where none has one."""
+    """Return the id of the newest version of an earlier turn on the path; empty if none has one."""
     path = await files.store.turns.path(turn.parent, limit=BACK_MAX) if turn.parent else []
     for each in reversed(path):
         if versions := await files.store.versions.of_turns([each.id]):
@@ -91,7 +91,7 @@ async def _version_before(files: ProjectFiles, turn: Turn) -> str:
 
 
 async def estimate_alpha(files: ProjectFiles) -> int | None:
-    """Bits a line of the project takes; None where there is no line, or no look at the folder is kept."""
+    """Return the bits per line of the project; None if there is no line, or if there was no scan."""
     content = await files.state.manifest(files.root)
     if content is None:
         return None
@@ -112,7 +112,7 @@ def _sizes(manifest: Manifest) -> dict[str, int]:
 
 
 def _estimate(root: Path, sizes: dict[str, int]) -> int | None:
-    """By files chosen by the hash of their path, so that the same project has the same sample."""
+    """Use files chosen by the hash of their path, so that the same project has the same sample."""
     sample = bytearray()
     read = text = 0
     for path in sorted(sizes, key=lambda path: hashlib.sha256(path.encode("utf-8", "replace")).digest()):
@@ -130,7 +130,7 @@ def _estimate(root: Path, sizes: dict[str, int]) -> int | None:
 
 
 def _part(path: Path) -> bytes:
-    """The beginning of the file, in whole characters where it is UTF-8; empty where it cannot be read."""
+    """Return the beginning of the file, in whole characters if it is UTF-8; empty if it cannot be read."""
     try:
         with open_file(path) as file:
             content = file.read(PART_BYTES_MAX)
