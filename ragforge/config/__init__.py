@@ -1,1 +1,1 @@
-"""Settings, keys and places: the only reader of configuration files, environment and keyring."""
+"""Settings, keys and paths: the only reader of configuration files, environment and keyring."""

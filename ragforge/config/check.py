@@ -1,4 +1,4 @@
-"""Checking one key or value, with errors that say what is allowed."""
+"""Check one key or value, with errors that say what is allowed."""
 
 import re
 from collections.abc import Iterable
@@ -18,7 +18,7 @@ _SHOWN_MAX = 80
 
 
 def find_key(path: KeyPath, *, where: str) -> SettingKey:
-    """The key that the path names. Raises UsageError with the nearest one where there is none."""
+    """Return the key with this path. Raises UsageError that names the nearest one if there is none."""
     if path[0] == "endpoints" and len(path) == 3:
         _check_endpoint_name(path[1], where=where)
         found = KEYS.get((path[0], ANY_NAME, path[2]))
@@ -43,9 +43,9 @@ def find_key(path: KeyPath, *, where: str) -> SettingKey:
 
 
 def check_value(key: SettingKey, path: KeyPath, raw: Any, *, where: str, from_text: bool) -> Any:
-    """The value in the key's type. `from_text` reads "true", "5" and the like as what they say.
+    """Return the value in the key's type. `from_text` parses "true", "5" and the like.
 
-    Raises UsageError that names place, key, value and what is allowed.
+    Raises UsageError that names source, key, value and what is allowed.
     """
     if from_text and isinstance(raw, str) and get_origin(get_args(key.type)[0]) is list:
         raw = [each.strip() for each in raw.split(",") if each.strip()]
@@ -62,7 +62,7 @@ def check_value(key: SettingKey, path: KeyPath, raw: Any, *, where: str, from_te
 
 
 def check_store(url: str, *, where: str, in_file: bool) -> None:
-    """Raises UsageError for an address that cannot be read, and for a password in one that is in a file."""
+    """Raise UsageError for an unreadable address, and for a password in an address in a file."""
     try:
         parse_store_url(url)
     except UsageError as error:
@@ -76,9 +76,9 @@ def check_store(url: str, *, where: str, in_file: bool) -> None:
 
 
 def misspelt_variables(names: Iterable[str], known: list[str]) -> list[str]:
-    """A notice for each variable that looks like a misspelt one of ours.
+    """Return a notice for each variable that looks like a misspelt one of ragforge.
 
-    Others are left in peace: a variable may belong to a newer version or to a script of the user's.
+    Others are ignored: a variable may belong to a newer version or to a script of the user.
     """
     unknown = [name for name in names if name not in known]
     if not unknown:

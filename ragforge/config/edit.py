@@ -1,4 +1,4 @@
-"""Changing the user's settings file: what is written was checked, and comments stay."""
+"""Change the user's settings file; values are checked, and comments are kept."""
 
 import copy
 import tomllib
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
 
 def set_value(file: Path, key: str, value: JsonValue) -> None:
-    """Set the key in the user's file, which is made where it is missing.
+    """Set the key in the user's file, which is created if it is missing.
 
-    A text is read as the key wants it: "true", "50". Raises UsageError as loading would.
+    Text is parsed by the key's type: "true", "50". Raises UsageError as loading would.
     """
     path = tuple(key.split("."))
     checked = check_value(find_key(path, where="config"), path, value, where="config", from_text=True)
@@ -36,7 +36,7 @@ def set_value(file: Path, key: str, value: JsonValue) -> None:
 
 
 def unset(file: Path, key: str) -> bool:
-    """Remove the key from the user's file, and a section that is empty then; whether it was there."""
+    """Remove the key from the user's file, and a section that is empty then; return whether it was there."""
     path = tuple(key.split("."))
     document, before = _open(file)
     wanted = copy.deepcopy(before)
@@ -51,7 +51,7 @@ def unset(file: Path, key: str) -> bool:
 
 
 def _open(file: Path) -> "tuple[TOMLDocument, dict[str, Any]]":
-    """The file with its comments, and as plain tables."""
+    """Return the file with its comments, and as plain tables."""
     # Imported here: only who changes settings needs it.
     import tomlkit
 
@@ -60,7 +60,7 @@ def _open(file: Path) -> "tuple[TOMLDocument, dict[str, Any]]":
 
 
 def _section(tree: Any, path: KeyPath, file: Path) -> Any:
-    """The table that the key stands in, made where it is missing."""
+    """Return the table of the key, created if it is missing."""
     table: Any = tree
     for name in path[:-1]:
         table.setdefault(name, {})
@@ -72,7 +72,7 @@ def _section(tree: Any, path: KeyPath, file: Path) -> Any:
 
 
 def _remove(tree: Any, path: KeyPath) -> bool:
-    """Remove the key, and the tables that are empty then; whether it was there."""
+    """Remove the key, and tables that are empty then; return whether it was there."""
     tables: list[Any] = [tree]
     for name in path[:-1]:
         inner = tables[-1].get(name)

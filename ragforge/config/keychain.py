@@ -1,4 +1,4 @@
-"""The system keyring, asked with a time limit: a locked one may wait for a window that nobody sees."""
+"""The system keyring, with a time limit: a locked one may wait for a window that nobody sees."""
 
 import threading
 from collections.abc import Callable, Iterable, Mapping
@@ -15,7 +15,7 @@ _OFF = frozenset({"keyring.backends.null.Keyring", "keyring.backends.fail.Keyrin
 
 
 def get(names: Iterable[str], environ: Mapping[str, str]) -> dict[str, str]:
-    """The keys of these names, as far as the keyring has them and answers."""
+    """Return the keys with these names, as far as the keyring has them and answers."""
 
     def ask() -> dict[str, str]:
         # Imported here: it takes 100 ms, and most starts need no keyring.
@@ -28,7 +28,7 @@ def get(names: Iterable[str], environ: Mapping[str, str]) -> dict[str, str]:
 
 
 def put(name: str, value: str, environ: Mapping[str, str]) -> str:
-    """Keep the key; nothing when it is kept, else why not."""
+    """Save the key; return nothing if it was saved, or else why not."""
 
     def ask() -> bool:
         import keyring  # as above
@@ -42,7 +42,7 @@ def put(name: str, value: str, environ: Mapping[str, str]) -> str:
 
 
 class _KeychainResult(Generic[T]):
-    """What came of asking."""
+    """The result of a request to the keyring."""
 
     def __init__(self) -> None:
         self.value: T | None = None
@@ -54,7 +54,7 @@ _hung = threading.Event()
 
 
 def _limited(ask: Callable[[], T], environ: Mapping[str, str]) -> _KeychainResult[T]:
-    """The answer within the time limit."""
+    """Return the answer within the time limit."""
     answer: _KeychainResult[T] = _KeychainResult()
     if environ.get("PYTHON_KEYRING_BACKEND") in _OFF:
         answer.refused = "the system keyring is turned off"

@@ -1,4 +1,5 @@
-"""Every setting as a flat table, made of the tree in `schema`: for loading, editing, showing, documenting."""
+"""Every setting as a flat table, made from the tree in `schema`: for loading, editing, showing,
+documenting."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, get_args, get_origin, get_type_hints
@@ -15,7 +16,7 @@ ANY_NAME = "<name>"
 
 
 class SettingKey(Struct, frozen=True):
-    """One setting. `type` is what msgspec checks a value against; `default` is absent for `store`."""
+    """One setting. `type` is what msgspec validates a value against; `default` is absent for `store`."""
 
     path: KeyPath
     type: Any
@@ -32,7 +33,7 @@ class SettingKey(Struct, frozen=True):
 
 
 def _keys(struct: type[Struct], prefix: KeyPath = ()) -> Iterator[SettingKey]:
-    """The keys of a struct and of those in it, in the order in which they are written above."""
+    """Return the keys of a struct and of nested ones, in their order in the source."""
     hints = get_type_hints(struct, include_extras=True)
     for field in msgspec.structs.fields(struct):
         hint = hints[field.name]

@@ -1,4 +1,4 @@
-"""What a setting can hold, what people are told of it, and whether a project may set it."""
+"""What a setting can contain, its description, and whether a project may set it."""
 
 from enum import StrEnum
 from typing import Annotated
@@ -18,7 +18,7 @@ class ProjectMay(StrEnum):
 
 
 class About(Struct, frozen=True):
-    """What people are told of a key. `allowed` completes the sentence "allowed is ..."."""
+    """The description of a key. `allowed` completes the sentence "allowed is ..."."""
 
     text: str
     allowed: str

@@ -1,4 +1,4 @@
-"""Where ragforge keeps its files on this machine. Nothing is created until `make_private` is called."""
+"""Where ragforge keeps its files on this machine. Nothing is created before `make_private` is called."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -12,34 +12,35 @@ FOLDER_VARIABLES = ("RAGFORGE_DATA_DIR", "RAGFORGE_CONFIG_DIR")
 
 
 def data_dir(environ: Mapping[str, str]) -> Path:
-    """The folder of conversations and this machine's own state: RAGFORGE_DATA_DIR, else the platform's."""
+    """Return the folder of conversations and this machine's own state: RAGFORGE_DATA_DIR, or else the
+    platform's."""
     return _moved(environ, "RAGFORGE_DATA_DIR") or user_data_path("ragforge", appauthor=False)
 
 
 def config_dir(environ: Mapping[str, str]) -> Path:
-    """The folder of the user's own settings: RAGFORGE_CONFIG_DIR, else the platform's."""
+    """Return the folder of the user's own settings: RAGFORGE_CONFIG_DIR, or else the platform's."""
     return _moved(environ, "RAGFORGE_CONFIG_DIR") or user_config_path("ragforge", appauthor=False)
 
 
 def user_file(environ: Mapping[str, str]) -> Path:
-    """The user's settings."""
+    """Return the user's settings file."""
     return config_dir(environ) / "config.toml"
 
 
 def project_file(project_root: Path) -> Path:
-    """The settings that a project brings along."""
+    """Return the settings file of a project."""
     return project_root / ".ragforge" / "config.toml"
 
 
 def log_file(environ: Mapping[str, str]) -> Path:
-    """Where diagnostics go while the terminal belongs to the interface."""
+    """Return the file for diagnostics while the interface uses the terminal."""
     return data_dir(environ) / "ragforge.log"
 
 
 def make_private(folder: Path) -> Path:
-    """The folder, made with mode 0700 where it is missing. Raises UsageError where it cannot be.
+    """Return the folder, created with mode 0700 if it is missing. Raises UsageError if that is impossible.
 
-    The mode of a folder that exists is left alone: it is the user's choice.
+    The mode of an existing folder does not change: it is the user's choice.
     """
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -52,7 +53,7 @@ def make_private(folder: Path) -> Path:
 
 
 def _moved(environ: Mapping[str, str], name: str) -> Path | None:
-    """The folder that the variable names, made absolute; None where it is unset or empty."""
+    """Return the folder that the variable names, as an absolute path; None if it is unset or empty."""
     value = environ.get(name, "")
     if not value:
         return None

@@ -1,6 +1,6 @@
-"""Where we are: the project's folder, its branch, and what tells it from other projects.
+"""The project's folder, its branch, and what distinguishes it from other projects.
 
-A cloned repository is not trusted: git is called without what its configuration could make it run.
+A cloned repository is not trusted: git is called without anything that its configuration could make it run.
 """
 
 import os
@@ -22,11 +22,11 @@ _SAFE_GIT = ("git", "-c", "core.fsmonitor=false", "--no-optional-locks", "--no-r
 
 
 class Place(Struct, frozen=True):
-    """A folder and the project that it belongs to. Paths have their links resolved.
+    """A folder and its project. Links in paths are resolved.
 
     git_remote: the same for all ways of writing one repository's address, without credentials.
     first_commit: the oldest commit; empty in a shallow clone, where it cannot be known.
-    branch: the branch, or the first characters of the commit where none is checked out.
+    branch: the branch, or the first characters of the commit if none is checked out.
     """
 
     cwd: Path
@@ -41,11 +41,11 @@ class Place(Struct, frozen=True):
 
 
 def find_project(cwd: Path, *, identify: bool = True, allowed: Collection[Path] = ()) -> Place:
-    """The place of a folder: its git root, else itself.
+    """Return the place of a folder: its git root, or else itself.
 
-    identify: also ask git for remote and first commit, which takes a few processes (2 s at most).
-    They are needed only where the path is not known yet. What git cannot tell stays empty.
-    allowed: repositories that may be read though they know nothing of the folder.
+    identify: also ask git for remote and first commit, which takes a few processes (2 s at most) and is
+    needed only if the path is unknown. What git cannot tell stays empty.
+    allowed: repositories that may be read although they do not know the folder.
     """
     here = cwd.resolve()
     root = git_root(here)
@@ -69,7 +69,8 @@ def find_project(cwd: Path, *, identify: bool = True, allowed: Collection[Path] 
 
 
 def git_root(folder: Path) -> Path | None:
-    """The nearest folder upwards that git works in, or None; not a bare repository. Starts no process."""
+    """Return the nearest folder upwards that git works in, or None; not a bare repository. Starts no
+    process."""
     for candidate in (folder, *folder.parents):
         if git_dir(candidate):
             return candidate
@@ -77,7 +78,7 @@ def git_root(folder: Path) -> Path | None:
 
 
 def git_email(place: Place, environ: Mapping[str, str]) -> str:
-    """The e-mail address that git would name in a commit there; empty where it knows none."""
+    """Return the e-mail address that git would use for a commit there; empty if there is none."""
     # What a repository says that knows nothing of the folder is not asked.
     folder = Path(os.sep) if place.foreign_git else place.root
     process = _start(folder, "config", "--get", "user.email", environ=environ)
@@ -86,7 +87,8 @@ def git_email(place: Place, environ: Mapping[str, str]) -> str:
 
 
 def git_branch(root: Path) -> str:
-    """The branch that is checked out, else the commit's first eight characters, else nothing. No process."""
+    """Return the checked-out branch, or else the commit's first eight characters, or else nothing. Starts no
+    process."""
     found = git_dir(root)
     head = _read_line(found / "HEAD") if found else ""
     if head.startswith("ref: "):
@@ -98,7 +100,8 @@ def git_branch(root: Path) -> str:
 
 
 def normal_remote(url: str) -> str:
-    """The address as `host/path`, equal for ssh and https and without credentials; a local path as it is."""
+    """Return the address as `host/path`, the same for ssh and https and without credentials; a local path
+    unchanged."""
     url = url.strip().partition("?")[0]
     with_scheme = re.fullmatch(r"[a-z+]+://(?:[^/]*@)?(\[[^\]]*\]|[^/:]*)(?::\d+)?(/.*)", url, re.IGNORECASE)
     # scp's way: user@host:path. A single letter before the colon would be a drive.
@@ -110,7 +113,7 @@ def normal_remote(url: str) -> str:
 
 
 def _read_line(file: Path) -> str:
-    """The file's first line, or nothing."""
+    """Return the file's first line, or nothing."""
     try:
         if not file.is_file():
             return ""
@@ -121,7 +124,7 @@ def _read_line(file: Path) -> str:
 
 
 def _git_answers(root: Path) -> tuple[str, str]:
-    """The remote's address and the oldest commit, asked at the same time."""
+    """Return the remote's address and the oldest commit, requested at the same time."""
     remote = _start(root, "config", "--get", "remote.origin.url")
     # Of several beginnings (histories that were joined) the oldest is listed last.
     commits = _start(root, "rev-list", "--max-parents=0", "HEAD", "--")
@@ -156,7 +159,7 @@ def _start(
 
 
 def _answer(process: "subprocess.Popen[bytes] | None", deadline: float) -> str:
-    """What it printed; nothing where it failed or took too long."""
+    """Return the output; nothing if it failed or took too long."""
     if process is None:
         return ""
     with process:

@@ -1,7 +1,7 @@
-"""Which repository a folder's `.git` leads to, and whether it is the folder's own. Starts no process.
+"""Which repository a folder's `.git` leads to, and whether it belongs to the folder. Starts no process.
 
-A folder that came from a stranger may bring a `.git` that leads to somebody's private repository: a file
-that names one, a link, or a folder whose parts do. git would read all of its history.
+A folder from a stranger may have a `.git` that leads to somebody's private repository: a file that names one,
+a link, or a folder whose parts do. git would read all of its history.
 Source: git's own documentation, gitrepository-layout.
 """
 
@@ -25,7 +25,7 @@ _WORKTREE = re.compile(r'^\s*worktree\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^"#;]*?))\s
 
 
 def git_dir(folder: Path) -> Path | None:
-    """The folder of git's own files, also of a work tree or a submodule, whose `.git` is a file."""
+    """Return the folder of git's own files, also for a work tree or a submodule, whose `.git` is a file."""
     dot_git = folder / GIT_NAME
     try:
         found = dot_git if dot_git.is_dir() else _named_by(dot_git)
@@ -75,7 +75,7 @@ def _named_by(dot_git: Path) -> Path | None:
 
 
 def _knows(repository: Path, folder: Path) -> bool:
-    """Whether the repository says of itself that the folder is its work tree or its submodule."""
+    """Whether the repository says that the folder is its work tree or its submodule."""
     dot_git = os.path.realpath(folder / GIT_NAME)
     if back := _line(repository / "gitdir"):
         # Where git puts it: what names a repository elsewhere as its own is no work tree of that.
@@ -88,12 +88,13 @@ def _knows(repository: Path, folder: Path) -> bool:
 
 
 def _common(repository: Path) -> Path:
-    """What a work tree's repository shares with the others: that of the first work tree, else itself."""
+    """Return what a work tree's repository shares with the others: that of the main work tree, or else
+    itself."""
     return Path(os.path.realpath(repository / (_line(repository / "commondir") or ".")))
 
 
 def _work_tree(repository: Path) -> str:
-    """The setting `core.worktree`; empty where there is none."""
+    """Return the setting `core.worktree`; empty if there is none."""
     section, found = "", ""
     for line in os.fsdecode(_read(repository / "config")).splitlines():
         if header := _SECTION.match(line):
@@ -162,7 +163,7 @@ def _borrowed(objects: Path, folder: Path) -> Iterator[Path]:
 
 
 def _unquoted(line: bytes) -> bytes:
-    """The path of a line of `alternates`, which git may have written in quotes as C does."""
+    """Return the path in a line of `alternates`, which git may have quoted as in C."""
     if not line.startswith(b'"'):
         return line
     return _ESCAPED.sub(_unescaped, line[1:].removesuffix(b'"'))
@@ -174,7 +175,7 @@ def _unescaped(found: re.Match[bytes]) -> bytes:
 
 
 def _line(file: Path) -> str:
-    """The file's content without the line breaks at its end, or nothing."""
+    """Return the file's content without trailing line breaks, or nothing."""
     return os.fsdecode(_read(file, _LINE_BYTES_MAX).rstrip(b"\r\n"))
 
 

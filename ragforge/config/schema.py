@@ -228,7 +228,7 @@ class HintSettings(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class ForesightSettings(Struct, frozen=True, forbid_unknown_fields=True):
-    """What is expected of the next turn, held against what happened."""
+    """Predictions for the next turn, compared with what happened."""
 
     enabled: Annotated[
         bool,
@@ -267,7 +267,7 @@ class ForesightSettings(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class GeminiSettings(Struct, frozen=True, forbid_unknown_fields=True):
-    """What only Gemini has."""
+    """Settings of Gemini only."""
 
     thinking_level: Annotated[
         Literal["minimal", "low", "medium", "high"] | None,
@@ -282,7 +282,7 @@ class GeminiSettings(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class RetrySettings(Struct, frozen=True, forbid_unknown_fields=True):
-    """Trying again when a model is busy."""
+    """Retries when a model is busy."""
 
     attempts_max: Annotated[
         Annotated[int, Meta(ge=1, le=20)],
@@ -304,7 +304,7 @@ class StreamSettings(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class HistorySettings(Struct, frozen=True, forbid_unknown_fields=True):
-    """The history of the prompt, and that of the files."""
+    """The prompt history, and the versions of files."""
 
     entries_max: Annotated[
         Annotated[int, Meta(ge=0, le=1_000_000)],
@@ -377,7 +377,7 @@ class UiSettings(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class BackupSettings(Struct, frozen=True, forbid_unknown_fields=True):
-    """Backups that the program makes by itself."""
+    """Automatic backups."""
 
     daily: Annotated[
         bool,
@@ -390,7 +390,7 @@ class BackupSettings(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class MetricsSettings(Struct, frozen=True, forbid_unknown_fields=True):
-    """What is counted, for Prometheus."""
+    """Metrics for Prometheus."""
 
     listen: Annotated[
         ListenAddress,
@@ -458,7 +458,7 @@ class ProgramSettings(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Endpoint(Struct, frozen=True, forbid_unknown_fields=True):
-    """A service that speaks the OpenAI chat completions protocol; its name is used as a provider's."""
+    """A service with the OpenAI chat completions protocol; its name is used as a provider."""
 
     base_url: Annotated[
         BaseUrl,
@@ -500,7 +500,7 @@ BUILT_IN_ENDPOINTS: Mapping[str, Endpoint] = {
 
 
 class Settings(Struct, frozen=True, forbid_unknown_fields=True):
-    """All settings. Made by `load_settings`, which checks each value; never empty of `store`."""
+    """All settings. Made by `load_settings`, which checks each value; `store` is never empty."""
 
     store: Annotated[
         StoreUrl,

@@ -1,1 +1,1 @@
-"""What turns text into vectors: a static model that ships with the program, or a service that was chosen."""
+"""Embedders turn text into vectors: an included static model, or a configured service."""

@@ -11,7 +11,7 @@ from ragforge.domain.vectors import Vector
 
 
 class Embedder(Protocol):
-    """Makes vectors of texts. Constructing one is cheap: what is slow is loaded in a thread at first use."""
+    """Makes vectors of texts. Construction must be cheap: load slow parts in a thread on first use."""
 
     name: str
     """What stands with each vector: model, dimensions and version of whatever is put around the text.
@@ -24,22 +24,22 @@ class Embedder(Protocol):
     """What it has used so far; all zero for a local one."""
 
     async def embed(self, texts: Sequence[str]) -> list[Vector]:
-        """A vector of length 1 for each text, to be found later. Any number of texts, any length.
+        """Return a vector of length 1 for each text to be stored. Any number of texts, any length.
 
-        A text of which nothing is known (empty, only symbols) has a vector too.
-        Raises ModelError (its subclasses say which) when a service fails; ragforge.domain.errors.UsageError
-        where a file of a model cannot be used.
+        A text without any known word (empty, only symbols) has a vector too.
+        Raises ModelError (its subclasses say which) if a service fails; ragforge.domain.errors.UsageError if
+        a model file cannot be used.
         """
         ...
 
     async def embed_query(self, text: str) -> Vector:
-        """The vector of what is looked for. Raises as `embed`."""
+        """Return the vector of a query. Raises like `embed`."""
         ...
 
     async def prepare(self) -> None:
-        """Load what is slow to load, so that the next vector waits for nothing but itself; asks no service.
+        """Load slow parts, so that the next vector is fast; sends no request.
 
-        Raises as `embed`. Never needed, and quick when it was done before.
+        Raises like `embed`. Optional, and fast if it was done before.
         """
         ...
 
@@ -49,9 +49,10 @@ class Embedder(Protocol):
 
 
 class EmbedderParts(Struct, frozen=True):
-    """What embedders are made of; each takes what it needs.
+    """What embedders are built from; each uses what it needs.
 
-    find_key: the key of a provider and where it came from; called in a thread, when a vector is wanted first.
+    find_key: returns the key of a provider and its source; called in a thread, when the first vector is
+    needed.
     """
 
     find_key: Callable[[str], tuple[str, str] | None]
@@ -60,10 +61,10 @@ class EmbedderParts(Struct, frozen=True):
 
 
 class OwnEmbedder(Struct, frozen=True):
-    """A kind of embedder: the `EMBEDDER` of the module that is called as its name in the settings begins.
+    """A kind of embedder: the `EMBEDDER` of the module with the name that its setting starts with.
 
-    names: how it is written there. open: the embedder, of which nothing is loaded yet, by what follows the
-    colon. Raises UsageError for a name that none has.
+    names: how it is written in settings. open: returns the embedder, with nothing loaded yet, for the text
+    after the colon. Raises UsageError for an unknown name.
     """
 
     names: tuple[str, ...]
@@ -71,19 +72,19 @@ class OwnEmbedder(Struct, frozen=True):
 
     @property
     def takes_rest(self) -> bool:
-        """Whether something follows a colon."""
+        """Whether the name is followed by a colon and more."""
         return any(":" in name for name in self.names)
 
 
 async def learn_dimensions(embedder: Embedder) -> int:
-    """How many numbers its vectors have; asks for one where that is not known yet. Raises as `embed`."""
+    """Return the length of its vectors; requests one if that is not known yet. Raises like `embed`."""
     if not embedder.dimensions:
         await embedder.embed_query("dimensions")
     return embedder.dimensions
 
 
 def other_embedder(in_use: str, name: str) -> str:
-    """That a database is embedded by another than the one of this name, and what to do; empty where not."""
+    """Return the notice that the database uses another embedder, and what to do; empty if it does not."""
     if in_use in ("", name):
         return ""
     return (

@@ -1,8 +1,8 @@
-"""Gemini's embedders. No test of ours talks to Google: what may differ there is in here.
+"""Gemini's embedders. No test talks to Google; everything that may differ there is in this module.
 
-Spoken to over HTTP as documented for batchEmbedContents, not through google-genai: that library parses the
+Called over HTTP as documented for batchEmbedContents, not through google-genai: that library parses the
 answer on the event loop (60 ms for 100 texts), takes 0.4 s to import, and makes one vector of several texts
-for gemini-embedding-2 unless each is wrapped. Here every text is a request of its own within the batch.
+for gemini-embedding-2 unless each is wrapped. Here every text is a separate request within the batch.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -26,7 +26,8 @@ TEXTS_MAX = 50
 
 
 class _Model(Struct, frozen=True):
-    """What a model wants around a text. version: goes up with any change of that, which makes new vectors."""
+    """What a model needs around a text. version: increased with any change of that, because it changes the
+    vectors."""
 
     tokens_max: int
     document: str
@@ -45,7 +46,7 @@ MODELS: Mapping[str, _Model] = {
 def open_gemini(
     model: str, *, find_key: Callable[[str], tuple[str, str] | None], base_url: str | None
 ) -> RemoteEmbedder:
-    """The embedder of a model. Raises UsageError for one that is not known."""
+    """Return the embedder of a model. Raises UsageError for an unknown one."""
     known = MODELS.get(model)
     if known is None:
         names = ", ".join(f"gemini:{name}" for name in MODELS)

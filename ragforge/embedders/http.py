@@ -1,4 +1,4 @@
-"""One question to a service of vectors over HTTP: its key, its client, and trying again."""
+"""One request to an embedding service over HTTP: its key, its client, and retries."""
 
 import asyncio
 import random
@@ -29,7 +29,7 @@ class _Opened(Struct, frozen=True):
 
 
 class Connection:
-    """The service at one address. key_header: what carries the key, before it `key_prefix`."""
+    """The service at one address. key_header: the header of the key, with `key_prefix` before it."""
 
     def __init__(
         self, service: Service, *, find_key: FindKey, key_header: str, key_prefix: str = "", needs_key: bool
@@ -42,7 +42,7 @@ class Connection:
         self._opening: asyncio.Task[_Opened] | None = None
 
     async def post(self, path: str, body: bytes, *, attempts_max: int | None = None) -> bytes:
-        """The body of a good answer. Raises ModelError."""
+        """Return the body of a successful answer. Raises ModelError."""
         attempts_max = timeouts.EMBEDDER_ATTEMPTS_MAX if attempts_max is None else attempts_max
         number = 1
         while True:
@@ -65,7 +65,7 @@ class Connection:
             raise refusal.error from refusal
 
     async def close(self) -> None:
-        """Release connections; a later question opens new ones."""
+        """Release connections; a later request opens new ones."""
         opening, self._opening = self._opening, None
         if opening is not None:
             with suppress(Refusal, RagforgeError):

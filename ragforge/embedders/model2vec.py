@@ -1,4 +1,4 @@
-"""Any static model in a folder of the model2vec form, through that library, which is installed apart."""
+"""Any static model in a model2vec folder, through that library, which is installed separately."""
 
 import asyncio
 import hashlib
@@ -33,10 +33,10 @@ _TENSORS = ("embeddings", "embedding.weight")
 
 
 class Model2VecEmbedder:
-    """The model of a folder. A text of which it knows nothing has the vector whose numbers are all the same.
+    """The model of a folder. A text without known words has the vector with all equal numbers.
 
-    name: the folder's and a fingerprint of the model, wherever the folder lies. dimensions: 0 where the file
-    cannot be read, which `embed` then tells.
+    name: the folder's name and a fingerprint of the model, wherever the folder is. dimensions: 0 if the file
+    cannot be read, which `embed` then reports.
     """
 
     remote = False
@@ -51,11 +51,11 @@ class Model2VecEmbedder:
         self._loading = threading.Lock()
 
     async def embed(self, texts: Sequence[str]) -> list[Vector]:
-        """A vector for each text. Raises UsageError where the library or a model in the folder is missing."""
+        """Return a vector for each text. Raises UsageError if the library or the model is missing."""
         return await asyncio.to_thread(self._embed, texts)
 
     async def embed_query(self, text: str) -> Vector:
-        """The same as for a text that is found."""
+        """Return the same vector as for a stored text."""
         [vector] = await self.embed([text])
         return vector
 
@@ -64,7 +64,7 @@ class Model2VecEmbedder:
         await self.embed([""])
 
     async def close(self) -> None:
-        """There is nothing to release."""
+        """Nothing to release."""
 
     def _embed(self, texts: Sequence[str]) -> list[Vector]:
         with self._loading:
@@ -120,7 +120,7 @@ def _load(folder: Path) -> "StaticModel":
 
 
 def _fingerprint(file: Path) -> str:
-    """Eight letters that differ from those of another model."""
+    """Return eight letters that differ from those of another model."""
     try:
         with file.open("rb") as opened:
             size = opened.seek(0, os.SEEK_END)
@@ -134,7 +134,7 @@ def _fingerprint(file: Path) -> str:
 
 
 def _dimensions(file: Path) -> int:
-    """The width of the table, from the file's head; 0 where that cannot be read."""
+    """Return the width of the table, from the file's header; 0 if it cannot be read."""
     try:
         with file.open("rb") as opened:
             size = int.from_bytes(opened.read(8), "little")

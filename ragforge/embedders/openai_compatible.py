@@ -1,8 +1,8 @@
 """Embedders behind `POST /embeddings`: OpenAI, Ollama, llama-server, vLLM, LM Studio.
 
-Nothing here was tried against those services themselves: it follows what they publish, and is tested against
-a stand-in. How many numbers a vector has is known from the first answer only, so `dimensions` is 0 until then
-and no part of the name; vectors of another length than the newest are never compared with them.
+Not tried against the services themselves: it follows their documentation and is tested against a stand-in.
+The length of a vector is known only from the first answer, so `dimensions` is 0 until then and not part of
+the name; vectors of another length than the newest are never compared with them.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -33,7 +33,7 @@ def open_openai_compatible(
     find_key: Callable[[str], tuple[str, str] | None],
     environ: Mapping[str, str],
 ) -> RemoteEmbedder:
-    """The embedder of a model of an endpoint."""
+    """Return the embedder of a model of an endpoint."""
 
     def find() -> tuple[str, str] | None:
         value = environ.get(endpoint.key_env or "", "").strip()

@@ -1,4 +1,4 @@
-"""What services of vectors say when they refuse, turned into what a user can act on."""
+"""Error answers of embedding services, as sentences that a user can act on."""
 
 import re
 import time
@@ -33,7 +33,7 @@ _NO_MONEY = re.compile(r"insufficient_quota|insufficient (credits|balance)|excee
 
 
 class Service(Struct, frozen=True):
-    """Whom we talk to, as an error names it."""
+    """The service, as an error names it."""
 
     name: str
     base_url: str
@@ -43,12 +43,12 @@ class Service(Struct, frozen=True):
     key_source: str = ""
 
     def with_key(self, key: str, source: str) -> "Service":
-        """The same with its key, which is known only to be sent and to be left out of sentences."""
+        """Return it with its key, which is only sent, and removed from sentences."""
         return replace(self, key=key, key_source=source)
 
 
 class Refusal(Exception):
-    """A question that got no vectors. may_pass: asking again may help, after delay_s where that is told."""
+    """A request without vectors. may_pass: a retry may help, after delay_s if the service says so."""
 
     def __init__(self, error: ModelError, *, may_pass: bool = False, delay_s: float | None = None) -> None:
         super().__init__(str(error))
@@ -58,7 +58,7 @@ class Refusal(Exception):
 
 
 def read_refusal(service: Service, status: int, body: bytes, headers: Mapping[str, str]) -> Refusal:
-    """The refusal that an HTTP answer is. Google says in the body what others say by status and headers."""
+    """Return the refusal in an HTTP answer. Google says in the body what others say by status and headers."""
     text = body[:100_000].decode("utf-8", "replace")
     told = _decoded(text)
     words = _one_line(_words(told) or text, service)
@@ -119,7 +119,7 @@ def _words(told: JsonObject) -> str:
 
 
 def _one_line(text: str, service: Service) -> str:
-    """Fit for a sentence: short, no page of HTML, without the key."""
+    """Return it as part of a sentence: short, without an HTML page, without the key."""
     if text.lstrip().startswith("<"):
         return "an HTML page, so something between here and the service answered."
     if service.key:

@@ -1,4 +1,4 @@
-"""Which embedder a setting names."""
+"""Find the embedder that a setting names."""
 
 from collections.abc import Callable, Mapping
 
@@ -17,10 +17,11 @@ def open_embedder(
     endpoints: Mapping[str, Endpoint],
     environ: Mapping[str, str],
 ) -> Embedder:
-    """The embedder of the setting `memory.embedder`; cheap, nothing is loaded or asked yet.
+    """Return the embedder for the setting `memory.embedder`; cheap, nothing is loaded or requested yet.
 
-    find_key: the key of a provider and where it came from; called in a thread, when a vector is wanted first.
-    Raises UsageError for a name that names none.
+    find_key: returns the key of a provider and its source; called in a thread, when the first vector is
+    needed.
+    Raises UsageError for an unknown name.
     """
     # Each is imported where it is named: a search has one of them, and they take a tenth of its time.
     kind, _, rest = name.strip().partition(":")

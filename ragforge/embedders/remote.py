@@ -1,4 +1,4 @@
-"""An embedder behind a network: texts in batches, cut to what the model takes; answers that are checked."""
+"""An embedder behind a network: texts in batches, truncated to the model's limit; validated answers."""
 
 import asyncio
 import math
@@ -25,14 +25,14 @@ EMPTY = "(nothing)"
 
 
 class Answered(Struct, frozen=True):
-    """The numbers for each text in order, and how many tokens were read where that is told."""
+    """The vectors of each text in order, and the number of tokens read, if the service reports it."""
 
     rows: Sequence[Sequence[float]]
     input_tokens: int | None = None
 
 
 class Wire(Protocol):
-    """How a service is spoken to. `encode` and `decode` run in a thread."""
+    """The protocol of a service. `encode` and `decode` run in a thread."""
 
     path: str
     texts_max: int
@@ -41,16 +41,16 @@ class Wire(Protocol):
     """In one text."""
 
     def encode(self, texts: Sequence[str], *, is_query: bool) -> bytes:
-        """The body of the question."""
+        """Return the body of the request."""
         ...
 
     def decode(self, body: bytes) -> Answered:
-        """The answer's numbers. Raises ValueError for what is not an answer."""
+        """Return the vectors of the answer. Raises ValueError for an invalid one."""
         ...
 
 
 class RemoteEmbedder:
-    """An embedder over a connection. dimensions: 0 where only the first answer tells them."""
+    """An embedder over a connection. dimensions: 0 if only the first answer says it."""
 
     remote = True
 
@@ -63,7 +63,7 @@ class RemoteEmbedder:
         self._bytes_max = wire.tokens_max * BYTES_PER_TOKEN
 
     async def embed(self, texts: Sequence[str]) -> list[Vector]:
-        """A vector for each text, asked for in batches. Raises ModelError."""
+        """Return a vector for each text, requested in batches. Raises ModelError."""
         vectors: list[Vector] = []
         for start in range(0, len(texts), self._wire.texts_max):
             batch = texts[start : start + self._wire.texts_max]
@@ -71,7 +71,7 @@ class RemoteEmbedder:
         return vectors
 
     async def embed_query(self, text: str) -> Vector:
-        """The vector of what is looked for; asked for once, because nobody waits long for it."""
+        """Return the vector of a query; requested once, because nobody waits long for it."""
         [vector] = await self._ask([text], is_query=True, attempts_max=1)
         return vector
 
@@ -100,7 +100,7 @@ class RemoteEmbedder:
             return vectors
 
     async def _taken(self, answer: bytes, texts: Sequence[str]) -> list[Vector]:
-        """The vectors of an answer, once they are known to be as many and as long as they must be."""
+        """Return the vectors of an answer, after checking their number and length."""
         answered, vectors = await asyncio.to_thread(self._read, answer, len(texts))
         lengths = {len(vector) for vector in vectors}
         expected = self.dimensions or min(lengths)
@@ -139,6 +139,6 @@ class RemoteEmbedder:
 
 
 def cut(text: str, bytes_max: int) -> str:
-    """The start of the text in so many bytes, as valid Unicode; EMPTY where there is no word."""
+    """Return the start of the text in this many bytes, as valid Unicode; EMPTY if there is no word."""
     data = text[:bytes_max].encode("utf-8", "replace")
     return data[:bytes_max].decode("utf-8", "ignore") if text.strip() else EMPTY

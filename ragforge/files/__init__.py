@@ -1,1 +1,1 @@
-"""Files on the disk: opening, writing, walking, ignoring, comparing and locking them."""
+"""Files on disk: open, write, walk, ignore, compare and lock them."""

@@ -1,4 +1,4 @@
-"""Writing a file so that afterwards it is either the old one or the new one, whole."""
+"""Write a file atomically: afterwards it is either the old one or the new one, complete."""
 
 import contextlib
 import errno
@@ -15,21 +15,21 @@ _TEMPORARY = re.compile(rf"\.[0-9a-f]{{{2 * _TOKEN_BYTES}}}\.ragforge-tmp")
 
 
 class ChangedOnDisk(Exception):
-    """The file is not what it was when the new content was made."""
+    """The file changed after the new content was made."""
 
 
 def hash_of(content: bytes) -> str:
-    """The SHA-256 of the bytes in hex, as the blob store names them too."""
+    """Return the SHA-256 of the bytes in hexadecimal, as the blob store names them."""
     return hashlib.sha256(content).hexdigest()
 
 
 def write_atomic(path: Path, content: bytes, *, expected: str | None) -> None:
-    """Put the content there: temporary file beside it, fsync, rename. Missing folders are made.
+    """Write the content through a temporary file, fsync and rename. Missing folders are created.
 
-    path: resolved; a symbolic link at its end would be replaced. Mode and owner stay (the owner where
-    we may set it); hard links do not: the other names keep the old content.
-    expected: hash of what is there now, None for nothing; ChangedOnDisk is raised where it is not so.
-    Raises OSError when it cannot be written; nothing is changed and nothing left behind then.
+    path: resolved; a symbolic link at its end would be replaced. Keeps mode and owner (the owner if allowed),
+    but not hard links: other names keep the old content.
+    expected: hash of the current content, None for no file; raises ChangedOnDisk if it differs.
+    Raises OSError if it cannot be written; then nothing is changed and no temporary file is left.
     """
     made = _make_folders(path.parent)
     temporary = path.parent / f".{secrets.token_hex(_TOKEN_BYTES)}.ragforge-tmp"
@@ -51,7 +51,7 @@ def write_atomic(path: Path, content: bytes, *, expected: str | None) -> None:
 
 
 def remove_temporaries(folder: Path) -> None:
-    """Remove what a `write_atomic` that a crash cut off left in the folder. None may be under way there."""
+    """Remove what a crashed `write_atomic` left in the folder. No other may be running there."""
     with contextlib.suppress(OSError):
         for path in folder.glob(".*.ragforge-tmp"):
             if _TEMPORARY.fullmatch(path.name):
@@ -59,7 +59,7 @@ def remove_temporaries(folder: Path) -> None:
 
 
 def hash_of_file(path: Path) -> str | None:
-    """The hash of what lies at the path now, None where nothing does."""
+    """Return the hash of the file's current content, None if there is no file."""
     try:
         with path.open("rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()

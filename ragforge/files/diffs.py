@@ -1,4 +1,4 @@
-"""Unified diffs of whole files: the shortest there is, as git shows it, and quick in long files too."""
+"""Unified diffs of whole files: minimal, in git's form, and fast for long files too."""
 
 from collections.abc import Iterator, Sequence
 
@@ -8,9 +8,9 @@ CONTEXT_LINES = 3
 
 
 def unified(old: str | None, new: str, name: str, *, endings: bool = False) -> str:
-    """The change from old to new as a unified diff, "" where there is none. None: a new file.
+    """Return the change from old to new as a unified diff, "" if there is none. None: a new file.
 
-    LF and CRLF are shown alike. endings: only where all line endings are the same, in both texts.
+    LF and CRLF look the same. endings: only if all line endings are the same, in both texts.
     """
     alike = not endings or len(_endings(old or "") | _endings(new)) <= 1
     before = _lines(old or "", alike=alike)
@@ -36,7 +36,7 @@ def _lines(text: str, *, alike: bool) -> list[str]:
 
 
 def _groups(changes: Sequence[LineChange]) -> Iterator[list[LineChange]]:
-    """Changes whose surroundings touch are shown together."""
+    """Group changes whose context overlaps."""
     group: list[LineChange] = []
     for change in changes:
         if group and change.old_start - group[-1].old_end > 2 * CONTEXT_LINES:
@@ -65,7 +65,8 @@ def _hunk(before: Sequence[str], after: Sequence[str], group: Sequence[LineChang
 
 
 def _place(start: int, end: int) -> str:
-    """Lines [start, end) as a hunk's head names them: from 1; of none, the line before them."""
+    """Return lines [start, end) as in a hunk header: counted from 1; for an empty range, the line before
+    it."""
     count = end - start
     if count == 1:
         return str(start + 1)

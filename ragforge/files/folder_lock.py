@@ -1,4 +1,4 @@
-"""One lock a folder: restores and tool writes of all sessions and processes come one after the other."""
+"""One lock per folder: restores and tool writes of all sessions and processes run one after the other."""
 
 import asyncio
 import fcntl
@@ -15,7 +15,7 @@ from ragforge.files.locks import Holder, holder_of, open_lock, sign, try_lock
 
 
 class FolderBusy(UsageError):
-    """Another session changes files of the folder just now; `holder` says which process, and since when."""
+    """Another session is changing files of the folder; `holder` says which process, and since when."""
 
     def __init__(self, message: str, *, holder: str) -> None:
         super().__init__(message)
@@ -24,11 +24,11 @@ class FolderBusy(UsageError):
 
 @asynccontextmanager
 async def folder_lock(data_dir: Path, root: Path, *, timeout_s: float) -> AsyncGenerator[None]:
-    """The folder is ours alone: no other session, here or in another process, restores or writes in it.
+    """Hold the folder exclusively: no other session, in this or another process, restores or writes in it.
 
-    It ends with the process, however that dies. Who holds it must not ask for it again: it would wait for
-    itself. root: the project's folder, by whatever path.
-    Raises FolderBusy when it stays taken for so many seconds, StoreUnavailable where locking is impossible.
+    The lock ends with the process, however it dies. It is not reentrant. root: the project's folder, by any
+    path.
+    Raises FolderBusy if it is not free within this many seconds, StoreUnavailable if locking is impossible.
     """
     path = lock_path(data_dir, root)
     try:
@@ -50,7 +50,7 @@ async def folder_lock(data_dir: Path, root: Path, *, timeout_s: float) -> AsyncG
 
 
 def lock_path(data_dir: Path, root: Path) -> Path:
-    """The file that is locked for a folder."""
+    """Return the lock file of a folder."""
     # By a hash, because the folder's own path may be longer than a name can be.
     name = hashlib.sha256(os.fsencode(os.path.realpath(root))).hexdigest()[:32]
     return data_dir / "locks" / f"folder-{name}.lock"

@@ -11,10 +11,11 @@ NOTHING = re.compile(r"(?!)")
 
 
 def compile_glob(pattern: str) -> Callable[[str], bool]:
-    """Tells of a relative path whether it matches. Raises UsageError where the pattern cannot match.
+    """Return a function that says whether a relative path matches. Raises UsageError if the pattern can match
+    nothing.
 
-    `*`, `?` and `[...]` stay within a name, `**` is any number of folders, `{a,b}` is a choice.
-    A pattern without a slash is looked for at any depth.
+    `*`, `?` and `[...]` match within a name, `**` any number of folders, `{a,b}` alternatives. A pattern
+    without a slash matches at any depth.
     """
     if pattern.startswith(("/", "~")) or ".." in pattern.split("/"):
         raise UsageError(
@@ -25,7 +26,7 @@ def compile_glob(pattern: str) -> Callable[[str], bool]:
 
 
 def _choices(pattern: str) -> list[str]:
-    """The pattern with its innermost braces written out, again and again until there are none."""
+    """Return the pattern with all braces expanded."""
     done: list[str] = []
     waiting = [pattern]
     while waiting:
@@ -41,7 +42,7 @@ def _choices(pattern: str) -> list[str]:
 
 
 def _compile_choice(pattern: str) -> list[re.Pattern[str] | None]:
-    """One regular expression for each name; None for any number of folders."""
+    """Return one regular expression per name; None for any number of folders."""
     names = [name for name in pattern.split("/") if name]
     if len(names) == 1:
         names.insert(0, "**")
@@ -54,7 +55,7 @@ def _compile_choice(pattern: str) -> list[re.Pattern[str] | None]:
 
 
 def _matches(parts: list[re.Pattern[str] | None], names: list[str]) -> bool:
-    """Follows all ways to match at once: the set of places in the pattern that may come next."""
+    """Follow all possible matches at once: the set of positions in the pattern that may come next."""
     places = _passing({0}, parts)
     for name in names:
         places = _passing(set(_next_places(places, parts, name)), parts)
@@ -71,7 +72,7 @@ def _next_places(places: set[int], parts: list[re.Pattern[str] | None], name: st
 
 
 def _passing(places: set[int], parts: list[re.Pattern[str] | None]) -> set[int]:
-    """The places, and those behind each `**` that may stand for nothing."""
+    """Return the positions, and those after each `**` that may match nothing."""
     reached: set[int] = set()
     for start in places:
         place = start

@@ -22,7 +22,7 @@ _GROUP_NAME = re.compile(r"\(\?P<\w+>")
 
 
 class Line(Struct, frozen=True):
-    """A line of an ignore file. ignored: False where it begins with `!`."""
+    """A line of an ignore file. ignored: False if it starts with `!`."""
 
     regex: Pattern[str]
     ignored: bool
@@ -31,8 +31,8 @@ class Line(Struct, frozen=True):
 class IgnoreFile(Struct, frozen=True):
     """The lines of one file, and the folder that their paths are relative to.
 
-    any_line: finds something in a path where one of the lines does, so that one look tells of most paths that
-    none means them; None where each line is to be asked.
+    any_line: matches whenever one of the lines does, so that one look rules out most paths; None if each line
+    must be checked.
     """
 
     folder: str
@@ -45,9 +45,9 @@ Rules = tuple[IgnoreFile, ...]
 
 
 def rules_above(folder: Path, root: Path, excludes: Path | None) -> Rules:
-    """The rules in force for the folder itself: all but those of its own `.gitignore`.
+    """Return the rules for the folder itself: all except those of its own `.gitignore`.
 
-    root: where the rules begin; the folder lies in it. excludes: the user's own file, if any.
+    root: where the rules start; it contains the folder. excludes: the user's own file, if any.
     """
     base = str(root)
     files = [read_rules(path, base) for path in (excludes, repository_excludes(root)) if path]
@@ -60,18 +60,18 @@ def rules_above(folder: Path, root: Path, excludes: Path | None) -> Rules:
 
 
 def repository_excludes(root: Path) -> Path | None:
-    """The repository's own file of patterns, which need not exist; None where it is a stranger's."""
+    """Return the repository's own excludes file, which need not exist; None if the repository is foreign."""
     return None if foreign_repository(root) else root / GIT_FOLDER / "info" / "exclude"
 
 
 def rules_in(folder: str, rules: Rules) -> Rules:
-    """The rules for what lies in the folder: those that are in force there, and its own."""
+    """Return the rules for the contents of the folder: the inherited ones and its own."""
     own = read_rules(Path(folder) / ".gitignore", folder)
     return (*rules, own) if own.lines else rules
 
 
 def is_ignored(path: str, rules: Rules, *, is_folder: bool) -> bool:
-    """Whether git ignores the path, given that it does not ignore the folder in which it lies."""
+    """Whether git ignores the path, assuming that its folder is not ignored."""
     if path.rpartition("/")[2] == GIT_FOLDER:
         return True
     for file in reversed(rules):
@@ -85,7 +85,7 @@ def is_ignored(path: str, rules: Rules, *, is_folder: bool) -> bool:
 
 
 def _is_meant(regex: Pattern[str], relative: str, *, is_folder: bool) -> bool:
-    """Whether the pattern means the path itself, not merely a folder above it or all that is in it."""
+    """Whether the pattern matches the path itself, not only a folder above it or its contents."""
     for found in regex.finditer(relative):
         if "ps_d" in regex.groupindex and found["ps_d"]:
             if found.end("ps_d") == len(relative):
@@ -96,9 +96,10 @@ def _is_meant(regex: Pattern[str], relative: str, *, is_folder: bool) -> bool:
 
 
 def excludes_file(environ: Mapping[str, str]) -> Path | None:
-    """The user's own file of patterns, as git finds it. Only their settings count, not a repository's.
+    """Return the user's own excludes file, as git finds it. Only the user's settings count, not a
+    repository's.
 
-    The file need not exist. None where there is no git. Starts a process.
+    The file need not exist. None if there is no git. Starts a process.
     """
     git = ["git", "-c", "core.fsmonitor=false", "--no-optional-locks"]
     ask = [*git, "config", "--global", "--type=path", "--get", "core.excludesFile"]
@@ -123,7 +124,7 @@ def excludes_file(environ: Mapping[str, str]) -> Path | None:
 
 
 def read_rules(path: Path, folder: str) -> IgnoreFile:
-    """The file's lines; none where it is missing or cannot be read, as in git."""
+    """Return the file's lines; none if it is missing or unreadable, as in git."""
     try:
         with open_file(path) as file:
             content = file.read(IGNORE_FILE_BYTES_MAX)
@@ -149,7 +150,7 @@ def _compiled(lines: list[str]) -> Iterator[Line]:
 
 
 def _any_of(lines: Sequence[Line]) -> Pattern[str] | None:
-    """All lines as one expression; None where that is not worth it, or cannot be made."""
+    """Return all lines as one expression; None if that is not worth it, or impossible."""
     patterns = [line.regex.pattern for line in lines]
     names = [line.regex.groupindex for line in lines]
     # A name may stand in an expression only once, and what looks like one may stand within brackets.
@@ -159,7 +160,7 @@ def _any_of(lines: Sequence[Line]) -> Pattern[str] | None:
 
 
 class _Compiled(Protocol):
-    """What we use of pathspec's pattern, whose own types leave open what the expression is for."""
+    """The part of pathspec's pattern type that is used here."""
 
     regex: Pattern[str] | None
     include: bool | None

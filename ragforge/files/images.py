@@ -1,4 +1,4 @@
-"""Images by their bytes: which kind they are, and how large."""
+"""Images by their bytes: their type and size."""
 
 from collections.abc import Iterator
 
@@ -36,7 +36,7 @@ def image_type(content: bytes) -> str:
 
 
 def dimensions(content: bytes) -> tuple[int, int]:
-    """Return width and height in pixels, as the image says itself; (0, 0) where that cannot be read."""
+    """Return width and height in pixels, as stored in the image; (0, 0) if they cannot be read."""
     match image_mime(content):
         case "image/png" if content[12:16] == b"IHDR" and len(content) >= 24:
             return _big(content[16:20]), _big(content[20:24])
@@ -51,7 +51,7 @@ def dimensions(content: bytes) -> tuple[int, int]:
 
 
 def image_words(name: str, size: int, width: int, height: int) -> str:
-    """Return an image as a line, such as `shot.png · 1280×720 · 240.0 KB`; what is 0 is left out."""
+    """Return an image as a line, such as `shot.png · 1280×720 · 240.0 KB`, without values that are 0."""
     pixels = f"{width}×{height}" if width and height else ""
     return " · ".join(filter(None, (one_line(name), pixels, shown_size(size) if size else "")))
 

@@ -28,7 +28,7 @@ Box = tuple[int, int, int, int]
 
 
 class LineChange(Struct, frozen=True):
-    """Lines [old_start, old_end) of the one became lines [new_start, new_end) of the other."""
+    """Lines [old_start, old_end) became lines [new_start, new_end)."""
 
     old_start: int
     old_end: int
@@ -37,16 +37,16 @@ class LineChange(Struct, frozen=True):
 
 
 def split_lines(content: bytes) -> list[bytes]:
-    """The lines with their endings; only LF ends one, as for git."""
+    """Return the lines with their endings; only LF ends a line, as in git."""
     lines = [line + b"\n" for line in content.split(b"\n")]
     last = lines.pop()[:-1]
     return [*lines, last] if last else lines
 
 
 def line_changes(old: Sequence[Hashable], new: Sequence[Hashable]) -> list[LineChange]:
-    """What became of the old lines, in order; between two changes lies at least one line that stayed.
+    """Return the changes of the old lines, in order; at least one unchanged line is between two changes.
 
-    Lines are equal where the whole of them is, endings included.
+    Lines are equal if they are identical, including endings.
     """
     numbers: dict[Hashable, int] = {}
     olds = [numbers.setdefault(line, len(numbers)) for line in old]
@@ -60,7 +60,7 @@ def line_changes(old: Sequence[Hashable], new: Sequence[Hashable]) -> list[LineC
 
 
 def _matched(olds: list[int], news: list[int]) -> list[tuple[int, int]]:
-    """Pairs of equal lines that stay, in order."""
+    """Return pairs of equal lines that stay, in order."""
     shorter = min(len(olds), len(news))
     start = next((at for at in range(shorter) if olds[at] != news[at]), shorter)
     rest = shorter - start
@@ -76,10 +76,10 @@ def _matched(olds: list[int], news: list[int]) -> list[tuple[int, int]]:
 
 
 def _telling(lines: list[int], middle: range, there: Counter[int]) -> list[int]:
-    """The lines that are worth a search; `there` counts what the other side has.
+    """Return the lines that are worth a search; `there` counts the lines of the other side.
 
-    Lines that it lacks can stay nowhere. Blank lines and their like, of which it has many, would only tear a
-    new passage apart: they are left out too where it lacks nearly all around them.
+    Lines that the other side lacks cannot match. Very frequent lines, such as blank ones, would only split a
+    new passage, so they are left out if the other side lacks nearly all lines around them.
     """
     many = min(MANY_MAX, 1 << (len(lines).bit_length() + 1) // 2)
 
@@ -101,7 +101,8 @@ def _telling(lines: list[int], middle: range, there: Counter[int]) -> list[int]:
 
 
 def _search(a: list[int], b: list[int]) -> list[tuple[int, int]]:
-    """Pairs of a longest common subsequence, in order; only a long one where that would take too long."""
+    """Return pairs of a longest common subsequence, in order, or just of a long one if that would take too
+    long."""
     pairs: list[tuple[int, int]] = []
     boxes: list[Box] = [(0, len(a), 0, len(b))]
     steps = 0
@@ -122,9 +123,9 @@ def _search(a: list[int], b: list[int]) -> list[tuple[int, int]]:
 
 
 def _middle(a: list[int], b: list[int], cost_max: int) -> tuple[int, int, int]:
-    """A point on a shortest path, met from both corners, and what it cost to find it.
+    """Return a point on a shortest path, found from both corners, and the cost of finding it.
 
-    The first lines of a and b differ, and the last ones. Diagonal k holds the points (x, x - k). Lists are
+    The first lines of a and b differ, and the last ones. Diagonal k contains the points (x, x - k). Lists are
     indexed by k, negative ones from their end.
     """
     n, m = len(a), len(b)
@@ -163,7 +164,7 @@ def _middle(a: list[int], b: list[int], cost_max: int) -> tuple[int, int, int]:
 def _widened(
     reached: list[int], low: int, high: int, lowest: int, highest: int, unset: int
 ) -> tuple[int, int]:
-    """The diagonals of the next step: one more at either side, one less where that would leave the box."""
+    """Return the diagonals of the next step: one more on either side, one less outside the box."""
     if low > lowest:
         low -= 1
         reached[low - 1] = unset
@@ -178,7 +179,7 @@ def _widened(
 
 
 def _furthest(ahead: list[tuple[int, int]], behind: list[tuple[int, int]], n: int, m: int) -> tuple[int, int]:
-    """The point that either search got furthest to, within the box."""
+    """Return the furthest point of either search, within the box."""
     inside = [point for point in ahead if point[0] <= n and 0 <= point[1] <= m]
     outside = [point for point in behind if point[0] >= 0 and 0 <= point[1] <= m]
     first = max(inside, key=sum, default=(n // 2, m // 2))
@@ -187,11 +188,11 @@ def _furthest(ahead: list[tuple[int, int]], behind: list[tuple[int, int]], n: in
 
 
 def _settle(lines: list[int], kept: list[int], others: list[int], others_count: int) -> None:
-    """Slide each group of changed lines that may lie at several places; `kept` is changed.
+    """Slide each group of changed lines that can be in several places; changes `kept`.
 
-    To the end, or to the last place where the other side changed too, so that both are one change.
-    Group g lies before the kept line g. It moves by one line where the line at its one edge equals that
-    beyond the other: then the kept line at this edge is paired with its double.
+    To the end, or to the last place where the other side changed too, so that both are one change. Group g is
+    before the kept line g. It moves by one line if the line at one edge equals the line beyond the other:
+    then the kept line at this edge is paired with its duplicate.
     """
 
     def start_of(group: int) -> int:
@@ -205,7 +206,7 @@ def _settle(lines: list[int], kept: list[int], others: list[int], others_count: 
         return start < (others[group] if group < len(others) else others_count)
 
     def up(group: int) -> int:
-        """The group that it is after sliding up by a line."""
+        """Return the group after sliding up by a line."""
         kept[group - 1] = end_of(group) - 1
         return group - 1
 

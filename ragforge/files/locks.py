@@ -1,4 +1,4 @@
-"""Locks of files, which the operating system ends with their process, and who holds one."""
+"""File locks, which the operating system releases with their process, and their holders."""
 
 import fcntl
 import json
@@ -18,7 +18,7 @@ HOLDER_BYTES_MAX = 1000
 
 
 class Holder(Struct, frozen=True):
-    """Who has locked a file, as the file says; since when, in words."""
+    """Who has locked a file, according to the file; since when, in words."""
 
     pid: int
     host: str
@@ -26,12 +26,12 @@ class Holder(Struct, frozen=True):
 
 
 def open_lock(path: Path, *, flags: int = 0) -> int:
-    """Return a descriptor of the file, which is made where it is missing. Raises OSError."""
+    """Return a descriptor of the file, created if it is missing. Raises OSError."""
     return os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC | flags, 0o600)
 
 
 def try_lock(descriptor: int) -> bool:
-    """Lock the file unless another descriptor has it locked; whether it is ours. Raises OSError."""
+    """Lock the file unless another descriptor has it locked; return whether that worked. Raises OSError."""
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -40,14 +40,14 @@ def try_lock(descriptor: int) -> bool:
 
 
 def sign(descriptor: int) -> None:
-    """Write into the locked file who has it. Raises OSError."""
+    """Write the holder into the locked file. Raises OSError."""
     holder = {"pid": os.getpid(), "host": socket.gethostname(), "since": now().isoformat(timespec="seconds")}
     os.ftruncate(descriptor, 0)
     os.pwrite(descriptor, json.dumps(holder).encode(), 0)
 
 
 def holder_of(descriptor: int) -> Holder | None:
-    """Return who has locked the file; None where it does not say so."""
+    """Return who has locked the file; None if it does not say."""
     try:
         found = json.loads(os.pread(descriptor, HOLDER_BYTES_MAX, 0))
         since = moment_words(datetime.fromisoformat(found["since"]))
@@ -58,7 +58,7 @@ def holder_of(descriptor: int) -> Holder | None:
 
 
 def has_ended(holder: Holder) -> bool:
-    """Return whether the holder was a process of this machine that runs no more."""
+    """Return whether the holder was a process of this machine that no longer runs."""
     if holder.host != socket.gethostname():
         return False
     try:
@@ -71,13 +71,13 @@ def has_ended(holder: Holder) -> bool:
 
 
 class Presence:
-    """A sign under a name of its own that the process lives, until `end`, to be asked for by others.
+    """A named sign that the process is alive, until `end`, which others can check.
 
-    A process id would not do: ids are used again, and each container counts its own.
+    A process id would not work: ids are reused, and each container counts its own.
     """
 
     def __init__(self, folder: Path) -> None:
-        """Give the sign, as a locked file in the folder. Raises StoreUnavailable where none can be made."""
+        """Create the sign, a locked file in the folder. Raises StoreUnavailable if that is impossible."""
         self.name = new_id()
         self._path = _path(folder, self.name)
         try:
@@ -88,7 +88,7 @@ class Presence:
             raise _unusable(self._path, error) from error
 
     def end(self) -> None:
-        """Take the sign away; doing so twice is harmless."""
+        """Remove the sign. May be called twice."""
         if self._descriptor is None:
             return
         with suppress(OSError):
@@ -98,9 +98,9 @@ class Presence:
 
 
 def is_present(folder: Path, name: str) -> bool:
-    """Whether the sign of this name is still given. What a dead process left is removed.
+    """Whether the process of this sign is alive. Removes what a dead process left.
 
-    Raises StoreUnavailable where that cannot be found out.
+    Raises StoreUnavailable if that cannot be determined.
     """
     path = _path(folder, name)
     try:

@@ -1,4 +1,4 @@
-"""Opening what lies at a path, without ever waiting for a pipe or a device."""
+"""Open a path without ever waiting for a pipe or a device."""
 
 import errno
 import os
@@ -38,13 +38,13 @@ SIGNATURES = (
 
 
 class NotAFile(UsageError):
-    """A folder, pipe, socket or device lies at the path."""
+    """The path is a folder, pipe, socket or device."""
 
 
 def open_file(path: Path) -> BinaryIO:
-    """The file, opened for reading. Raises NotAFile or OSError, at once in any case.
+    """Return the file, opened for reading. Raises NotAFile or OSError, immediately in any case.
 
-    path: resolved; a link that took its place meanwhile is refused.
+    path: resolved; a link that replaced it meanwhile is refused.
     """
     _must_be_file(path, path.stat().st_mode)
     # What was a file a moment ago may be a pipe now: not waiting for a writer, and looking again.
@@ -59,7 +59,7 @@ def open_file(path: Path) -> BinaryIO:
 
 
 def read_whole(path: Path) -> bytes:
-    """The content. Raises NotAFile, OSError, or UsageError where it is too large to hold."""
+    """Return the content. Raises NotAFile, OSError, or UsageError if it is too large to hold."""
     with open_file(path) as file:
         content = file.read(TEXT_BYTES_MAX + 1)
     if len(content) > TEXT_BYTES_MAX:
@@ -68,12 +68,12 @@ def read_whole(path: Path) -> bytes:
 
 
 def kind_of(content: bytes) -> str:
-    """What a file that is not text probably is."""
+    """Return what a file that is not text probably is."""
     return next((kind for start, kind in SIGNATURES if content.startswith(start)), "unknown kind")
 
 
 def size(count: int) -> str:
-    """The number of bytes as a user reads it."""
+    """Return the number of bytes for a user."""
     if count < 1024:
         return f"{count} bytes"
     value, unit = count / 1024, "KB"
@@ -85,7 +85,7 @@ def size(count: int) -> str:
 
 
 def why(error: OSError) -> str:
-    """What went wrong with a file, in plain words, with what to do where something can be done."""
+    """Return what went wrong with a file, in plain words, and what to do if possible."""
     match error.errno:
         case errno.ENOENT:
             return "it does not exist"

@@ -1,4 +1,4 @@
-"""Where a path lies: below a folder or not, and whether a write there always asks."""
+"""Whether a path is inside a folder, and whether writing to it always needs approval."""
 
 import unicodedata
 from pathlib import Path
@@ -13,9 +13,9 @@ def inside(path: Path, root: Path) -> bool:
 
 
 def is_protected(path: Path, root: Path) -> bool:
-    """Whether the path lies in `.git` or `.ragforge`, where every write asks.
+    """Whether the path is in `.git` or `.ragforge`, where every write needs approval.
 
-    Names are compared as a file system does that ignores case and invisible characters.
+    Names are compared like on a file system that ignores case and invisible characters.
     """
     parts = path.relative_to(root).parts if inside(path, root) else path.parts
     return any(_plain(part) in PROTECTED_NAMES for part in parts)

@@ -1,4 +1,4 @@
-"""Bytes as text and back, without losing the encoding, the byte order mark or the line endings."""
+"""Bytes as text and back, preserving the encoding, the byte order mark and the line endings."""
 
 import codecs
 
@@ -18,7 +18,7 @@ GUESS_BYTES_MAX = 256 * 1024
 
 
 class TextFile(Struct, frozen=True):
-    """A file's text exactly as it stands there, line endings included, and how it is written."""
+    """A file's exact text, including line endings, and how it is encoded."""
 
     text: str
     encoding: str = "utf-8"
@@ -26,7 +26,7 @@ class TextFile(Struct, frozen=True):
 
     @property
     def newline(self) -> str:
-        """The line ending that most lines have; "" where there is no line ending."""
+        """The most frequent line ending; "" if there is none."""
         windows = self.text.count("\r\n")
         unix = self.text.count("\n") - windows
         if not windows and not unix:
@@ -35,7 +35,7 @@ class TextFile(Struct, frozen=True):
 
     @property
     def how(self) -> str:
-        """How it differs from plain UTF-8 with LF, in words; "" where it does not."""
+        """How it differs from plain UTF-8 with LF, in words; "" if it does not."""
         notes = [] if self.encoding == "utf-8" else [self.encoding]
         if self.mark and self.encoding == "utf-8":
             notes.append("UTF-8 with byte order mark")
@@ -45,7 +45,7 @@ class TextFile(Struct, frozen=True):
 
 
 def decode(content: bytes) -> TextFile | None:
-    """The text of the bytes, or None where they are not text. `encode` gives the same bytes back."""
+    """Return the text of the bytes, or None if they are not text. `encode` returns the same bytes."""
     for mark, encoding in MARKS:
         if content.startswith(mark):
             return _decode_as(content, encoding, mark)
@@ -55,7 +55,8 @@ def decode(content: bytes) -> TextFile | None:
 
 
 def encode(text: str, like: TextFile) -> bytes:
-    """The text as bytes, in the other's encoding. Raises UsageError naming what the encoding lacks."""
+    """Return the text as bytes, in the other's encoding. Raises UsageError that names what the encoding
+    lacks."""
     try:
         return like.mark + text.encode(like.encoding)
     except UnicodeEncodeError as error:
@@ -68,7 +69,7 @@ def encode(text: str, like: TextFile) -> bytes:
 
 
 def to_newline(text: str, newline: str) -> str:
-    """The text with LF and CRLF written as `newline`; "" leaves it as it is."""
+    """Return the text with LF and CRLF replaced by `newline`; "" leaves it unchanged."""
     if not newline:
         return text
     plain = text.replace("\r\n", "\n")
@@ -76,7 +77,7 @@ def to_newline(text: str, newline: str) -> str:
 
 
 def lines_of(text: str) -> list[str]:
-    """The lines without their endings (LF or CRLF); a final line ending begins no further line."""
+    """Return the lines without their endings (LF or CRLF); a final line ending starts no further line."""
     lines = text.replace("\r\n", "\n").split("\n")
     if lines[-1] == "":
         lines.pop()

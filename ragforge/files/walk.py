@@ -12,7 +12,7 @@ from ragforge.files.ignore import GIT_FOLDER, Rules, is_ignored, rules_above, ru
 
 
 class Entry(Struct, frozen=True):
-    """A file, folder or link on the way; `name` is relative to where the walk began."""
+    """A file, folder or link; `name` is relative to the start of the walk."""
 
     path: str
     name: str
@@ -24,7 +24,7 @@ class Entry(Struct, frozen=True):
 
 
 class Walk(Struct):
-    """A walk that can be cut short, and what it left out."""
+    """A walk that can be stopped early, and what it left out."""
 
     folder: Path
     rules: Rules
@@ -34,7 +34,7 @@ class Walk(Struct):
     complete: bool = True
 
     def entries(self, *, depth_max: int = 10_000) -> Iterator[Entry]:
-        """Everything that is not ignored, each folder before what is in it, by name."""
+        """Yield everything that is not ignored, by name, each folder before its contents."""
         waiting = self._inside(str(self.folder), "", 1, self.rules)
         while waiting:
             entry, rules = waiting.pop()
@@ -46,7 +46,7 @@ class Walk(Struct):
                 waiting += self._inside(entry.path, entry.name + "/", entry.depth + 1, rules)
 
     def _inside(self, folder: str, prefix: str, depth: int, rules: Rules) -> list[tuple[Entry, Rules]]:
-        """What lies in the folder, the last first, each with the rules in force."""
+        """Return the contents of the folder, the last first, each with the rules that apply."""
         rules = rules_in(folder, rules)
         found: list[Entry] = []
         try:
@@ -76,10 +76,10 @@ class Walk(Struct):
 
 
 def start_walk(folder: Path, root: Path, excludes: Path | None, *, deadline: float) -> Walk:
-    """A walk of the folder by git's rules.
+    """Return a walk of the folder with git's rules.
 
-    root: the project's. A folder elsewhere takes the rules of the repository that it lies in. Where the
-    folder itself is ignored, whoever names it wants to see it: rules from above do not count then.
+    root: the project's. A folder elsewhere uses the rules of its own repository. If the folder itself is
+    ignored, rules from above do not apply, because whoever names it wants to see it.
     """
     top = root if folder.is_relative_to(root) else _repository_of(folder)
     rules = rules_above(folder, top, excludes)

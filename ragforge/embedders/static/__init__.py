@@ -1,8 +1,8 @@
-"""The embedder that ships with the program: no network, no key, 8 MB.
+"""The included embedder: no network, no key, 8 MB.
 
-Each piece of a word has a row of 256 numbers, distilled from all-MiniLM-L6-v2 by
-scripts/make_static_embedder.py; a text is the sum of the rows of its pieces, brought to length 1. See NOTICE
-beside this file. Alone a text takes 0.1 ms, among many 0.06 ms.
+Each word piece has a row of 256 numbers, distilled from all-MiniLM-L6-v2 by scripts/make_static_embedder.py.
+The vector of a text is the sum of its pieces' rows, normalised to length 1. See NOTICE beside this file. A
+single text takes 0.1 ms, one of many 0.06 ms.
 """
 
 import asyncio
@@ -33,7 +33,7 @@ UNKNOWN = "[UNK]"
 
 
 class StaticEmbedder:
-    """Sums of rows. A text of which no piece is known has the vector of the vocabulary's `[UNK]`."""
+    """Sums of rows. A text without known pieces has the vector of the vocabulary's `[UNK]`."""
 
     name = "static:minilm-256-2"
     dimensions = DIMENSIONS
@@ -44,11 +44,11 @@ class StaticEmbedder:
         self._folder = folder
 
     async def embed(self, texts: Sequence[str]) -> list[Vector]:
-        """A vector for each text. Raises UsageError where the installed file is damaged or missing."""
+        """Return a vector for each text. Raises UsageError if the installed file is damaged or missing."""
         return await asyncio.to_thread(self.vectors, texts)
 
     async def embed_query(self, text: str) -> Vector:
-        """The vector without stop words, of which questions have many: a sum knows no order of words."""
+        """Return the vector without stop words, of which questions have many; a sum ignores word order."""
         [vector] = await self.embed([" ".join(words_of(text)) or text])
         return vector
 
@@ -57,17 +57,17 @@ class StaticEmbedder:
         await self.embed([""])
 
     async def close(self) -> None:
-        """There is nothing to release."""
+        """Nothing to release."""
 
     def vectors(self, texts: Sequence[str]) -> list[Vector]:
-        """As `embed`, in this thread. Raises UsageError."""
+        """Like `embed`, in this thread. Raises UsageError."""
         with _loading:
             table = _table(self._folder)
         return table.vectors(texts)
 
 
 class _Table:
-    """The file in memory: mapped, so that only the rows in use are read."""
+    """The mapped file, of which only the rows in use are read."""
 
     def __init__(self, folder: Path) -> None:
         load_numpy()  # 0.13 s; this is a thread
@@ -99,7 +99,8 @@ class _Table:
         return vectors + self._sums(waiting) if waiting else vectors
 
     def _sums(self, places: Sequence[Sequence[int]]) -> list[Vector]:
-        """A vector for each list of places. Sums of whole numbers are exact, whatever they are made with."""
+        """Return a vector for each list of positions. Sums of integers are exact, however they are
+        computed."""
         import numpy as np
 
         rows = self._rows.take(list(itertools.chain.from_iterable(places)), axis=0).astype(np.float32)
@@ -118,7 +119,7 @@ _loading = threading.Lock()
 
 @cache
 def _table(folder: Path) -> _Table:
-    """The file, read once in a process, however many projects are open in it. Nothing changes it."""
+    """Return the file, read once per process. It is never changed."""
     return _Table(folder)
 
 

@@ -1,8 +1,8 @@
-"""Text as the pieces of words that a vocabulary has: BERT's way for text without case.
+"""Text as word pieces of a vocabulary, as in uncased BERT.
 
-Compound names are taken apart, which BERT does not do: what is embedded is full of them. Then lower case,
-accents taken off, split at spaces, around punctuation and around ideographs; each word then is the longest
-pieces that the vocabulary has, from the left. Source: the BERT paper's tokenization.py.
+Unlike BERT, it splits compound names, which are frequent here. Then: lowercase, without accents, split at
+spaces, around punctuation and around ideographs; each word becomes the longest pieces in the vocabulary, from
+the left. Source: the BERT paper's tokenization.py.
 """
 
 import re
@@ -28,7 +28,7 @@ _IDEOGRAPHS = (
 
 
 class WordPieces:
-    """The pieces of a vocabulary, as the places that they have in it. Safe to use in several threads."""
+    """The pieces of a vocabulary, as their positions in it. Safe to use in several threads."""
 
     def __init__(self, pieces: Sequence[str]) -> None:
         self._places: Mapping[str, int] = {piece: place for place, piece in enumerate(pieces)}
@@ -37,7 +37,8 @@ class WordPieces:
         self._of_word = lru_cache(WORDS_CACHED_MAX)(self._split)
 
     def of(self, text: str) -> list[int]:
-        """The places of the text's pieces, in order; words that cannot be made of pieces are left out."""
+        """Return the positions of the text's pieces, in order, without words that cannot be made of
+        pieces."""
         return [place for word in split_words(text) for place in self._of_word(word)]
 
     def _split(self, word: str) -> tuple[int, ...]:
@@ -58,7 +59,7 @@ class WordPieces:
 
 
 def split_words(text: str) -> list[str]:
-    """The words and single marks of the text, in lower case and without accents."""
+    """Return the words and single marks of the text, in lowercase and without accents."""
     text = spaced(text)
     if text.isascii():
         return _ASCII_WORD.findall(text.lower().translate(_ASCII_CONTROLS))
@@ -67,7 +68,7 @@ def split_words(text: str) -> list[str]:
 
 @lru_cache(4_096)
 def _plain(char: str) -> str:
-    """The character as it counts: marks and ideographs with spaces around, what is not seen left out."""
+    """Return the character as it counts: marks and ideographs with spaces around, invisible ones removed."""
     if char in "\t\n\r" or unicodedata.category(char) == "Zs":
         return " "
     if unicodedata.category(char).startswith("C") or char == "\ufffd":
@@ -85,7 +86,7 @@ def _is_ideograph(char: str) -> bool:
 
 
 def _is_punctuation(char: str) -> bool:
-    """All that is neither letter nor digit in ASCII, and what Unicode calls punctuation."""
+    """Whether it is neither letter nor digit in ASCII, or punctuation in Unicode."""
     if char.isascii():
         return not char.isalnum()
     return unicodedata.category(char).startswith("P")
