@@ -57,9 +57,8 @@ def new_memory(
 ) -> Memory:
     """Return a memory of this text, with the importance of its type unless one is given.
 
-    person: who says it; who they are and what they prefer belongs to them, everything else to everybody. The
-    text must not contain secrets. Raises UsageError for empty or too long a text, and for numbers outside
-    0..1.
+    person: who says it; identity and preferences belong to them, everything else to everybody. The text must
+    not contain secrets. Raises UsageError for empty or too long a text, and for numbers outside 0..1.
     """
     text = " ".join(content.split())
     stated = stated_period(text, type, at)
