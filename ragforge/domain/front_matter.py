@@ -37,7 +37,7 @@ def read_front_matter(text: str) -> FrontMatter:
         return FrontMatter({}, text)
     ends = [at for at, line in enumerate(lines) if at and line.rstrip() == FENCE]
     if not ends:
-        return FrontMatter({}, "", "its head has no end: a line of --- is missing")
+        return FrontMatter({}, "", "its front matter does not end: a line of --- is missing")
     fields: dict[str, str] = {}
     key = ""
     for number, line in enumerate(lines[1 : ends[0]], start=2):

@@ -163,7 +163,8 @@ class BlobFiles:
 def cannot_write(folder: Path, error: OSError) -> StoreUnavailable:
     """The error for a large content that could not be kept."""
     return StoreUnavailable(
-        f"Cannot keep a content in {folder}: {error.strerror}. Make room there and make the folder writable."
+        f"Cannot store a content in {folder}: {error.strerror}. Free some space there and "
+        "make the folder writable."
     )
 
 

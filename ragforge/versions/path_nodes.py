@@ -24,7 +24,7 @@ async def lay_at(worktree: Worktree, name: str, path: str) -> list[Node]:
                     found.append(node)
     if not found:
         raise UsageError(
-            f"The version {shown(version)} changed no file {escaped(path)!r}. `ragforge log --json` lists "
+            f"The version {shown(version)} did not change {escaped(path)!r}. `ragforge log --json` lists "
             "what each version changed, relative to the project's folder."
         )
     return found

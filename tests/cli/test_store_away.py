@@ -20,7 +20,7 @@ from tests.faults.graph import opened
 from tests.servers.proxy import unanswered_url
 
 DATABASE = "0192d8e4-0000-7000-8000-000000000001"
-MISSING = "Only what is kept on this machine was read: the server did not answer."
+MISSING = "Only data on this machine was read, because the server did not answer."
 READS = {
     "agents": ("agents",),
     "agents open": ("agents", "open", "0"),

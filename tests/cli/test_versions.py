@@ -269,7 +269,7 @@ async def test_one_content_of_a_version_is_had_back(quick: Program, openai: Open
     wrong = await quick.run("history", "show", "HEAD", "größe.txt", "3")
     assert (wrong.code, "no number 3" in wrong.err) == (2, True)
     wrong = await quick.run("history", "show", "HEAD", "other.txt")
-    assert (wrong.code, "changed no file" in wrong.err) == (2, True)
+    assert (wrong.code, "did not change" in wrong.err) == (2, True)
 
 
 async def test_every_help_tells_the_options_and_exit_codes(quick: Program):

@@ -157,7 +157,7 @@ async def test_a_full_disk_keeps_nothing_and_says_so(tmp_path: Path) -> None:
         await blobs.put(b"small")
         (data / "blobs").mkdir()
         (data / "blobs").chmod(0o500)
-        with pytest.raises(StoreUnavailable, match="Cannot keep a content"):
+        with pytest.raises(StoreUnavailable, match="Cannot store a content"):
             await blobs.put_many([LARGE, b"other"])
         assert await blobs.missing([digest_of(LARGE), digest_of(b"other")]) == [
             digest_of(LARGE),

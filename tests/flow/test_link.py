@@ -124,7 +124,7 @@ def test_what_is_left_is_counted() -> None:
 
 
 def test_who_holds_up_what_waits_and_what_is_stranded_is_told() -> None:
-    who = "process 12 has been carrying since 14:03 and is suspended: continue it (fg), or end it"
+    who = "process 12 has been sending rows since 14:03 and is suspended: continue it (fg), or end it"
     held = Link(2, held=who)
     assert left_words(held) == f"2 rows cannot be sent to the server: {who}"
     assert left_words(replace(held, waiting=0)) == ""

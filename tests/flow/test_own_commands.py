@@ -136,7 +136,7 @@ async def test_plan_mode_holds_for_what_a_command_runs(session: Session, tmp_pat
         ("cost.md", "Mine now.", "a built-in command has this name"),
         ("quit.md", "Mine now.", "a built-in command has this name"),
         ("store.md", "Mine now.", "a built-in command has this name"),
-        ("open.md", "---\ndescription: x\nNo end.", "its head has no end"),
+        ("open.md", "---\ndescription: x\nNo end.", "its front matter does not end"),
         ("twice.md", "---\nmodel: a\nmodel: b\n---\nx", "line 3 gives 'model' a second time"),
         ("odd.md", "---\n{model}\n---\nx", "line 2 is not `key: value`"),
         ("empty.md", "", "it is empty or cannot be read"),

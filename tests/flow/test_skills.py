@@ -56,7 +56,7 @@ async def test_skills_are_found_by_name_and_read_when_needed(
     listed = await run_command(session, "commands", "")
     assert isinstance(listed, Tell)
     assert "**release** How to release." in listed.text
-    assert "its head has no end" in listed.text
+    assert "its front matter does not end" in listed.text
 
 
 @pytest.mark.parametrize("folder", [".ragforge/skills", ".claude/skills"])

@@ -77,7 +77,7 @@ async def test_what_a_turn_writes_and_overwrites_itself_can_be_had_again(
     ]
     lay = await lay_at(session.worktree, version.id, "a.txt")
     assert [await session.workspace.blobs.get(node.digest) for node in lay] == [b"one", b"two", b"three"]
-    with pytest.raises(UsageError, match="changed no file"):
+    with pytest.raises(UsageError, match="did not change"):
         await lay_at(session.worktree, version.id, "b.txt")
     # For who reads of it, it is one change.
     [change] = summed(version.changes)

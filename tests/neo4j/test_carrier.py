@@ -147,7 +147,7 @@ async def test_after_a_repair_all_is_planned_again(graph: Watched, store: Neo4jS
     await arrived(store)
     graph.carried.clear()
     await graph.run("DROP INDEX step_turn")
-    assert await store.check(repair=True) == ["The index step_turn is missing. It was made again."]
+    assert await store.check(repair=True) == ["The index step_turn is missing. It was created again."]
     await said(store, session)
     await arrived(store)
     assert graph.planned_before_rows() == {*Cargo}

@@ -43,32 +43,32 @@ CREATE (p:Project {id: 'p'}),
 
 # What is wrong, and what repairing says of it; nothing where only a user can tell what is right.
 FAULTS = {
-    "The index turn_session is missing.": "It was made again.",
-    "The index conversation_words is another than it should be.": "It was made again.",
-    "The constraint call_id is missing.": "It was made again.",
+    "The index turn_session is missing.": "It was created again.",
+    "The index conversation_words differs from the expected one.": "It was created again.",
+    "The constraint call_id is missing.": "It was created again.",
     "There are 2 nodes of ConversationStep with the id twice.": "",
     "Session x names a Project that is not stored.": "",
-    "Session s lacks its HAS_SESSION.": "It was drawn.",
+    "Session s lacks its HAS_SESSION.": "It was added.",
     "Turn c1 names a Session that is not stored.": "",
     "Turn t1 has a HAS_TURN that its sessionId does not name.": "It was removed.",
-    "Turn t1 lacks its HAS_TURN.": "It was drawn.",
+    "Turn t1 lacks its HAS_TURN.": "It was added.",
     "Turn t1 has a NEXT that its parentId does not name.": "It was removed.",
-    "Turn t2 lacks its NEXT.": "It was drawn.",
+    "Turn t2 lacks its NEXT.": "It was added.",
     "ToolCall k2 names a Turn that is not stored.": "",
-    "ToolCall k lacks its HAS_TOOL_CALL.": "It was drawn.",
+    "ToolCall k lacks its HAS_TOOL_CALL.": "It was added.",
     "ToolCall k has more than one PART_OF.": "Only one was kept.",
-    "Step t1/0 lacks its PART_OF.": "It was drawn.",
-    "Summary m lacks its HAS_SUMMARY.": "It was drawn.",
+    "Step t1/0 lacks its PART_OF.": "It was added.",
+    "Summary m lacks its HAS_SUMMARY.": "It was added.",
     "Session s has a head that is not stored.": "Its newest turn is its head now.",
-    "Turn t2 does not stand one below its parent.": "",
-    "Turn c1 does not stand one below its parent.": "",
+    "Turn t2 is not one level below its parent.": "",
+    "Turn c1 is not one level below its parent.": "",
     "Turn c1 is its own ancestor.": "",
     "Turn c1 cannot be found by search.": "",
-    "Summary m stands for nothing that is stored.": "",
+    "Summary m covers nothing that is stored.": "",
     "Summary m has a SUMMARIZES that its covers do not name.": "It was removed.",
-    "Summary m2 lacks a SUMMARIZES.": "It was drawn.",
-    "Derived record f lacks the relationship to its owner.": "It was drawn.",
-    "Derived record f2 is of something that is not stored.": "It was removed.",
+    "Summary m2 lacks a SUMMARIZES.": "It was added.",
+    "Derived record f lacks the relationship to its owner.": "It was added.",
+    "Derived record f2 belongs to something that is not stored.": "It was removed.",
     "Turn t2 has only a part of its embedding, its model and its hash.": "It will be embedded again.",
     "Turn t1 has a vector of m that is not 4 long.": "It will be embedded again.",
 }
@@ -105,14 +105,14 @@ async def test_what_is_broken_is_found_and_what_can_be_derived_is_put_right(grap
 
     repaired = await findings(graph, repair=True)
     assert {f"{fault} {done}".strip() for fault, done in FAULTS.items()} - set(repaired) == set()
-    refused = "The constraint step_id is missing. It could not be made again:"
+    refused = "The constraint step_id is missing. It could not be created again:"
     assert any(each.startswith(refused) for each in repaired)
     left = {fault for fault, done in FAULTS.items() if not done}
     await graph.run("MATCH (n:ConversationStep {id: 'twice'}) DELETE n")
     again = set(await findings(graph, repair=True))
     assert {each for each in left if "twice" not in each} - again == set()
-    assert "The constraint step_id is missing. It was made again." in again
-    again.remove("The constraint step_id is missing. It was made again.")
+    assert "The constraint step_id is missing. It was created again." in again
+    again.remove("The constraint step_id is missing. It was created again.")
     assert again <= FAULTS.keys(), "repairing broke something else"
 
     (row,) = await graph.read(
@@ -128,7 +128,7 @@ async def test_an_index_that_does_the_same_under_another_name_is_enough(graph: G
     await graph.run("CREATE INDEX by_hand FOR (n:ConversationStep) ON (n.turnId)")
     assert await findings(graph, repair=True) == []
     await graph.run("DROP INDEX by_hand")
-    assert await findings(graph, repair=True) == ["The index step_turn is missing. It was made again."]
+    assert await findings(graph, repair=True) == ["The index step_turn is missing. It was created again."]
 
 
 class Undoing(Graph):

@@ -126,14 +126,14 @@ async def test_what_is_broken_in_the_tree_is_found_and_what_can_be_derived_is_pu
         "Version lone names a Project that is not stored.": "",
         "Version lone names a Turn that is not stored.": "",
         "Version lone names a parent that is not stored.": "",
-        f"Version {third} lacks a PARENT.": "It was drawn.",
+        f"Version {third} lacks a PARENT.": "It was added.",
         f"Version {third} has a PARENT that its parents do not name.": "It was removed.",
         f"Version {second} has the same PARENT more than once.": "Only one was kept.",
-        f"Version {first} does not come after its parent, or is another project's.": "",
+        f"Version {first} does not come after its parent, or belongs to another project.": "",
         f"Version {third} names a Session that is not stored.": "",
         "Branch x names a Version that is not stored.": "",
         f"Branch {tip['id']} has a POINTS_TO that its versionId does not name.": "It was removed.",
-        f"Branch {tip['id']} lacks its POINTS_TO.": "It was drawn.",
+        f"Branch {tip['id']} lacks its POINTS_TO.": "It was added.",
     }
     found = await findings(graph, repair=False)
     assert faults.keys() - set(found) == set()
@@ -157,7 +157,7 @@ async def test_many_merges_are_checked_in_no_time(graph: Graph) -> None:
         rows += [version_row(version) for version in (*sides, *tip)]
     await write(graph, *((Label.VERSION, row | version_props(row)) for row in rows))
     found = await findings(graph, repair=False)
-    late = "does not come after its parent, or is another project's."
+    late = "does not come after its parent, or belongs to another project."
     assert len([sentence for sentence in found if sentence.endswith(late)]) == len(found) == 2
 
 

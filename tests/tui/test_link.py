@@ -59,8 +59,8 @@ async def test_the_status_line_says_that_the_server_is_away_until_all_is_carried
 async def test_who_holds_up_what_waits_is_said_once_and_stays_in_the_status_line(lab: Lab) -> None:
     async with lab.chat() as chat:
         store = linked(chat)
-        store.link = Link(3, held="process 12 has been carrying since 14:03 and does not end")
-        await chat.sees("3 rows cannot be sent to the server: process 12 has been carrying since 14:03")
+        store.link = Link(3, held="process 12 has been sending rows since 14:03 and does not end")
+        await chat.sees("3 rows cannot be sent to the server: process 12 has been sending rows since 14:03")
         await chat.until(lambda: "3 waiting · held up" in chat.status)
         store.link = Link(4, held=store.link.held)
         await chat.until(lambda: "4 waiting · held up" in chat.status)

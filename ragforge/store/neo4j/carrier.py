@@ -90,7 +90,7 @@ class Carrier:
 
         Not one that wanted its answer earlier than a server that is there may give it.
         """
-        self.note_partial(f"Only what is kept on this machine was read: the server did not answer. {reason}")
+        self.note_partial(f"Only data on this machine was read, because the server did not answer. {reason}")
         if not self.away and not note_if_late():
             self._away, self._trouble = reason, None
             self._wanted.set()

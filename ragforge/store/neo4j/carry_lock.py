@@ -47,9 +47,9 @@ async def alone(path: Path, *, held: Callable[[str], object]) -> AsyncGenerator[
 
 def _held_words(holder: Holder | None) -> str:
     if holder is None:
-        return "another process of this machine is carrying and does not end"
+        return "another process of this machine is sending rows and does not finish"
     what = "is suspended: continue it (fg), or end it" if _is_suspended(holder.pid) else "does not end"
-    return f"process {holder.pid} has been carrying since {holder.since} and {what}"
+    return f"process {holder.pid} has been sending rows since {holder.since} and {what}"
 
 
 def _is_suspended(pid: int) -> bool:

@@ -50,8 +50,8 @@ async def _of_abandoned(graph: Graph, *, repair: bool) -> list[str]:
     done = ""
     if wrong and repair:
         await mark_afresh(graph, wrong)
-        done = " It was put right."
-    sentence = "Turn {} lies on a branch that was left, or not, and says otherwise."
+        done = " It was repaired."
+    sentence = "Turn {} is marked as abandoned although it is not, or the other way round."
     return [f"{sentence.format(turn)}{done}" for turn in wrong[:FINDINGS_MAX]]
 
 
@@ -74,14 +74,14 @@ async def _of_schema(
                 await graph.run(there.definition.drop)
             await graph.run(one.create, deadline_s=timeouts.NEO4J_LAW_S_MAX)
         except StatementRefused as error:
-            yield f"{fault} It could not be made again: {error}"
+            yield f"{fault} It could not be created again: {error}"
             continue
         made.append(one)
-        yield f"{fault} It was made again."
+        yield f"{fault} It was created again."
     if made:
         try:
             if not await await_online(graph, made, wait_s=timeouts.NEO4J_INDEX_FILL_S_MAX):
-                yield "What was rebuilt is still being filled; searches find more as it fills."
+                yield "The rebuilt indexes are still being filled; searches find more as they fill."
         except StoreUnavailable as error:
             yield str(error)
 
@@ -93,7 +93,7 @@ def _fault(wanted: Definition, there: Standing | None) -> str:
         return f"The {noun} {wanted.name} is missing."
     # One that does the same has another name.
     if there.definition.name == wanted.name and not fits(wanted, there):
-        return f"The {noun} {wanted.name} is another than it should be."
+        return f"The {noun} {wanted.name} differs from the expected one."
     return "" if there.state == "ONLINE" else f"The {noun} {wanted.name} is not online: {there.words}."
 
 
@@ -126,5 +126,5 @@ async def _of_law(graph: Graph, law: Law, *, repair: bool, embedder: str, dimens
             )
             done = f" {law.repaired}"
         except StoreError as error:
-            done = f" It could not be put right: {error}"
+            done = f" It could not be repaired: {error}"
     return [f"{law.sentence.format(row['id'])}{done}" for row in rows]

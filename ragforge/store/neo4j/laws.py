@@ -129,7 +129,7 @@ def _undrawn(tie: Tie) -> Law:
         f"{_noun(tie.owned)} {{}} lacks its {tie.type}.",
         f"{found} RETURN {tie.id} AS id LIMIT $limit",
         f"{found} CALL (o, n) {{ MERGE {tie.pattern} }} IN TRANSACTIONS OF {BATCH} ROWS",
-        "It was drawn.",
+        "It was added.",
     )
 
 
@@ -152,7 +152,7 @@ _OTHERS = (
         "Its newest turn is its head now.",
     ),
     Law(
-        "Turn {} does not stand one below its parent.",
+        "Turn {} is not one level below its parent.",
         f"MATCH (n:{_TURN}) WITH n, {_DUE} AS due WHERE n.turnIndex <> due RETURN n.id AS id LIMIT $limit",
     ),
     Law(
@@ -209,10 +209,10 @@ _OF_TREE = (
         f"{_UNDRAWN} RETURN DISTINCT n.id AS id LIMIT $limit",
         f"{_UNDRAWN} CALL (n, ord, p) {{ MERGE (n)-[:PARENT {{ord: ord}}]->(p) }} "
         f"IN TRANSACTIONS OF {BATCH} ROWS",
-        "It was drawn.",
+        "It was added.",
     ),
     Law(
-        "Version {} does not come after its parent, or is another project's.",
+        "Version {} does not come after its parent, or belongs to another project.",
         f"{_STORED} AND ({_LATE} OR p.projectId <> n.projectId) RETURN DISTINCT n.id AS id LIMIT $limit",
     ),
     Law(
@@ -243,7 +243,7 @@ def _of_covers() -> tuple[Law, ...]:
     astray = f"MATCH (n:{_SUMMARY})-[r:SUMMARIZES]->{covered} WHERE NOT coalesce(c.id IN n.covers, false)"
     return (
         Law(
-            "Summary {} stands for nothing that is stored.",
+            "Summary {} covers nothing that is stored.",
             f"MATCH (n:{_SUMMARY}) WITH n, size({stored}) AS stored WHERE stored = 0 "
             "RETURN n.id AS id LIMIT $limit",
         ),
@@ -257,7 +257,7 @@ def _of_covers() -> tuple[Law, ...]:
             "Summary {} lacks a SUMMARIZES.",
             f"{undrawn} RETURN DISTINCT n.id AS id LIMIT $limit",
             f"{undrawn} CALL (n, c) {{ MERGE (n)-[:SUMMARIZES]->(c) }} IN TRANSACTIONS OF {BATCH} ROWS",
-            "It was drawn.",
+            "It was added.",
         ),
     )
 
@@ -290,7 +290,7 @@ def _of_memories() -> tuple[Law, ...]:
             "Memory {} lacks the HAS_MEMORY of its Project.",
             f"{lone} RETURN n.id AS id LIMIT $limit",
             f"{lone} CALL (o, n) {{ MERGE (o)-[:HAS_MEMORY]->(n) }} IN TRANSACTIONS OF {BATCH} ROWS",
-            "It was drawn.",
+            "It was added.",
         ),
         Law(
             "Memory {} has an EVIDENCE that its evidence does not name.",
@@ -302,7 +302,7 @@ def _of_memories() -> tuple[Law, ...]:
             "Memory {} lacks an EVIDENCE.",
             f"{unproven} RETURN DISTINCT n.id AS id LIMIT $limit",
             f"{unproven} CALL (n, t) {{ MERGE (n)-[:EVIDENCE]->(t) }} IN TRANSACTIONS OF {BATCH} ROWS",
-            "It was drawn.",
+            "It was added.",
         ),
     )
 
@@ -322,7 +322,7 @@ def _of_derived() -> tuple[Law, ...]:
     orphans = stored.replace("{match}", "OPTIONAL")
     return (
         Law(
-            "Derived record {} is of something that is not stored.",
+            "Derived record {} belongs to something that is not stored.",
             f"CALL () {{ {orphans} }} WITH n, o WHERE o IS NULL RETURN n.id AS id LIMIT $limit",
             f"CALL () {{ {orphans} }} WITH n, o WHERE o IS NULL "
             f"CALL (n) {{ DETACH DELETE n }} IN TRANSACTIONS OF {BATCH} ROWS",
@@ -332,7 +332,7 @@ def _of_derived() -> tuple[Law, ...]:
             "Derived record {} lacks the relationship to its owner.",
             f"{undrawn} RETURN n.id AS id LIMIT $limit",
             f"{undrawn} CALL (n, o) {{ MERGE (n)-[:$(n.relation)]->(o) }} IN TRANSACTIONS OF {BATCH} ROWS",
-            "It was drawn.",
+            "It was added.",
         ),
     )
 
