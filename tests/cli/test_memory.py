@@ -223,7 +223,7 @@ async def test_unrelated_projects_sharing_one_memory(alone: Program) -> None:
 async def test_wrong_words_ids_and_values_are_named(alone: Program) -> None:
     short = (await alone.run("memory", "add", "One")).out.split()[1]
     wrong = {
-        ("add", " . "): "needs text",
+        ("add", " . "): "needs a text",
         ("add", "x", "--importance", "nan"): "between 0 and 1",
         ("add", "x", "--type", "opinion"): "observation",
         ("add", "x", "--scope", "session"): "project or global",

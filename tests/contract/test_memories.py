@@ -139,9 +139,9 @@ async def test_equal_text_elsewhere_is_another_memory(store: Store, scope: Memor
 
 
 REFUSED: tuple[tuple[dict[str, Any], str], ...] = (
-    ({"content": ""}, "needs text"),
-    ({"content": " \n"}, "needs text"),
-    ({"content": "..."}, "needs text"),
+    ({"content": ""}, "needs a text"),
+    ({"content": " \n"}, "needs a text"),
+    ({"content": "..."}, "needs a text"),
     ({"content": "x" * (MEMORY_CHARS_MAX + 1)}, "2,001"),
     ({"importance": 1.01}, "importance"),
     ({"importance": -0.01}, "importance"),

@@ -352,7 +352,7 @@ async def test_call_that_names_another_step_than_the_one_given_is_refused(store:
     await store.turns.start(turn)
     step = a_step(turn, 0, "", a_request())
     for other in (a_step(turn, 1, "", a_request()), a_step(a_turn(session), 0, "", a_request())):
-        with pytest.raises(Conflict, match="another step"):
+        with pytest.raises(Conflict, match="a different step"):
             await store.calls.add(a_call(other), step)
     assert await store.calls.of_turns([turn.id]) == []
 

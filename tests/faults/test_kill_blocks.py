@@ -85,7 +85,7 @@ async def prepare(url: str, path: Path, locks: Path) -> None:
     connection.execute("BEGIN")
     connection.executemany(
         "INSERT INTO turn SELECT ?, ?, key, NULL, 0, 1, 1, 'finished', '', 0, 0, 0, 0, 0.0, '', '', '[]', "
-        "'', '' FROM session",
+        "'', '', 'chat' FROM session",
         [(turn + 1, f"{turn:04d}") for turn in range(TURNS)],
     )
     connection.execute("COMMIT")

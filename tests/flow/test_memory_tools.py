@@ -233,7 +233,7 @@ async def test_what_cannot_be_saved_is_said_and_nothing_is_kept(
     session: Session, gemini: GeminiStandIn
 ) -> None:
     for args, words in (
-        ({"content": " . ", "type": "fact"}, "needs text"),
+        ({"content": " . ", "type": "fact"}, "needs a text"),
         ({"content": "x" * 2001, "type": "fact"}, "2000"),
         ({"content": "x", "type": "opinion"}, "opinion"),
         ({"content": "x", "type": "fact", "importance": 7}, "importance"),

@@ -100,7 +100,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Connection]:
     for turn in range(1, TURNS + 1):
         connection.execute(
             "INSERT INTO turn VALUES (?, ?, 1, NULL, 0, ?, ?, 'finished', '', 0, 0, 0, 0, 0.0, '', '', "
-            "'[]', '', '')",
+            "'[]', '', '', 'chat')",
             (turn, f"{turn:04d}", turn, turn),
         )
     connection.execute("COMMIT")

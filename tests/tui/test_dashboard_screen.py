@@ -119,7 +119,7 @@ async def test_a_wish_is_edited_forgotten_and_made_a_rule_in_place(filled: Lab) 
         assert (field.has_focus, field.value) == (True, "Run the tests with pytest")
         field.value = "  "
         await chat.pilot.press("enter")
-        await chat.until(lambda: "needs text" in told(chat), "what is wrong")
+        await chat.until(lambda: "needs a text" in told(chat), "what is wrong")
         field.value = "Run the tests with pytest -q"
         await chat.pilot.press("enter")
         await chat.until(lambda: "Run the tests with pytest -q" in wishes(chat), "edited")

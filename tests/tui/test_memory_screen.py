@@ -187,7 +187,7 @@ async def test_words_that_cannot_be_kept_stay_to_be_made_right(filled: Lab) -> N
         await open_screen(chat, "/memory nightly")
         await chat.pilot.press("ctrl+e")
         line = chat.top.query_one(Input)
-        for words, told in (("  ", "needs text"), ("x" * 2001, "at most 2,000")):
+        for words, told in (("  ", "needs a text"), ("x" * 2001, "at most 2,000")):
             line.value = words
             await chat.pilot.press("enter")
             await chat.until(lambda told=told: told in hint(chat), told)

@@ -14,8 +14,8 @@ STRUCT = (
     '    error: str = ""\n    mood: str = "calm"\n    usage: Usage',
 )
 DESCRIPTION = (
-    '    later=("person",),\n    texts=("user"',
-    '    later=("person", "mood"),\n    texts=("user"',
+    '    later=("person", "purpose"),\n    texts=("user"',
+    '    later=("person", "purpose", "mood"),\n    texts=("user"',
 )
 STEP = """
 MOOD = "ALTER TABLE turn ADD COLUMN mood TEXT NOT NULL DEFAULT 'calm'"
