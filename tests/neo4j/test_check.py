@@ -154,10 +154,10 @@ async def test_a_turn_that_is_being_undone_is_no_finding(server: Neo4jServer) ->
             "(t1:ConversationTurn {id: 't1', turnIndex: 0}), "
             "(:ConversationTurn {id: 't2', parentId: 't1', turnIndex: 1})-[:NEXT]->(t1)"
         )
-        wrong = [each for each in await findings(graph, repair=False) if "that was left" in each]
+        wrong = [each for each in await findings(graph, repair=False) if "is marked as abandoned" in each]
         assert (wrong, graph.looks) == ([], 3)
         await graph.run("MATCH (t:ConversationTurn {id: 't2'}) SET t.left = null")
-        (wrong,) = [each for each in await findings(graph, repair=False) if "that was left" in each]
+        (wrong,) = [each for each in await findings(graph, repair=False) if "is marked as abandoned" in each]
         assert wrong.startswith("Turn t2 ")
     finally:
         await graph.close()
