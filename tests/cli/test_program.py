@@ -110,7 +110,8 @@ async def test_a_program_is_shared_with_whoever_clones_the_project(
     (own / "mails.spu").write_text(WHOLE + "; AIzaSyA1234567890abcdefghijklmnopqrstuv\n")
     assert "looks like a secret" in (await program.run("program", "share", "mails")).err
 
-    assert "'../mails' is not a valid program name" in (await program.run("program", "share", "../mails", "--yes")).err
+    outside = await program.run("program", "share", "../mails", "--yes")
+    assert "'../mails' is not a valid program name" in outside.err
 
     (tmp_path / "second").mkdir()
     second = Program(tmp_path / "second", program.model, {"GEMINI_API_KEY": program.env["GEMINI_API_KEY"]})
