@@ -262,9 +262,7 @@ async def test_a_newer_file_is_refused(local: LocalState) -> None:
 
 async def test_a_damaged_file_is_named_and_left_alone(tmp_path: Path) -> None:
     (tmp_path / "local.db").write_bytes(b"not a database, but somebody's words" * 100)
-    with pytest.raises(
-        StoreDamaged, match=r"local\.db cannot be used .*but no conversations.*Move it away"
-    ):
+    with pytest.raises(StoreDamaged, match=r"local\.db cannot be used .*but no conversations.*Move it away"):
         await open_local_state(tmp_path)
     assert (tmp_path / "local.db").read_bytes().startswith(b"not a database")
 
