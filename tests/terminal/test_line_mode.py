@@ -93,7 +93,9 @@ def test_a_dumb_terminal_has_the_whole_conversation_in_lines(desk: Desk):
     assert greeting.read_text() == "Good day there\n"
     waits_for_a_line(screen, after="It is polite now.")
     while "Not sent: Make greet.txt more polite" not in screen.text:
+        before = screen.output.count(b"Undone turn")
         screen.send("/undo")
+        screen.wait_until(lambda: screen.output.count(b"Undone turn") > before, what="another is undone")  # noqa: B023
         waits_for_a_line(screen, after="Undone turn")
     assert greeting.read_text() == "Hello there\n"
     screen.send("!echo from the shell")

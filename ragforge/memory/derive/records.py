@@ -93,12 +93,15 @@ class RecordDerivation(Derivation):
         return None
 
     async def _due(self, home: Home) -> list[Underived]:
-        told = self._told.get(home.project_id, {})
         if self.kind.owner is DerivedOwner.TURN and home.project_id in self._looked:
-            due = [source for source in told.values() if await self.lacks(home, source)]
+            told = self._told.setdefault(home.project_id, {})
+            looked_at = dict(told)  # more turns may end meanwhile
+            due = [source for source in looked_at.values() if await self.lacks(home, source)]
             # One that has its record is not looked at again at each turn that follows.
             kept = {source.owner for source in (*due, *self._passed)}
-            self._told[home.project_id] = {owner: each for owner, each in told.items() if owner in kept}
+            for owner, source in looked_at.items():
+                if owner not in kept and told.get(owner) is source:
+                    del told[owner]
             return due
         found = await self.lacking(home, len(self._passed) + AT_ONCE)
         # What is listed again right after it was kept would be made for ever.
