@@ -24,7 +24,7 @@ from ragforge.session.state import Workspace
 from ragforge.session.turn import submit
 from ragforge.tui.app import RagforgeApp
 from ragforge.tui.chat.screen import ChatScreen
-from ragforge.tui.launch import NotOpened, OpenedChat
+from ragforge.tui.launch import Known, NotOpened, OpenedChat
 from tests.flow.running import environ
 from tests.tui.chat_app import chat_of
 from tests.tui.waiting import press_enter, until
@@ -100,11 +100,22 @@ async def embed_all(workspace: Workspace) -> None:
     await embed_owners(workspace.store, embedder, lacking)
 
 
-def app_in(folder: Path, *, terminal_is_dark: bool = True, **options: Any) -> RagforgeApp:
+def app_in(
+    folder: Path,
+    *,
+    terminal_is_dark: bool = True,
+    answers: asyncio.Event | None = None,
+    known: Known | None = None,
+    **options: Any,
+) -> RagforgeApp:
+    """answers: set when the store answers; None for at once."""
+
     async def open_session(*, embedded: bool = False) -> OpenedChat | NotOpened:
+        if answers:
+            await answers.wait()
         return await open_for_interface(Options(cwd=folder, **options), embedded=embedded)
 
-    return RagforgeApp(open_session, terminal_is_dark=terminal_is_dark)
+    return RagforgeApp(open_session, terminal_is_dark=terminal_is_dark, known=known)
 
 
 async def opened(pilot: Pilot[Any]) -> ChatScreen:
@@ -171,12 +182,7 @@ async def test_that_the_store_is_awaited_is_said_only_until_it_is_open(
 ) -> None:
     monkeypatch.setenv("RAGFORGE_MODEL", "local")
     answers = asyncio.Event()
-
-    async def open_session(*, embedded: bool = False) -> OpenedChat | NotOpened:
-        await answers.wait()
-        return await open_for_interface(Options(cwd=shop, new=True), embedded=embedded)
-
-    app = RagforgeApp(open_session, terminal_is_dark=True)
+    app = app_in(shop, answers=answers, new=True)
     async with app.run_test() as pilot:
         await until(pilot, lambda: bool(app.screen.query(".still-opening")))
         answers.set()
@@ -189,13 +195,7 @@ async def test_what_is_known_before_the_store_answers_stands_in_the_status_line(
 ) -> None:
     monkeypatch.setenv("RAGFORGE_MODEL", "local")
     answers = asyncio.Event()
-
-    async def open_session(*, embedded: bool = False) -> OpenedChat | NotOpened:
-        await answers.wait()
-        return await open_for_interface(Options(cwd=shop, new=True), embedded=embedded)
-
-    known = look_of(Options(cwd=shop, new=True)).known
-    app = RagforgeApp(open_session, terminal_is_dark=True, known=known)
+    app = app_in(shop, answers=answers, known=look_of(Options(cwd=shop, new=True)).known, new=True)
     async with app.run_test(size=(100, 24)) as pilot:
         await until(pilot, lambda: bool(app.screen.query("#status")))
         chat = app.screen
