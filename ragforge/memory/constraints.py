@@ -94,7 +94,7 @@ def bound(
     """
     told = strength if memory.type in WISHES else Strength.NONE
     binds = max(strength_of(memory.content, memory.type), told, key=STRENGTHS.index)
-    about = applies_to_in(memory.content, said=said, named=named) if binds else ()
+    about = applies_to_in(memory.content, said=said, named=named) if memory.type in WISHES else ()
     return replace(memory, strength=binds, applies_to=about)
 
 

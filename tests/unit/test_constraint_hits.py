@@ -49,6 +49,8 @@ def hit(constraints: list[Constraint], call: str) -> list[str]:
         ("never use bower", "sudo -n env A=1 bower i", "echo rainbower"),
         ("no eval in the library", "core/a.py: eval(x)", "tests/test_a.py: eval(x)"),
         ("ne jamais utiliser bower", "bower install", "echo rainbower"),
+        ("dont add lodash to anything, we lost a week on it", "npm install lodash", "npm install"),
+        ("pls dont ever touch vendor/", "vendor/a.py: x = 1", "src/a.py: x = 1"),
         ("ne pas toucher à vendor/", "vendor/a.py: x = 1", "src/a.py: x = 1"),
         ("surtout ne jamais faire de git push --force", "git push --force", "git push"),
         ("never use os.system in the app", "lib.py: os.system('x')", "scripts/a.py: os.system('x')"),

@@ -3,8 +3,10 @@
 import pytest
 
 from ragforge.domain.approvals import Deed, Prohibition
-from ragforge.domain.memories import MemoryType, Strength
-from ragforge.memory.constraints import applies_to_in, condition_of, strength_of
+from ragforge.domain.ids import now
+from ragforge.domain.memories import MemorySource, MemoryType, Strength
+from ragforge.memory.constraints import applies_to_in, condition_of, is_demand, strength_of
+from ragforge.memory.memories import new_memory
 from ragforge.memory.prohibitions import prohibitions_in
 
 USE, CHANGE, DELETE = Deed.USE, Deed.CHANGE, Deed.DELETE
@@ -71,6 +73,36 @@ def test_how_much_a_sentence_binds_and_what_it_is_about(
 ) -> None:
     assert strength_of(sentence, type) is strength
     assert set(about) <= set(applies_to_in(sentence))
+
+
+@pytest.mark.parametrize(
+    ("sentence", "demands"),
+    [
+        ("dont add lodash to anything", True),
+        ("pls dont ever push on fridays", True),
+        ("dont worry about lodash", False),
+        ("trois personnes, dont une stagiaire", False),
+        ("le dossier dont je parle", False),
+        ("les tests, dont ceux de core/", False),
+    ],
+)
+def test_a_demand_may_be_typed_without_its_apostrophe(sentence: str, demands: bool) -> None:
+    assert is_demand(sentence) is demands
+
+
+@pytest.mark.parametrize(
+    ("sentence", "type", "about"),
+    [
+        ("checked in, under gen/", MemoryType.DECISION, ("gen/",)),
+        ("We use PostgreSQL.", MemoryType.DECISION, ("PostgreSQL",)),
+        ("The readme lies under docs/.", MemoryType.FACT, ()),
+    ],
+)
+def test_a_wish_that_does_not_bind_says_what_it_is_about(
+    sentence: str, type: MemoryType, about: tuple[str, ...]
+) -> None:
+    made = new_memory(sentence, type, project_id="project", at=now(), source=MemorySource.BACKGROUND)
+    assert (made.strength, made.applies_to) == (Strength.NONE, about)
 
 
 def test_what_a_model_names_counts_where_the_user_wrote_it() -> None:

@@ -63,6 +63,11 @@ LANGUAGE = Language(
             r"wish(?:es)?|goals?"
         ),
         "asking": r"(?:please|ok|okay|no|actually|sorry|wait|oh|and|can you|could you|would you|you can)\b,?",
+        # Typed without its apostrophe it is also French: "three people, dont deux stagiaires".
+        "do_not": (
+            r"do not|don't|dont(?! (?:une?|deux|trois|l[ea]s?|ce\w*|[mts](?:on|a|es)|[nv]o\w+|je|tu|ils?|"
+            r"elles?|on|nous|vous|plusieurs|chacune?)\b| [jlt]')"
+        ),
         "joins": "and|but|then|instead|now|just|rather|until|when|while|let's|please|for",
         "roles": (
             "developer|dev|engineer|student|designer|scientist|admin|sysadmin|administrator|researcher|"
@@ -105,7 +110,7 @@ LANGUAGE = Language(
         "named_things": "branch|table|bucket|queue|file|database|base|user|server|cluster|schema",
         "routines": r"backup|cron|job|build|deploy\w*|import|export|sync\w*",
         "users": "we|I|project|app|application|api|backend|frontend|service|site|shop",
-        "openings": "and|but|so|then|also|please|that|remember|important|note|rule|here",
+        "openings": "and|but|so|then|also|please|pls|plz|that|remember|important|note|rule|here",
         "followers": "for|in|on|as|from|here|everywhere|because|since|so|and|but|now|to|with|by|any",
         "clause_starts": (
             "(?:I|I'm|im|I've|ive|we|we're|we've|you|they|he|she|it|its|it's|that's|thats|there's|this|"
@@ -562,7 +567,7 @@ LANGUAGE = Language(
         r"\bfrom now on\b",
         r"\bunder no circumstances\b",
         r"\bat all times\b",
-        r"<clause>(?:don't|do not) ever\b",
+        r"<clause><do_not> ever\b",
         r"\bmust (?:always|never)\b",
         r"\bunder any circumstances?\b",
     ),
@@ -577,7 +582,7 @@ LANGUAGE = Language(
     ),
     demands=(
         (
-            r"<clause>(?:do not|don't|don't ever) (?!know|think|understand|see|worry|get\b|have|remember|"
+            r"<clause><do_not> (?!know|think|understand|see|worry|get\b|have|remember|"
             r"mind|hesitate|forget|care|like|want|need|bother|panic)\w+"
         ),
         (
@@ -616,7 +621,7 @@ LANGUAGE = Language(
             r"\b(?:at most|no more than|not more than|max(?:imum)?) \d[\d,. ]*\s?(?:ms|s|seconds?|"
             r"minutes?|kb|mb|gb|lines?|characters?|columns?|%|percent|requests?)(?!\w)"
         ),
-        r"\bI (?:do not|don't) want (?:you to|any|to see)\b",
+        r"\bI <do_not> want (?:you to|any|to see)\b",
         r"\bleave .{1,60} (?:alone|as (?:it is|they are)|untouched)\b",
         (
             r"\b(?:is|are) (?:off[- ]limits|forbidden|not allowed|mandatory|required|not negotiable|"
