@@ -14,6 +14,8 @@ from numpy.typing import NDArray
 BITS = 1024
 BYTES = BITS // 8
 WORDS = BITS // 64
+UNPACKED = 48
+"""Codes that are unpacked at once, to 192 KB."""
 
 
 def codes_of(vectors: NDArray[np.float32]) -> list[bytes]:
@@ -38,10 +40,20 @@ def signs_of(numbers: NDArray[np.float32]) -> NDArray[np.uint64]:
     return np.packbits(numbers > 0, axis=1).view(np.uint64)
 
 
-def products_of(words: NDArray[np.uint64], numbers: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Of each code, a row of WORDS, the sum of those of the BITS numbers at which it has a bit."""
-    bits = np.unpackbits(np.ascontiguousarray(words).view(np.uint8), axis=1)
-    return np.vecdot(bits.astype(np.float32), numbers)
+def products_of(
+    words: NDArray[np.uint64], at: NDArray[np.int64], numbers: NDArray[np.float32]
+) -> NDArray[np.float32]:
+    """Of each code at these columns of WORDS rows, the sum of those BITS numbers at which it has a bit."""
+    products = np.empty(at.size, np.float32)
+    # Few at a time, always in the same place: new pages for all of them would cost five times the sums.
+    bits = np.empty((UNPACKED, BITS), np.float32)
+    for start in range(0, at.size, UNPACKED):
+        part = slice(start, start + UNPACKED)
+        unpacked = np.unpackbits(np.ascontiguousarray(words[:, at[part]].T).view(np.uint8), axis=1)
+        some = bits[: len(unpacked)]
+        some[:] = unpacked
+        np.vecdot(some, numbers, out=products[part])
+    return products
 
 
 def words_of(codes: bytes) -> NDArray[np.uint64]:

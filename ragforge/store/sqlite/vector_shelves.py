@@ -20,8 +20,6 @@ PROPOSED_PER_HIT = 10
 FEWER_PER_HIT = 7
 READ_CHEAPLY = 1 << 20
 """Floats. Of long vectors fewer are proposed: reading them takes longest."""
-UNPACKED = 1_000
-"""Codes that are unpacked at once, to 4 MB."""
 SPARSE = 4
 """A scope of less than a quarter is gathered before it is compared."""
 MARGIN = 2e-5
@@ -101,8 +99,10 @@ class Coded:
         """In how many bits the code of each of the rows differs from the question's."""
         is_sparse = rows.size * SPARSE < self._words.shape[1]
         differing = np.zeros(rows.size if is_sparse else self._words.shape[1], np.uint16)
+        other = np.empty(differing.size, np.uint64)
         for held, word in zip(self._words, asked, strict=True):
-            differing += np.bitwise_count((held[rows] if is_sparse else held) ^ word)
+            np.bitwise_xor(held[rows] if is_sparse else held, word, out=other)
+            differing += np.bitwise_count(other)
         return differing if is_sparse else differing[rows]
 
     def _products(self, rows: NDArray[np.int64], asked: NDArray[np.float32]) -> NDArray[np.float32]:
@@ -110,8 +110,7 @@ class Coded:
 
         After RaBitQ (Gao and Long, 2024): half the error that comparing two codes has.
         """
-        parts = [rows[at : at + UNPACKED] for at in range(0, rows.size, UNPACKED)]
-        return np.concatenate([products_of(self._words[:, part].T, asked) for part in parts])
+        return products_of(self._words, rows, asked)
 
 
 def _least(
