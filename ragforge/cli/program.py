@@ -13,8 +13,9 @@ from ragforge.cli.options import Options, run_async
 from ragforge.cli.output import answer_text
 from ragforge.cli.questions import answer_question
 from ragforge.cli.verbs import print_report
-from ragforge.commands.base import Follow, Outcome, Report, Tell, UserQuestion, Verb
+from ragforge.commands.base import Follow, Followed, Report, Tell, UserQuestion, Verb
 from ragforge.commands.program import VERB
+from ragforge.domain.programs import ProgramView
 
 
 def _run(verb: Verb[Any], options: Options, args: Any) -> int:
@@ -42,7 +43,7 @@ async def _in_session(verb: Verb[Any], options: Options, args: Any) -> int:
             tell(waits)
 
 
-async def _carry_out(outcome: str | Outcome) -> int:
+async def _carry_out(outcome: Followed) -> int:
     """Print it; the exit code says whether anything did not work."""
     match outcome:
         case Follow(lines):
@@ -53,6 +54,9 @@ async def _carry_out(outcome: str | Outcome) -> int:
             return code
         case str():
             tell(outcome)
+        case ProgramView(begun=lines):
+            for line in lines:
+                tell(line)
         case UserQuestion():
             await answer_question(outcome)
         case Tell(text):

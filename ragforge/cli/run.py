@@ -13,9 +13,10 @@ from ragforge.cli.edge import FAILED, tell
 from ragforge.cli.options import Options, run_async
 from ragforge.cli.output import answer_text, json_line
 from ragforge.cli.questions import answer_question
-from ragforge.commands.base import Outcome, Report, UserQuestion
+from ragforge.commands.base import Followed, Report, UserQuestion
 from ragforge.commands.program_run import RunFront
 from ragforge.commands.run import RunArguments, execution_for
+from ragforge.domain.programs import ProgramView
 
 if TYPE_CHECKING:  # costs more than all of `ragforge --version`
     from ragforge.workflow.check import SpuProgram
@@ -114,13 +115,16 @@ async def _execute(options: Options, args: RunArguments) -> int:
     return FAILED if fault else 0
 
 
-async def _follow(lines: AsyncGenerator[str | Outcome, None], shown: list[str], *, is_quiet: bool) -> None:
+async def _follow(lines: AsyncGenerator[Followed, None], shown: list[str], *, is_quiet: bool) -> None:
     """Say what the run says, answer what it asks, and print what it shows."""
     async with aclosing(lines) as said:
         async for each in said:
             match each:
                 case str():
                     tell(each)
+                case ProgramView(begun=begun):
+                    for line in begun:
+                        tell(line)
                 case UserQuestion():
                     await answer_question(each)
                 case Report(exact=str(text)):

@@ -21,6 +21,7 @@ from ragforge.commands import base
 from ragforge.commands.base import Opens, Outcome, Verb, whole_or_part
 from ragforge.domain.arguments import Argument, Face, ValuesOf, arguments_of, modern
 from ragforge.domain.errors import UsageError
+from ragforge.domain.programs import ProgramView
 
 if TYPE_CHECKING:  # costs more than all of `ragforge --version`
     from ragforge.session.state import Session
@@ -233,7 +234,7 @@ async def _told(session: "Session | None", outcome: Outcome) -> int | base.Confi
                         line.reply(None)  # nobody can be asked here
                     elif isinstance(line, str):
                         tell(line)
-                    else:
+                    elif not isinstance(line, ProgramView):
                         return await _told(session, line)
             return 0
         case base.Tell(text):
@@ -267,10 +268,7 @@ async def told_outcome(session: "Session", outcome: Outcome) -> str:
             return "\n".join(outcome.lines)
         case base.Follow(lines):
             async with aclosing(lines) as told:
-                texts = [
-                    line if isinstance(line, str) else await told_outcome(session, line)
-                    async for line in told
-                ]
+                texts = [await _told_line(session, line) async for line in told]
             return "\n".join(filter(None, texts))
         case base.UserQuestion():
             outcome.reply(None)  # nobody can be asked here
@@ -279,6 +277,12 @@ async def told_outcome(session: "Session", outcome: Outcome) -> str:
             raise UsageError(outcome.unasked or f"{outcome.question} It cannot be answered here.")
         case _:
             raise UsageError("This command needs the interface. Start ragforge and type it there.")
+
+
+async def _told_line(session: "Session", line: base.Followed) -> str:
+    if isinstance(line, ProgramView):
+        return "\n".join(line.begun)
+    return line if isinstance(line, str) else await told_outcome(session, line)
 
 
 def _plain(report: base.Report) -> str:

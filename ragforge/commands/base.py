@@ -16,6 +16,7 @@ from ragforge.domain.discovery import discover, find_one
 from ragforge.domain.errors import UsageError
 
 if TYPE_CHECKING:  # verbs are declared before anything is opened
+    from ragforge.domain.programs import ProgramView
     from ragforge.session.state import Session
     from ragforge.store.base import Link, Store
     from ragforge.versions.head_move import MoveResult
@@ -166,7 +167,7 @@ class Follow(Struct, frozen=True):
     stopped: shown if Esc ended it; empty if Esc cannot.
     """
 
-    lines: "AsyncGenerator[str | Outcome, None]"
+    lines: "AsyncGenerator[Followed, None]"
     stopped: str = ""
 
 
@@ -236,6 +237,10 @@ Outcome: TypeAlias = (
     | Quit
     | GoIncognito
 )
+
+
+Followed: TypeAlias = "str | Outcome | ProgramView"
+"""What a command that goes on says: a line, an outcome, or its run as it is now."""
 
 
 class Opens(StrEnum):

@@ -7,7 +7,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from msgspec import Meta, Struct
 
-from ragforge.commands.base import Follow, NoArguments, Opens, Outcome, QuestionKind, Report, Tell, Verb
+from ragforge.commands.base import (
+    Follow,
+    Followed,
+    NoArguments,
+    Opens,
+    Outcome,
+    QuestionKind,
+    Report,
+    Tell,
+    Verb,
+)
 from ragforge.commands.program_run import RunFront, question
 from ragforge.domain.arguments import option, rest, shell_option, word
 from ragforge.domain.errors import UsageError
@@ -127,7 +137,7 @@ def _creating(session: "Session", target: str, intent: str, words: str, args: An
 
 async def _created(
     session: "Session", target: str, intent: str, words: str, args: Any
-) -> AsyncGenerator[str | Outcome, None]:
+) -> AsyncGenerator[Followed, None]:
     from ragforge.workflow.creator import creator_execution, differs, whose_words
 
     run = RunFront(yes=getattr(args, "yes", False), inputs=[words])
@@ -221,7 +231,7 @@ async def _merge(session: "Session", args: ProgramMergeArguments) -> Outcome:
 
 async def _merged(
     session: "Session", args: ProgramMergeArguments, one: str, other: str
-) -> AsyncGenerator[str | Outcome, None]:
+) -> AsyncGenerator[Followed, None]:
     from ragforge.workflow.creator import merge_execution
 
     run = RunFront(yes=args.yes, inputs=[])
@@ -238,7 +248,7 @@ async def _share(session: "Session", args: ProgramWriteArguments) -> Outcome:
     return Follow(_shared(session, name, yes=args.yes))
 
 
-async def _shared(session: "Session", name: str, *, yes: bool) -> AsyncGenerator[str | Outcome, None]:
+async def _shared(session: "Session", name: str, *, yes: bool) -> AsyncGenerator[Followed, None]:
     from ragforge.workflow.project_copy import files_to_share, share
     from ragforge.workflow.tree import ProgramTree
 
@@ -270,7 +280,7 @@ async def _example(session: "Session", args: ProgramWriteArguments) -> Outcome:
 
 async def _example_kept(
     session: "Session", tree: "ProgramTree", *, yes: bool
-) -> AsyncGenerator[str | Outcome, None]:
+) -> AsyncGenerator[Followed, None]:
     from ragforge.workflow.examples import ExampleFile
     from ragforge.workflow.runs import RunBook
 

@@ -4,9 +4,8 @@ import asyncio
 from collections.abc import AsyncGenerator, Sequence
 from typing import TYPE_CHECKING
 
-from ragforge.commands.base import Outcome, QuestionKind, Report, UserQuestion
+from ragforge.commands.base import Followed, QuestionKind, Report, UserQuestion
 from ragforge.domain.approvals import ApprovalAnswer, ApprovalRequest, ConsentAnswer
-from ragforge.domain.printable import one_line
 
 if TYPE_CHECKING:
     from ragforge.workflow.execution import Execution, Front
@@ -15,8 +14,6 @@ if TYPE_CHECKING:
 
 STEP_KEYS = "Enter: run it, r: registers, NAME: one of them, c: go on, q: stop"
 SHOWN_CHARS_MAX = 4_000
-LINE_CHARS = 70
-_SLOW = frozenset({"LLM_EXEC", "AGENT_EXEC", "TOOL_EXEC", "CHECK"})
 _CODE = (";", ".program", "--- ")
 
 
@@ -28,7 +25,7 @@ class RunFront:
     ) -> None:
         """inputs: what the program hears, if nobody is asked. steps: each operation waits for the user."""
         self._steps = steps
-        self._said: asyncio.Queue[str | Outcome | None] = asyncio.Queue()
+        self._said: asyncio.Queue[Followed | None] = asyncio.Queue()
         self._yes, self._inputs = yes, None if inputs is None else list(inputs)
 
     @property
@@ -43,11 +40,11 @@ class RunFront:
             confirm=self._confirm,
             choose=self._choose,
             approve=self._approve,
-            watch=self._watch,
+            watch=self._said.put_nowait,
             pause=self._pause if self._steps else None,
         )
 
-    async def follow(self, execution: "Execution") -> AsyncGenerator[str | Outcome, None]:
+    async def follow(self, execution: "Execution") -> AsyncGenerator[Followed, None]:
         """The run from its beginning to its end. Raises what it raises."""
         task = asyncio.ensure_future(execution.go())
         task.add_done_callback(lambda _: self._said.put_nowait(None))
@@ -59,16 +56,12 @@ class RunFront:
             task.cancel()
             await asyncio.wait({task})
 
-    def _watch(self, instructions: "Sequence[Instruction]") -> None:
-        for each in instructions:
-            if each.operation in _SLOW and each.at.line:
-                self._said.put_nowait(f"> line {each.at.line}: {_cut(each)}")
-
     async def _pause(self, instruction: "Instruction", state: "RunState") -> None:
         """Wait until the user goes on; they may look at registers before."""
         from ragforge.workflow.operation import RunOver, shown
+        from ragforge.workflow.run_view import cut_line
 
-        text = f"line {instruction.at.line}: {_cut(instruction)}"
+        text = f"line {instruction.at.line}: {cut_line(instruction)}"
         while self._steps:
             answer = await self._ask(QuestionKind.STEP, f"{text}  [{STEP_KEYS}]")
             match answer.strip() if isinstance(answer, str) else "q":
@@ -79,7 +72,7 @@ class RunFront:
                 case "q":
                     raise RunOver("Stopped before this line. --resume continues here.")
                 case "r":
-                    lines = [f"${name} = {_cut(shown(value))}" for name, value in state.registers.items()]
+                    lines = [f"${name} = {cut_line(shown(value))}" for name, value in state.registers.items()]
                     await self._said.put("\n".join(lines) or "No registers are set.")
                 case name:
                     value = state.registers.get(name.lstrip("$").upper())
@@ -138,11 +131,6 @@ def question(
 ) -> UserQuestion:
     """A question that waits for its answer."""
     return UserQuestion(kind, text, asyncio.get_running_loop().create_future(), diff, options, request)
-
-
-def _cut(value: object) -> str:
-    text = one_line(str(value)).strip()
-    return text if len(text) <= LINE_CHARS else f"{text[:LINE_CHARS]} …"
 
 
 def _as_markdown(text: str) -> str:

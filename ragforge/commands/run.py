@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from msgspec import Meta, Struct
 
-from ragforge.commands.base import Follow, Opens, Outcome, Report, Tell, Verb
+from ragforge.commands.base import Follow, Followed, Opens, Outcome, Report, Tell, Verb
 from ragforge.commands.program_run import RunFront
 from ragforge.domain.arguments import option, rest, shell_option, word
 from ragforge.domain.errors import UsageError
@@ -90,7 +90,7 @@ async def _run(session: "Session", args: RunArguments) -> Outcome:
     return Follow(_lines(session, args), stopped)
 
 
-async def _lines(session: "Session", args: RunArguments) -> AsyncGenerator[str | Outcome, None]:
+async def _lines(session: "Session", args: RunArguments) -> AsyncGenerator[Followed, None]:
     """A line for each call as it ends, and what the program shows and asks."""
     from ragforge.workflow.creator import example_words
 

@@ -1,6 +1,9 @@
-"""What is known of a program without assembling it."""
+"""What is known of a program without assembling it, and a run of it as it is shown."""
 
 import re
+from collections.abc import Mapping
+
+from msgspec import Struct
 
 SUFFIX = ".spu"
 """Ends the name of a program's file."""
@@ -15,3 +18,33 @@ def description_of(text: str) -> str:
     """What the program says of itself; empty where it says nothing."""
     found = _DESCRIPTION.search(text)
     return " ".join(found[1].split())[:200] if found else ""
+
+
+class ProgramRow(Struct, frozen=True):
+    """A label or an operation of a program. line: where it begins; 0 where the user has no such line."""
+
+    line: int
+    text: str
+    is_label: bool = False
+
+
+class CallsOfLine(Struct, frozen=True):
+    """The model calls that an operation has made so far."""
+
+    count: int
+    model: str
+    seconds: float
+    cost_usd: float | None
+
+
+class ProgramView(Struct, frozen=True):
+    """A run at one moment. present: the lines that run now. begun: those of them that are new, as text."""
+
+    name: str
+    rows: tuple[ProgramRow, ...]
+    present: frozenset[int]
+    calls: Mapping[int, CallsOfLine]
+    """By line."""
+    total: str
+    """How many calls there were, and what they cost of what the run may cost."""
+    begun: tuple[str, ...] = ()

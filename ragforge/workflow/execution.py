@@ -13,6 +13,7 @@ from ragforge.domain.approvals import ApprovalAnswer, ApprovalRequest, Approve, 
 from ragforge.domain.errors import AnswerUnusable, RagforgeError, UsageError
 from ragforge.domain.ids import new_id, now
 from ragforge.domain.messages import TextPart, UserMessage
+from ragforge.domain.programs import ProgramView
 from ragforge.domain.usage import Purpose, sum_costs
 from ragforge.domain.words import cost_words
 from ragforge.files.atomic import hash_of
@@ -32,7 +33,8 @@ from ragforge.workflow.assistant import Assistant
 from ragforge.workflow.check import SpuProgram, assemble
 from ragforge.workflow.library import StoreLibrary
 from ragforge.workflow.machine import Machine, RunState, built_operations
-from ragforge.workflow.operation import Fields, ProgramFault, RunOver, Value
+from ragforge.workflow.operation import Fields, ProgramFault, RunOver, Value, line_that_runs
+from ragforge.workflow.run_view import RunWatch
 from ragforge.workflow.runs import ProgramCall, ProgramRun, RunBook
 from ragforge.workflow.sure_answers import intent_of, understanding
 from ragforge.workflow.syntax import Instruction
@@ -63,8 +65,8 @@ async def _take_last(question: str, options: Sequence[str]) -> int:
 class Front(Struct, frozen=True):
     """The user's side of a run. tell: hears of each call, a line each.
 
-    confirm, choose, approve: ask the user; without them nobody is there to ask. watch: hears which lines of
-    the program run now. pause: awaited before each operation, with the state as it is.
+    confirm, choose, approve: ask the user; without them nobody is there to ask. watch: sees the run whenever
+    another line or call of it begins or ends. pause: awaited before each operation, with the state as it is.
     """
 
     display: Callable[[str], Awaitable[None]]
@@ -73,7 +75,7 @@ class Front(Struct, frozen=True):
     confirm: Callable[[str, str], Awaitable[bool]] = _say_no
     choose: Callable[[str, Sequence[str]], Awaitable[int]] = _take_last
     approve: Approve = _deny
-    watch: Callable[[Sequence[Instruction]], None] = lambda _: None
+    watch: Callable[[ProgramView], None] = lambda _: None
     pause: Callable[[Instruction, RunState], Awaitable[None]] | None = None
 
 
@@ -101,6 +103,7 @@ class Execution:
         self._session, self._program, self._front = session, program, front
         self._book = RunBook(session.workspace)
         self._trace = RunTrace()
+        self._watched = RunWatch(program)
         self._given = [
             value for name in program.inputs if isinstance(value := run.state.registers.get(name), str)
         ]
@@ -197,8 +200,8 @@ class Execution:
             self._waited_s += time.monotonic() - began
             self._set_clock()
 
-    def _watch(self, places: tuple[int, ...]) -> None:
-        self._front.watch([self._program.code[at] for at in places])
+    def _watch(self, places: tuple[int, ...] | None = None) -> None:
+        self._front.watch(self._watched.view(places, self.run.calls, self._price_usd_max))
 
     async def _pause(self, instruction: Instruction) -> None:
         if self._front.pause:
@@ -256,7 +259,7 @@ class Execution:
             )
         finally:
             self._running -= 1
-        self._count(ProgramCall(role or AGENT, str(model), work.seconds, work.cost_usd, work.tokens))
+        self._count(role or AGENT, str(model), work.seconds, work.cost_usd, work.tokens)
         if work.failed and not work.text:
             raise ProgramFault(f"The assistant failed: {work.error or work.status}.")
         return {"text": work.text, "failed": work.failed, "error": work.error or None}
@@ -304,7 +307,7 @@ class Execution:
         spent = spent_on(workspace, name, answer.usage, Purpose.PROGRAM, session_id=self._spent_session)
         await workspace.store.usage.add(spent)
         seconds, tokens = round(time.monotonic() - began, 2), answer.usage.total_tokens
-        self._count(ProgramCall(role or task, str(name), seconds, spent.cost_usd, tokens))
+        self._count(role or task, str(name), seconds, spent.cost_usd, tokens)
         if not answer.text.strip():
             raise AnswerUnusable(f"{name} gave no answer{f': {answer.detail}' if answer.detail else ''}.")
         if len(answer.text) > ANSWER_CHARS_MAX:
@@ -317,8 +320,10 @@ class Execution:
             self.remember(text, model=str(name), tokens=tokens, seconds=seconds)
         return text
 
-    def _count(self, call: ProgramCall) -> None:
+    def _count(self, role: str, model: str, seconds: float, cost_usd: float | None, tokens: int) -> None:
+        call = ProgramCall(role, model, seconds, cost_usd, tokens, line_that_runs.get())
         self.run.calls.append(call)
+        self._watch()
         so_far = "" if self.cost_usd is None else f"; {cost_words(self.cost_usd)} of ${self._price_usd_max:g}"
         self._front.tell(
             f"{call.role} ({call.model}): {call.seconds:.1f} s, {cost_words(call.cost_usd)}{so_far}"

@@ -20,6 +20,7 @@ from ragforge.workflow.operation import (
     as_count,
     find_operations,
     is_version,
+    line_that_runs,
     plain,
     type_words,
 )
@@ -97,8 +98,8 @@ async def _keep_nothing(state: RunState) -> None: ...
 class Machine:
     """A program in its state.
 
-    save: keeps the state; called before and after each durable operation. watch: hears which instructions
-    are about to run. pause: awaited before each operation.
+    save: keeps the state; called before and after each durable operation. watch: hears which of the durable
+    instructions run now. pause: awaited before each operation.
     """
 
     def __init__(
@@ -231,8 +232,8 @@ class Machine:
         state, operation = self.state, self._operations[instruction.operation]
         if operation.name == "WAIT_INPUT" and await self._ends_round():
             return
-        self._watch((state.at,))
         if operation.is_durable:
+            self._watch((state.at,))
             await self._save(state)
         await self._do(instruction)
         state.at += 1
@@ -304,6 +305,7 @@ class Machine:
             values = tuple(map(self.value, read))
         if operation.name == "DISPLAY":
             self.state.has_shown = True
+        line_that_runs.set(instruction.at.line)
         result = await operation.run(self._host, values)
         if operation.name == "VERSION_SAVE":
             self.state.has_shown = True
@@ -315,7 +317,7 @@ class Machine:
         block = self.program.code[first:end]
         done = [asyncio.Event() for _ in block]
         shared = [uses(each) for each in block]
-        self._watch(tuple(range(first, end)))
+        running = set[int]()
         await self._save(self.state)
 
         async def one(index: int) -> None:
@@ -326,7 +328,11 @@ class Machine:
                     await done[before].wait()
             if index not in self.state.finished:
                 async with self._parallel:
+                    running.add(first + index)
+                    self._watch(tuple(sorted(running)))
                     await self._do_or_note(block[index])
+                    running.discard(first + index)
+                    self._watch(tuple(sorted(running)))
                 self.state.finished.append(index)
                 if self._operations[block[index].operation].is_durable:
                     await self._save(self.state)

@@ -1,6 +1,7 @@
 """The contract of an operation: values in, a value out."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextvars import ContextVar
 from functools import cache
 from typing import Any, Protocol, TypeAlias, TypeGuard, cast
 
@@ -16,6 +17,9 @@ Fields: TypeAlias = dict[str, Any]
 
 
 VERSION_TYPE = "program_version"
+
+line_that_runs: ContextVar[int] = ContextVar("line_that_runs", default=0)
+"""The line of the operation that runs in this task; 0 for one of `std.spu`."""
 
 
 class ProgramFault(RagforgeError):

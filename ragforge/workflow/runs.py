@@ -35,6 +35,8 @@ class ProgramCall(Struct, frozen=True):
     cost_usd: float | None
     """None where the price is unknown."""
     tokens: int = 0
+    line: int = 0
+    """Of the operation that made it."""
 
 
 class ProgramRun(Struct):

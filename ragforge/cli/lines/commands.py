@@ -17,6 +17,7 @@ from ragforge.domain.arguments import Face, parse
 from ragforge.domain.errors import RagforgeError, UsageError
 from ragforge.domain.ids import short_id
 from ragforge.domain.messages import TextPart
+from ragforge.domain.programs import ProgramView
 
 if TYPE_CHECKING:
     pass
@@ -85,6 +86,9 @@ class LineCommands:
                     async for line in told:
                         if isinstance(line, str):
                             self._printer.line(line)
+                        elif isinstance(line, ProgramView):
+                            for begun in line.begun:
+                                self._printer.line(begun)
                         else:
                             await self._carry_out(line)
             case base.UserQuestion():

@@ -13,6 +13,7 @@ from ragforge.commands import base
 from ragforge.commands.base import HeadMoved, Outcome
 from ragforge.commands.forget import ask_what_to_forget
 from ragforge.domain.errors import RagforgeError
+from ragforge.domain.programs import ProgramView
 from ragforge.session.conversation import Conversation
 from ragforge.tui import clipboard
 from ragforge.tui.chat.frame import ChatFrame
@@ -122,7 +123,8 @@ class ChatCommands(Struct, frozen=True):
             case base.Follow(lines, stopped):
                 await (self._follow_until_esc(name, outcome) if stopped else self._follow(name, lines))
             case base.UserQuestion():
-                await self._answer(outcome)
+                with chat.parts.program.aside():
+                    await self._answer(outcome)
             case base.ClearView():
                 await chat.transcript.load((), (), ())
             case base.Retry():
@@ -178,14 +180,19 @@ class ChatCommands(Struct, frozen=True):
         if result.chat and not chat.prompt.bring_back(result.draft) and result.draft.strip():
             chat.say("Your draft is kept; press Up for the message that was undone.")
 
-    async def _follow(self, name: str, lines: AsyncGenerator[str | Outcome, None]) -> None:
+    async def _follow(self, name: str, lines: AsyncGenerator[base.Followed, None]) -> None:
         """Say each line as it comes, and do what comes of it."""
-        async with aclosing(lines) as told:
-            async for line in told:
-                if isinstance(line, str):
-                    self.chat.say(line)
-                else:
-                    await self._carry_out(name, line)
+        try:
+            async with aclosing(lines) as told:
+                async for line in told:
+                    if isinstance(line, str):
+                        self.chat.say(line)
+                    elif isinstance(line, ProgramView):
+                        self.chat.parts.program.show(line)
+                    else:
+                        await self._carry_out(name, line)
+        finally:
+            self.chat.parts.program.close()
 
     async def _follow_until_esc(self, name: str, outcome: base.Follow) -> None:
         task = asyncio.ensure_future(self._follow(name, outcome.lines))

@@ -79,7 +79,7 @@ class ChatFrame(Screen[None]):
         parts.status.status = status_at_start(self._known)
         async with self.batch():
             await self.query(".room").remove()
-            above = (parts.transcript, parts.live, parts.todos, parts.approval, parts.queue)
+            above = (parts.transcript, parts.live, parts.program, parts.todos, parts.approval, parts.queue)
             await self.mount(*above, before=0)
             await self.mount(parts.hint, parts.start_list, parts.status, after=self.prompt)
         self._parts = parts

@@ -10,6 +10,7 @@ from msgspec import Struct
 from ragforge.tui.widgets.approval import ApprovalDock
 from ragforge.tui.widgets.hint_line import HintLine
 from ragforge.tui.widgets.live_line import LiveLine
+from ragforge.tui.widgets.program_panel import ProgramPanel
 from ragforge.tui.widgets.queue_list import QueueList
 from ragforge.tui.widgets.start_list import StartList
 from ragforge.tui.widgets.status_line import StatusLine
@@ -27,6 +28,7 @@ class ChatParts(Struct, frozen=True):
     """The widgets around the prompt."""
 
     transcript: Transcript
+    program: ProgramPanel
     todos: TodoPanel
     approval: ApprovalDock
     live: LiveLine
@@ -48,6 +50,7 @@ def make_parts(
     transcript = Transcript(load_before=load_before, load_output=load_output, id="transcript")
     return ChatParts(
         transcript,
+        ProgramPanel(id="program"),
         TodoPanel(id="todos"),
         ApprovalDock(
             on_reason_left=put_back, on_said_asked=show_said, prompt_is_empty=prompt_is_empty, id="approval"

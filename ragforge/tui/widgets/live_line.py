@@ -7,7 +7,7 @@ from time import monotonic
 from typing import ClassVar
 
 from msgspec import Struct, field
-from rich.cells import cell_len, set_cell_size
+from rich.cells import cell_len
 from textual.content import Content
 from textual.selection import Selection
 from textual.timer import Timer
@@ -28,7 +28,7 @@ from ragforge.domain.events import (
 from ragforge.domain.printable import one_line
 from ragforge.tui import keys
 from ragforge.tui.widgets.status_line import number_words
-from ragforge.tui.widgets.tool_words import seconds_words
+from ragforge.tui.widgets.tool_words import fitting, seconds_words
 
 TICK_S = 1.0
 CHARS_PER_TOKEN = 4
@@ -248,7 +248,7 @@ class LiveLine(Widget):
         facts = [fact for fact in (took, tokens, hint) if fact]
         if tokens and width - 2 - _length(facts) < _WHAT_CELLS_MIN:
             facts.remove(tokens)
-        what = _cut(self._what, max(1, width - 2 - _length(facts)))
+        what = fitting(self._what, max(1, width - 2 - _length(facts)))
         tail = "".join(f" · {fact}" for fact in facts)
         return Content.assemble(
             (f"{sign} ", "$text-accent"), (what, "$foreground"), (tail, "$foreground-muted")
@@ -257,7 +257,3 @@ class LiveLine(Widget):
 
 def _length(facts: list[str]) -> int:
     return sum(cell_len(fact) + 3 for fact in facts)
-
-
-def _cut(text: str, width: int) -> str:
-    return text if cell_len(text) <= width else set_cell_size(text, max(0, width - 1)).rstrip() + "…"

@@ -5,7 +5,7 @@ from pathlib import PurePath
 
 from msgspec import Struct, field
 from msgspec.structs import replace
-from rich.cells import cell_len, set_cell_size
+from rich.cells import cell_len
 from textual import events
 from textual.content import Content
 from textual.message import Message
@@ -18,6 +18,7 @@ from ragforge.domain.events import UsageUpdated
 from ragforge.domain.printable import one_line
 from ragforge.domain.usage import Usage
 from ragforge.domain.words import counted
+from ragforge.tui.widgets.tool_words import fitting
 
 
 class Status(Struct, frozen=True):
@@ -183,15 +184,11 @@ def fit(facts: list[_Fact], width: int) -> list[tuple[_Fact, str]]:
         if _length(shown.values()) <= width or len(shown) == 1:
             break
         del shown[fact]
-    return [(fact, _cut(words, width)) for fact, words in shown.items()]
+    return [(fact, fitting(words, width)) for fact, words in shown.items()]
 
 
 def _length(words: Collection[str]) -> int:
     return sum(cell_len(word) for word in words) + len(_BETWEEN) * max(0, len(words) - 1)
-
-
-def _cut(words: str, width: int) -> str:
-    return words if cell_len(words) <= width else set_cell_size(words, max(0, width - 1)).rstrip() + "…"
 
 
 def _facts(status: Status) -> list[_Fact]:
