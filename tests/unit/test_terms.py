@@ -12,6 +12,7 @@ from ragforge.domain.language.words import TEXTS_KEPT_MAX
 from ragforge.domain.memories import Memory, MemorySource, MemoryType
 from ragforge.domain.messages import TextPart
 from ragforge.domain.turns import Turn
+from ragforge.memory.derive.replacements import replaced_turns
 from ragforge.memory.memories import new_memory
 from ragforge.memory.recall.replacements import ReplacedStatement
 from ragforge.memory.recall.resumption import resumes
@@ -80,6 +81,43 @@ def test_a_later_turn_replaces_what_it_changes(statement: str, newer: tuple[str,
     assert by is not None
     assert (by.at, by.turn_id) == (new.started_at, new.id)
     assert by.mark.startswith("(replaced 5 Mar: ")
+
+
+PASTED = [
+    (
+        "the gate listens on port 7117",
+        "why does it fail? here is the log:\n\n```\nINFO use port 7220 instead of 7117\n```",
+    ),
+    (
+        "the gate listens on port 7117",
+        "the vendor wrote this:\n\n> use 7220 instead of 7117\n\nis that true?",
+    ),
+    (
+        "the gate retries 3 times",
+        "what is wrong?\n2026-03-05 10:11:12 WARN the gate retries 9 times\n2026-03-05 10:11:13 ERROR no",
+    ),
+    ("`GATE_LIMIT = 12` is what we have", "look at this\n\n```\nGATE_LIMIT = 90\n```"),
+    (
+        "we deploy with ansible",
+        "their page says:\n\n# Setup\n\nUse terraform instead of ansible.\nIt is faster.\nForget ansible.",
+    ),
+]
+
+
+@pytest.mark.parametrize(("statement", "pasted"), PASTED)
+def test_what_is_pasted_replaces_nothing(statement: str, pasted: str) -> None:
+    old, new = turns((statement, ""), (pasted, "I looked at it."))
+    assert Validity([old, new]).replacement(old, statement) is None
+    assert not replaced_turns(new, (old,))
+
+
+def test_what_is_said_beside_a_paste_replaces_and_is_shown_alone() -> None:
+    said = "the gate listens on port 7117"
+    pasted = "use port 7220 instead of 7117. here is the log:\n\n```\nERROR bind 0.0.0.0:7117\n```"
+    old, new = turns((said, ""), (pasted, "Done."))
+    by = Validity([old, new]).replacement(old, said)
+    assert by is not None
+    assert by.text == "use port 7220 instead of 7117. here is the log:"
 
 
 def test_what_a_turn_says_with_a_value_of_its_own_goes_with_it() -> None:

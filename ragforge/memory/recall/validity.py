@@ -20,6 +20,7 @@ from ragforge.domain.turns import Turn
 from ragforge.domain.words import day_words
 from ragforge.memory.departures import who_acts, who_left, without_actors
 from ragforge.memory.material import answer_of
+from ragforge.memory.own_words import own_words
 from ragforge.memory.recall.replacements import ReplacedStatement
 from ragforge.memory.replacement import (
     SHARED_MIN,
@@ -102,14 +103,19 @@ class Spoken(Struct, frozen=True, dict=True):
     turn: Turn
 
     @cached_property
+    def own(self) -> str:
+        """The user's message without what was pasted into it: a log changes nothing."""
+        return own_words(text_of(self.turn.user))
+
+    @cached_property
     def user(self) -> str:
-        """The user's words on one line."""
-        return one_line(text_of(self.turn.user))
+        """The user's own words on one line."""
+        return one_line(self.own)
 
     @cached_property
     def sentences(self) -> list[str]:
         """Of the user's message and of the answer; the whole message too."""
-        said = sentences(text_of(self.turn.user)[:TEXT_CHARS_MAX])
+        said = sentences(self.own[:TEXT_CHARS_MAX])
         told = sentences(answer_of(self.turn)[:TEXT_CHARS_MAX])
         return list(dict.fromkeys([*said, *([self.user] if self.user else []), *told]))
 
@@ -152,7 +158,7 @@ class Spoken(Struct, frozen=True, dict=True):
     @cached_property
     def said(self) -> list[str]:
         """The user's sentences."""
-        return sentences(text_of(self.turn.user))
+        return sentences(self.own)
 
     @cached_property
     def ending(self) -> list[str]:
@@ -181,8 +187,8 @@ class Spoken(Struct, frozen=True, dict=True):
 
     @cached_property
     def named(self) -> dict[str, str]:
-        """The numbers that names are given in it."""
-        return named_values(self.turn)
+        """The numbers that names of code are given in it."""
+        return {found[1]: found[2] for found in _NAMED.finditer(f"{self.own}\n{answer_of(self.turn)}")}
 
     @cached_property
     def measured(self) -> dict[str, str]:
@@ -345,15 +351,9 @@ def _replacement(by: Spoken, text: str, *, in_part: bool = False) -> Replacement
     return Replacement(by.turn.id, by.turn.started_at, short, in_part)
 
 
-def named_values(turn: Turn) -> dict[str, str]:
-    """The numbers that names of code are given in the turn."""
-    text = f"{text_of(turn.user)}\n{answer_of(turn)}"
-    return {found[1]: found[2] for found in _NAMED.finditer(text)}
-
-
 def changed_words(turn: Turn) -> frozenset[str]:
     """The words for what the user gives up or takes up again in the turn, and for names that get numbers."""
-    return frozenset(named_values(turn)).union(*map(goes_or_returns, _spoken(turn).said))
+    return frozenset(_spoken(turn).named).union(*map(goes_or_returns, _spoken(turn).said))
 
 
 def may_replace(turn: Turn) -> bool:
