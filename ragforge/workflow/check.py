@@ -1,5 +1,6 @@
 """From statements to a program that can run: every name resolved, and all that is wrong said at once."""
 
+from bisect import bisect_left
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
@@ -46,7 +47,10 @@ _PLAIN: dict[type, tuple[str, ...]] = {
     RegisterPath: ("any", "object", "out", "reg"),
     Constant: ("any",),
     LabelName: ("label",),
+    ObjectOperand: ("any", "object"),
+    ListOperand: ("any",),
 }
+_HOLDING = (ObjectOperand, ListOperand)
 """Operands that are right for these kinds whatever they say, where a register to write is no path."""
 STANDARD = Path(__file__).with_name("std.spu")
 
@@ -104,8 +108,9 @@ class _Assembler:
         """Where operations are that lead on, or cannot be in a parallel block."""
         self._refused: set[str] = set()
         """Operations that cannot run and were named already."""
-        self._right: set[tuple[object, ...]] = set()
-        """Operations with kinds of operands that are right, where the first one is no path."""
+        self._right: dict[tuple[object, ...], tuple[int, ...]] = {}
+        """Operations with kinds of operands that are right, where the first one is no path and the values
+        in these places are."""
         self._directives: list[Directive] = []
         self._code: list[Instruction] = []
         self._labels: dict[str, LabelLine] = {}
@@ -123,8 +128,12 @@ class _Assembler:
         for instruction in self._code:
             operands = instruction.operands
             shape = (instruction.operation, *map(type, operands))
-            if shape not in self._right or getattr(operands[0], "fields", ()):
+            places = self._right.get(shape)
+            if places is None or getattr(operands[0], "fields", ()):
                 self._check_instruction(instruction, shape)
+            else:
+                for place in places:
+                    self._check_value(operands[place])
         standard = self._link()
         closings = dict(self._closings())
         ends = self._parallel_blocks()
@@ -240,14 +249,12 @@ class _Assembler:
             takes = "; ".join(KINDS[kind] for kind in kinds) or "nothing"
             self._fault(at, f"{name} takes {len(kinds)} operands, not {len(operands)}: {takes}.")
             return
-        is_right = name not in _COUNTS and bool(operands)
         for kind, operand in zip(kinds, operands, strict=True):
-            if is_right and kind in _PLAIN.get(type(operand), ()) and operand is not operands[0]:
-                continue
-            is_right = is_right and kind in _PLAIN.get(type(operand), ())
             self._check_operand(name, kind, operand)
-        if is_right and shape:
-            self._right.add(shape)
+        are_plain = (kind in _PLAIN.get(type(each), ()) for kind, each in zip(kinds, operands, strict=True))
+        if shape and operands and name not in _COUNTS and all(are_plain):
+            holding = (place for place, each in enumerate(operands) if type(each) in _HOLDING)
+            self._right[shape] = tuple(holding)
 
     def _check_operand(self, operation: str, kind: str, operand: Operand) -> None:
         if not _fits(kind, operand):
@@ -259,15 +266,15 @@ class _Assembler:
 
     def _check_value(self, operand: Operand) -> None:
         match operand:
+            case ObjectOperand(entries):
+                for _, value in entries:
+                    if type(value) not in _VALUES:
+                        self._check_value(value)
             case LabelName(name, at):
                 self._fault(at, f"{name!r} is a label. Put text in quotes: '{name}'.")
             case FunctionCall(name, at) if name not in FUNCTIONS:
                 known = ", ".join(f"{each}()" for each in FUNCTIONS)
                 self._fault(at, f"Unknown function {name}().{nearest(name, FUNCTIONS)} There are {known}.")
-            case ObjectOperand(entries):
-                for _, value in entries:
-                    if type(value) not in _VALUES:
-                        self._check_value(value)
             case ListOperand(items):
                 for value in items:
                     self._check_value(value)
@@ -372,15 +379,16 @@ def reached(program: SpuProgram, starts: Iterable[int]) -> set[int]:
     """The places in the code that a run from one of these can come to."""
     seen: set[int] = set()
     waiting, length = list(starts), len(program.code)
-    jumps = {at for at, each in enumerate(program.code) if each.operation in _LEADING}
+    jumps = [at for at, each in enumerate(program.code) if each.operation in _LEADING]
     while waiting:
         at = waiting.pop()
-        while at not in seen and at < length:
-            seen.add(at)
-            if at in jumps:
-                waiting += next_places(program, at)
-                break
-            at += 1
+        if at in seen or at >= length:
+            continue
+        following = bisect_left(jumps, at)
+        end = jumps[following] if following < len(jumps) else length - 1
+        if end not in seen and following < len(jumps):
+            waiting += next_places(program, end)
+        seen.update(range(at, end + 1))
     return seen
 
 

@@ -33,7 +33,7 @@ from ragforge.workflow.assistant import Assistant
 from ragforge.workflow.check import SpuProgram, assemble
 from ragforge.workflow.library import StoreLibrary
 from ragforge.workflow.machine import Machine, RunState, built_operations
-from ragforge.workflow.operation import Fields, ProgramFault, RunOver, Value, line_that_runs
+from ragforge.workflow.operation import Fields, ProgramFault, RunOver, Value, place_that_runs
 from ragforge.workflow.run_view import RunWatch
 from ragforge.workflow.runs import ProgramCall, ProgramRun, RunBook
 from ragforge.workflow.sure_answers import intent_of, understanding
@@ -321,7 +321,7 @@ class Execution:
         return text
 
     def _count(self, role: str, model: str, seconds: float, cost_usd: float | None, tokens: int) -> None:
-        call = ProgramCall(role, model, seconds, cost_usd, tokens, line_that_runs.get())
+        call = ProgramCall(role, model, seconds, cost_usd, tokens, place_that_runs.get().line)
         self.run.calls.append(call)
         self._watch()
         so_far = "" if self.cost_usd is None else f"; {cost_words(self.cost_usd)} of ${self._price_usd_max:g}"

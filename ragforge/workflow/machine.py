@@ -13,14 +13,16 @@ from ragforge.workflow.check import SpuProgram
 from ragforge.workflow.language import OPERATIONS
 from ragforge.workflow.operation import (
     InputEnded,
+    Operation,
     ProgramFault,
     ProgramHost,
+    RunningPlace,
     RunOver,
     Value,
     as_count,
     find_operations,
     is_version,
-    line_that_runs,
+    place_that_runs,
     plain,
     type_words,
 )
@@ -50,6 +52,24 @@ FLOW = frozenset(
     {"CMP", "JE", "JNE", "JMP", "CALL", "RET", "LOOP", "POP", "HALT", "PARALLEL_START", "PARALLEL_END"}
 )
 """The operations that the machine does itself."""
+_LEADING = FLOW - {"PARALLEL_START"}
+"""Those that wait for nothing."""
+_GIVEN = ("USER", "SPU_STATE")
+"""Registers whose values are the machine's."""
+
+
+class Prepared(Struct, frozen=True):
+    """What need not be looked up each time that an instruction runs.
+
+    read: the operands whose values the operation gets. target: where its result goes; None for nowhere.
+    is_lenient: whether a field of a text is null.
+    """
+
+    operation: Operation
+    read: tuple[Operand, ...]
+    target: RegisterPath | None
+    reads_patterns: bool
+    is_lenient: bool
 
 
 class LoopFrame(Struct):
@@ -121,11 +141,10 @@ class Machine:
         self._operations = find_operations()
         self._parallel = asyncio.Semaphore(PARALLEL_MAX)
         self._patterns: Value = []
-        self._with_patterns = frozenset(
-            id(each)  # the program holds it
+        self._prepared = [
+            None if each.operation in FLOW else _prepared(each, self._operations[each.operation])
             for each in program.code
-            if any(calls_function(operand, "LOAD_PATTERNS") for operand in each.operands)
-        )
+        ]
         self._tell_host()
         self._called = frozenset(CALLED_BY_MACHINE).intersection(program.labels)
 
@@ -149,7 +168,17 @@ class Machine:
         while not state.is_done and state.at < len(code):
             at = state.at
             try:
-                await self._step(code[at])
+                if self._pause:
+                    await self._pause(code[at])
+                state.steps += 1
+                if state.steps > self._steps_max:
+                    raise ProgramFault(f"The program ran {self._steps_max:,} operations and was stopped.")
+                if prepared := self._prepared[at]:
+                    await self._operate(at, prepared)
+                elif code[at].operation in _LEADING:
+                    self._flow(code[at])
+                else:
+                    await self._run_block(at + 1, self.program.ends[at])
             except InputEnded:
                 state.calls, state.loops = [], []
                 break
@@ -182,20 +211,6 @@ class Machine:
         self.state.has_shown = True
         await self._host.display(text)
 
-    async def _step(self, instruction: Instruction) -> None:
-        state = self.state
-        if self._pause:
-            await self._pause(instruction)
-        state.steps += 1
-        if state.steps > self._steps_max:
-            raise ProgramFault(f"The program ran {self._steps_max:,} operations and was stopped.")
-        if instruction.operation not in FLOW:
-            await self._operate(instruction)
-        elif instruction.operation == "PARALLEL_START":
-            await self._run_block(state.at + 1, self.program.ends[state.at])
-        else:
-            self._flow(instruction)
-
     def _flow(self, instruction: Instruction) -> None:
         """What leads on, without waiting for anything."""
         state, operands = self.state, instruction.operands
@@ -221,21 +236,30 @@ class Machine:
             case "LOOP":
                 self._begin_loop(as_count(self.value(operands[0]), "LOOP"))
             case "POP":
-                self._write(operands[0], state.stack.pop() if state.stack else None)
+                (target,) = operands
+                assert isinstance(target, RegisterPath)  # the assembler saw to it
+                self._write(target, state.stack.pop() if state.stack else None)
                 state.at += 1
             case "HALT":
                 state.is_done = True
             case _:  # PARALLEL_END
                 state.at += 1
 
-    async def _operate(self, instruction: Instruction) -> None:
-        state, operation = self.state, self._operations[instruction.operation]
+    async def _operate(self, at: int, prepared: Prepared) -> None:
+        state, operation, instruction = self.state, prepared.operation, self.program.code[at]
+        if not operation.is_durable:
+            await self._do(prepared)
+            if operation.name == "ALTERNATIVES_GET":
+                state.stack += reversed(self.value(instruction.operands[0]))
+                del state.stack[:-STACK_MAX]
+            state.at += 1
+            return
         if operation.name == "WAIT_INPUT" and await self._ends_round():
             return
-        if operation.is_durable:
-            self._watch((state.at,))
-            await self._save(state)
-        await self._do(instruction)
+        self._watch((at,))
+        await self._save(state)
+        place_that_runs.set(RunningPlace(instruction.at.line))
+        await self._do(prepared)
         state.at += 1
         match operation.name:
             case "WAIT_INPUT":
@@ -246,13 +270,9 @@ class Machine:
                 self._begin_session(instruction)
             case "VERSION_SAVE":
                 state.made_version = True
-            case "ALTERNATIVES_GET":
-                state.stack += reversed(self.value(instruction.operands[0]))
-                del state.stack[:-STACK_MAX]
             case _:
                 pass
-        if operation.is_durable:
-            await self._save(state)
+        await self._save(state)
 
     async def _ends_round(self) -> bool:
         """Whether something else is due before the program waits: then that runs first, and comes back."""
@@ -293,24 +313,21 @@ class Machine:
     def _tell_host(self) -> None:
         self._host.session_id, self._host.resuming = self.state.session_id, self.state.resuming
 
-    async def _do(self, instruction: Instruction) -> None:
-        operation, operands = self._operations[instruction.operation], instruction.operands
-        kinds = OPERATIONS[operation.name]
-        read = operands[1:] if kinds[:1] == ("out",) else operands
-        if id(instruction) in self._with_patterns:
+    async def _do(self, prepared: Prepared) -> None:
+        operation = prepared.operation
+        if prepared.reads_patterns:
             self._patterns = await self._host.load_patterns()
-        if operation.name == "EXTRACT":
-            values = (self.value(read[0], lenient=True),)
+        if prepared.is_lenient:
+            values = tuple([self.value(each, lenient=True) for each in prepared.read])
         else:
-            values = tuple(map(self.value, read))
+            values = tuple(map(self.value, prepared.read))
         if operation.name == "DISPLAY":
             self.state.has_shown = True
-        line_that_runs.set(instruction.at.line)
         result = await operation.run(self._host, values)
         if operation.name == "VERSION_SAVE":
             self.state.has_shown = True
-        if kinds and kinds[0] in ("out", "reg"):
-            self._write(operands[0], result)
+        if prepared.target:
+            self._write(prepared.target, result)
 
     async def _run_block(self, first: int, end: int) -> None:
         """Run the lines at the same time; each waits for earlier ones that share a register with it."""
@@ -330,7 +347,8 @@ class Machine:
                 async with self._parallel:
                     running.add(first + index)
                     self._watch(tuple(sorted(running)))
-                    await self._do_or_note(block[index])
+                    place_that_runs.set(RunningPlace(block[index].at.line, is_parallel=True))
+                    await self._do_or_note(first + index)
                     running.discard(first + index)
                     self._watch(tuple(sorted(running)))
                 self.state.finished.append(index)
@@ -348,23 +366,24 @@ class Machine:
         self.state.at, self.state.finished = end + 1, []
         await self._save(self.state)
 
-    async def _do_or_note(self, instruction: Instruction) -> None:
+    async def _do_or_note(self, at: int) -> None:
+        prepared = self._prepared[at]
+        assert prepared is not None  # the assembler lets no jump into a block
         try:
-            await self._do(instruction)
+            await self._do(prepared)
         except (StoreError, RunOver):
             raise
         except RagforgeError as error:
-            kinds = OPERATIONS[instruction.operation]
-            if kinds and kinds[0] in ("out", "reg"):
-                self._write(instruction.operands[0], {"error": str(error)})
+            if prepared.target:
+                self._write(prepared.target, {"error": str(error)})
 
     def value(self, operand: Operand, *, lenient: bool = False) -> Value:
         """What the operand stands for. lenient: a field of a text is null. Raises ProgramFault."""
+        if isinstance(operand, RegisterPath):  # these two are most of them
+            return self._field_of(operand, lenient=lenient)
+        if isinstance(operand, Constant):
+            return operand.value
         match operand:
-            case Constant(value):
-                return value
-            case RegisterPath():
-                return self._field_of(operand, lenient=lenient)
             case ObjectOperand(entries):
                 return {key: self.value(each) for key, each in entries}
             case ListOperand(items):
@@ -379,7 +398,8 @@ class Machine:
                 return name
 
     def _field_of(self, path: RegisterPath, *, lenient: bool) -> Value:
-        value = self._register(path.name)
+        name = path.name
+        value = self._given(name) if name in _GIVEN else self.state.registers.get(name)
         for name in path.fields:
             if value is None:
                 return None
@@ -394,21 +414,18 @@ class Machine:
                 raise ProgramFault(f"{path} cannot be read: {type_words(value)} has no field {name}.")
         return value
 
-    def _register(self, name: str) -> Value:
+    def _given(self, name: str) -> Value:
         if name == "USER":
             return {"id": self._host.user_id}
-        if name == "SPU_STATE":
-            state = self.state
-            return {
-                "run": self.run_id,
-                "registers": dict(state.registers),
-                "stack": list(state.stack),
-                "steps": state.steps,
-            }
-        return self.state.registers.get(name)
+        state = self.state
+        return {
+            "run": self.run_id,
+            "registers": dict(state.registers),
+            "stack": list(state.stack),
+            "steps": state.steps,
+        }
 
-    def _write(self, operand: Operand, value: Value) -> None:
-        assert isinstance(operand, RegisterPath)  # the assembler saw to it
+    def _write(self, operand: RegisterPath, value: Value) -> None:
         if isinstance(value, str | list | dict):
             size = len(msgspec.json.encode(value))
             if size > VALUE_BYTES_MAX:
@@ -476,6 +493,19 @@ class Machine:
         instruction = self.program.code[at]
         text = "std.spu" if at >= self.program.own_length else "line"
         return f"{text} {instruction.at.line}, {instruction.operation}"
+
+
+def _prepared(instruction: Instruction, operation: Operation) -> Prepared:
+    kinds, operands = OPERATIONS[operation.name], instruction.operands
+    target = operands[0] if kinds and kinds[0] in ("out", "reg") else None
+    assert target is None or isinstance(target, RegisterPath)  # the assembler saw to it
+    return Prepared(
+        operation,
+        operands[1:] if kinds[:1] == ("out",) else operands,
+        target,
+        any(calls_function(operand, "LOAD_PATTERNS") for operand in operands),
+        operation.name == "EXTRACT",
+    )
 
 
 def uses(instruction: Instruction) -> tuple[set[str], set[str]]:

@@ -18,8 +18,17 @@ Fields: TypeAlias = dict[str, Any]
 
 VERSION_TYPE = "program_version"
 
-line_that_runs: ContextVar[int] = ContextVar("line_that_runs", default=0)
-"""The line of the operation that runs in this task; 0 for one of `std.spu`."""
+
+class RunningPlace(Struct, frozen=True):
+    """Where an operation is: its line, 0 for one of `std.spu`; and whether it is in a parallel block."""
+
+    line: int = 0
+    is_parallel: bool = False
+
+
+_NOWHERE = RunningPlace()
+place_that_runs: ContextVar[RunningPlace] = ContextVar("place_that_runs", default=_NOWHERE)
+"""Of the operation that runs in this task."""
 
 
 class ProgramFault(RagforgeError):

@@ -44,17 +44,26 @@ _ENTRY = re.compile(
 )
 _ESCAPE = re.compile(r"\\(.)")
 _WORDS = {"null": Constant(None), "true": Constant(True), "false": Constant(False)}
+_DIGITS = frozenset("-0123456789")
 
 
 class _NotQuick(Exception):
     """There is something that `parse` must look at."""
 
 
+class _Operands(dict[str, Operand]):
+    """Operands by their text, each read once. A look-up raises _NotQuick."""
+
+    def __missing__(self, text: str) -> Operand:
+        made = self[text] = _operand(text, self)
+        return made
+
+
 def quick_statements(text: str) -> tuple[Statement, ...] | None:
     """The statements as `parse` finds them, their operands without places; None where that is not sure."""
     rows: list[tuple[str, ...]] = _STATEMENT.findall(f"{text}\n")
     is_simple = len(rows) == text.count("\n") + 1
-    known: dict[str, Operand] = dict(_WORDS)
+    known = _Operands(_WORDS)
     found: list[Statement] = []
     line = 0
     try:
@@ -62,9 +71,12 @@ def quick_statements(text: str) -> tuple[Statement, ...] | None:
         for indent, name, one, two, three, four, label, directive, value, other in rows:
             line += 1
             if name:
-                operands = tuple(
-                    [known.get(each) or _operand(each, known) for each in (one, two, three, four) if each]
-                )
+                if three:
+                    operands = tuple([known[each] for each in (one, two, three, four) if each])
+                elif two:  # as most have
+                    operands = (known[one], known[two])
+                else:
+                    operands = (known[one],) if one else ()
                 add(Instruction(name, operands, Spot(line, len(indent) + 1)))
                 if not is_simple:  # brackets go over several lines
                     line += sum(each.count("\n") for each in (one, two, three, four))
@@ -79,27 +91,24 @@ def quick_statements(text: str) -> tuple[Statement, ...] | None:
     return tuple(found)
 
 
-def _operand(text: str, known: dict[str, Operand]) -> Operand:
-    """The operand, which is known then. Raises _NotQuick."""
+def _operand(text: str, known: _Operands) -> Operand:
     match text[0]:
         case "$" if "." not in text:
-            made: Operand = RegisterPath(text[1:])
+            return RegisterPath(text[1:])
         case "$":
             name, *fields = text[1:].split(".")
-            made = RegisterPath(name, tuple(fields))
+            return RegisterPath(name, tuple(fields))
         case "'":
-            made = Constant(_ESCAPE.sub(_character, text[1:-1]) if "\\" in text else text[1:-1])
+            return Constant(_ESCAPE.sub(_character, text[1:-1]) if "\\" in text else text[1:-1])
         case "{" | "[":
-            made = _bracket(text, known)
-        case first if first in "-0123456789":
-            made = Constant(int(text) if text.lstrip("-").isdigit() else float(text))
+            return _bracket(text, known)
+        case first if first in _DIGITS:
+            return Constant(int(text) if text.lstrip("-").isdigit() else float(text))
         case _:
-            made = FunctionCall(text[:-2]) if text[-1] == ")" else LabelName(text)
-    known[text] = made
-    return made
+            return FunctionCall(text[:-2]) if text[-1] == ")" else LabelName(text)
 
 
-def _bracket(text: str, known: dict[str, Operand]) -> Operand:
+def _bracket(text: str, known: _Operands) -> Operand:
     is_object = text[0] == "{"
     if text[-1] != ("}" if is_object else "]"):
         raise _NotQuick
@@ -107,7 +116,7 @@ def _bracket(text: str, known: dict[str, Operand]) -> Operand:
     for key, value, other in _ENTRY.findall(text, 1, len(text) - 1):
         if other or is_object is not (key != ""):
             raise _NotQuick
-        entries.append((key, known.get(value) or _operand(value, known)))
+        entries.append((key, known[value]))
     if not is_object:
         return ListOperand(tuple([operand for _, operand in entries]))
     if len(dict(entries)) < len(entries):
