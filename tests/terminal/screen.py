@@ -44,9 +44,11 @@ class ForkedPty(PtyProcess):
     _answers: socket.socket
 
     @classmethod
-    def fork(cls, args: list[str], *, env: Mapping[str, str], cwd: Path, columns: int) -> "ForkedPty":
+    def fork(
+        cls, args: list[str], *, env: Mapping[str, str], cwd: Path, size: tuple[int, int]
+    ) -> "ForkedPty":
         ours, terminal = pty.openpty()
-        termios.tcsetwinsize(terminal, (ROWS, columns))
+        termios.tcsetwinsize(terminal, size)
         answers, theirs = socket.socketpair()
         send_order([theirs.fileno(), *[terminal] * 3], args=args, folder=cwd, env=env, terminal=True)
         os.close(terminal)
@@ -103,12 +105,13 @@ class Screen:
         cwd: Path,
         brackets_pastes: bool = True,
         columns: int = COLUMNS,
+        rows: int = ROWS,
         is_silent: bool = False,
     ) -> None:
         """is_silent: the terminal answers nothing that it is asked."""
         self.columns = columns
         self._is_silent = is_silent
-        self._emulator = Emulator(rows=ROWS, columns=columns, brackets_pastes=brackets_pastes)
+        self._emulator = Emulator(rows=rows, columns=columns, brackets_pastes=brackets_pastes)
         self._is_leaving = False
         self.pressing = threading.RLock()
         """Who holds it keeps the terminal's answers back: they never come in the middle of a paste."""
@@ -117,9 +120,9 @@ class Screen:
         known = {} if is_silent else {"COLORFGBG": "15;0"}
         full = {"TERM": "xterm-256color", **known, "LANG": "C.UTF-8", **env}
         self.process = (
-            PtyProcess.spawn(argv, dimensions=(ROWS, columns), env=full, cwd=str(cwd))
+            PtyProcess.spawn(argv, dimensions=(rows, columns), env=full, cwd=str(cwd))
             if argv[0] != LOADED
-            else ForkedPty.fork(argv[1:], env=full, cwd=cwd, columns=columns)
+            else ForkedPty.fork(argv[1:], env=full, cwd=cwd, size=(rows, columns))
         )
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
@@ -244,6 +247,7 @@ class Desk:
         argv: list[str] | None = None,
         brackets_pastes: bool = True,
         columns: int = COLUMNS,
+        rows: int = ROWS,
         is_silent: bool = False,
     ) -> Screen:
         screen = Screen(
@@ -252,6 +256,7 @@ class Desk:
             cwd=self.project,
             brackets_pastes=brackets_pastes,
             columns=columns,
+            rows=rows,
             is_silent=is_silent,
         )
         self._open.append(screen)

@@ -126,3 +126,19 @@ def test_the_list_opens_for_r_alone_and_not_for_new(desk: Desk):
     listed.wait_for("on the Seine.")
     listed.press(CTRL_D)
     assert listed.ended() == 0
+
+
+def test_a_question_leaves_its_answers_and_the_status_line_at_40x12(desk: Desk):
+    (desk.project / "greet.txt").write_text("Hello there\n")
+    screen = desk.start(columns=40, rows=12)
+    screen.wait_for(lambda shown: "ask" in shown.split("\n")[11])
+    screen.send("Make it more polite")
+    screen.wait_for(lambda shown: shown.count("greet.txt") and "PgDn" in shown)
+    rows = screen.text.split("\n")
+    assert rows[1].strip() == "Edit greet.txt?"
+    assert [row.split()[0] for row in rows[4:9] if row.split()] == ["1", "2", "3", "4", "5"], screen.text
+    assert rows[11].strip().startswith("ask")
+    screen.press(ESCAPE)
+    screen.wait_for("interrupted")
+    screen.press(CTRL_D)
+    assert screen.ended() == 0

@@ -58,7 +58,10 @@ class ChatApp(ThemedApp[None], KeyWatch[None]):
     """Transcript, approvals, a prompt and the status line."""
 
     CSS_PATH = Path(ragforge.tui.__file__).with_name("theme.tcss")
-    CSS = "TextArea { height: 3; border: round $border-blurred; &:focus { border: round $border; } }"
+    CSS = """
+    TextArea { height: 3; border: round $border-blurred; &:focus { border: round $border; } }
+    .-asked-tight TextArea { height: 1 !important; border: none !important; }
+    """
 
     def __init__(
         self,

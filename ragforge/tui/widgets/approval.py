@@ -14,7 +14,7 @@ import asyncio
 import os
 from collections.abc import Callable, Mapping
 from time import monotonic
-from typing import Any, ClassVar, assert_never
+from typing import Any, ClassVar, assert_never, cast
 
 from msgspec import Struct
 from textual import events
@@ -43,11 +43,13 @@ from ragforge.tui.key_watch import KeyWatch
 from ragforge.tui.textual_types import app_of
 from ragforge.tui.widgets.plain import PlainText
 from ragforge.tui.widgets.proposal import SCROLLS, ProposalView, proposal_lines, revealed
+from ragforge.tui.widgets.text_rows import TextLine
 
 _ROWS_ROOMY = 6
 """Where the proposal needs more rows and would have fewer, what is only pleasant gives way."""
-_ROWS_PLEASANT = 6
-"""The tool, the reason, the border, the lines around the proposal."""
+_ROWS_PLEASANT = 5
+"""The reason, the border, the lines around the proposal."""
+_BORDER_ROWS = 2
 _ROWS_FOR_THE_CONVERSATION = 1
 _REASON_CHARS_MAX = 500
 """It has one row; the proposal has the whole."""
@@ -55,15 +57,21 @@ _RULES_CHARS_MAX = 60
 """Longer ones would push the answers off the screen; they are listed below the proposal."""
 _HITS_MAX = 3
 PLEASANT = "approval-pleasant"
+TIGHT = "-asked-tight"
+"""Of a screen on which a question leaves no room for anything but the prompt and the status line."""
 
 
 class Choice(Struct, frozen=True):
-    """One of the answers. `wants_reason`: asks for words before it is given."""
+    """One of the answers. `wants_reason`: asks for words before it is given.
+
+    brief: what it is called where it may take one row; empty where that is the same.
+    """
 
     number: int
     words: str
     answer: ConsentAnswer
     wants_reason: bool = False
+    brief: str = ""
 
 
 class ChoiceLine(PlainText):
@@ -75,13 +83,24 @@ class ChoiceLine(PlainText):
         """keys_shown: those that give it, padded to one width."""
         super().__init__()
         self.choice = choice
-        self._words = f"{keys_shown}  {choice.words}"
+        self._keys_shown = keys_shown
+        self._is_brief = False
         self.point(is_chosen=False)
 
     def point(self, *, is_chosen: bool) -> None:
         """Draw the cursor, or none."""
         self.set_class(is_chosen, "-chosen")
-        self.set_text(f"{'›' if is_chosen else ' '} {self._words}")
+        self._draw()
+
+    def set_brief(self, is_brief: bool) -> None:
+        """Take one row, or as many as the words need."""
+        self._is_brief = is_brief
+        self._draw()
+
+    def _draw(self) -> None:
+        words = (self._is_brief and self.choice.brief) or self.choice.words
+        cursor = "›" if self.has_class("-chosen") else " "
+        self.set_text(f"{cursor} {self._keys_shown}  {words}")
 
 
 class ApprovalPanel(Widget):
@@ -164,24 +183,38 @@ class ApprovalPanel(Widget):
         """Wait for a pause."""
         self._watch.key_taker = self.take
         self._disarm()
-        self.call_after_refresh(self._fit)
+        # What is above and below the panel may grow too. Textual leaves the signal's type open.
+        cast("Any", self.screen).screen_layout_refresh_signal.subscribe(self, self._fit)
 
-    def on_resize(self) -> None:
-        """Keep the answers on the screen."""
-        self.call_after_refresh(self._fit)
+    def _fit(self, _: object = None) -> None:
+        """Give the proposal the rows that are left: it scrolls, the answers and the status line stay."""
+        if self._fitted_for != self.screen.size:
+            self._fitted_for = self.screen.size
+            self._be_tight(is_tight=False)  # until it has been measured: what is tight has other rows
+            self.call_after_refresh(self._fit)
+            return
+        view = next(iter(self.query(ProposalView)), None)
+        fixed = [child for child in self.children if child is not view and not child.has_class(PLEASANT)]
+        room = self.screen.size.height - self._rows_beside() - _ROWS_FOR_THE_CONVERSATION
+        spare = room - sum(child.outer_size.height for child in fixed)
+        pleasant = _BORDER_ROWS if view is None else _ROWS_PLEASANT
+        if not self.has_class("-tight") and spare - pleasant < min(view.rows if view else 0, _ROWS_ROOMY):
+            self._be_tight(is_tight=True)
+        self.screen.set_class(self.has_class("-tight"), TIGHT)  # the question before may have taken it away
+        if view is not None:
+            view.styles.max_height = max(1, spare - (0 if self.has_class("-tight") else pleasant))
+        if isinstance(self.parent, Widget):  # where even this is too much, the status line stays
+            self.parent.styles.max_height = max(1, room)
 
-    def _fit(self) -> None:
-        """Give the proposal the rows that are left: it scrolls, the answers do not."""
+    def _be_tight(self, *, is_tight: bool) -> None:
+        """Leave out what is only pleasant, here and around the panel."""
+        self.set_class(is_tight, "-tight")
+        self.screen.set_class(is_tight, TIGHT)
+        for line in self.query(ChoiceLine):
+            line.set_brief(is_tight)
         for view in self.query(ProposalView):
-            answers = [
-                child for child in self.children if child is not view and not child.has_class(PLEASANT)
-            ]
-            taken = sum(child.outer_size.height for child in answers) + self._rows_beside()
-            spare = self.screen.size.height - taken - _ROWS_FOR_THE_CONVERSATION
-            if self._fitted_for != self.screen.size:  # once: what is tight has other rows
-                self._fitted_for = self.screen.size
-                self.set_class(spare - _ROWS_PLEASANT < min(view.rows, _ROWS_ROOMY), "-tight")
-            view.styles.max_height = max(1, spare - (0 if self.has_class("-tight") else _ROWS_PLEASANT))
+            if isinstance(self.request, ToolApproval):
+                view.set_lines(_lines(self.request, is_tight=is_tight))
 
     def _rows_beside(self) -> int:
         """The rows of what is above and below the dock, but for the conversation, which gives way."""
@@ -207,7 +240,8 @@ class ApprovalPanel(Widget):
         self._hint.set_text(" · ".join(filter(None, (self._rest, self._hint_words))))
 
     def on_unmount(self) -> None:
-        """Leave the keys alone."""
+        """Leave the keys alone, and give back the room."""
+        self.screen.remove_class(TIGHT)
         if self._watch.key_taker == self.take:
             self._watch.key_taker = None
 
@@ -425,7 +459,8 @@ def choices(request: ApprovalRequest) -> list[Choice]:
             found = [Choice(1, "yes, once", ConsentAnswer.ONCE)]
             if rules:
                 added = "the rules above" if _are_long(rules) else _words(rules)
-                found.append(Choice(2, f"yes, always in this project: adds {added}", ConsentAnswer.ALWAYS))
+                always = "yes, always in this project"
+                found.append(Choice(2, f"{always}: adds {added}", ConsentAnswer.ALWAYS, brief=always))
             found.append(Choice(3, "no", ConsentAnswer.NO))
             found.append(Choice(4, "no, and tell the model why", ConsentAnswer.NO, wants_reason=True))
             if request.draft is not None:
@@ -442,25 +477,31 @@ def choices(request: ApprovalRequest) -> list[Choice]:
 
 def question_lines(request: ToolApproval) -> list[str]:
     """What is asked and why, and the whole of what would be done, as lines of text."""
-    listed = request.rules if _are_long(request.rules) else ()
     return [
         _title(request),
         f"asks because: {cut_line(revealed(request.reason), _REASON_CHARS_MAX)}",
-        *(cut_line(revealed(hit.words), _REASON_CHARS_MAX) for hit in request.hits[:_HITS_MAX]),
-        *(f"{line.gutter}{line.text}" for line in proposal_lines(request.proposal, rules=listed)),
+        *_said(request),
+        *(f"{line.gutter}{line.text}" for line in _lines(request)),
     ]
 
 
 def _what_and_why(request: ToolApproval) -> ComposeResult:
     """The tool, why it is asked about, and the whole of what would be done."""
     why = cut_line(revealed(request.reason), _REASON_CHARS_MAX)
-    yield PlainText(_title(request), classes=f"approval-what {PLEASANT}")
+    yield PlainText(_title(request), classes="approval-what")
     yield PlainText(f"asks because: {why}", classes=f"approval-why {PLEASANT}")
-    for hit in request.hits[:_HITS_MAX]:
-        said = cut_line(revealed(hit.words), _REASON_CHARS_MAX)
-        yield PlainText(said, classes="approval-said")
-    listed = request.rules if _are_long(request.rules) else ()
-    yield ProposalView(proposal_lines(request.proposal, rules=listed))
+    yield ProposalView(_lines(request), said=_said(request))
+
+
+def _said(request: ToolApproval) -> list[str]:
+    """What the user has said that the call goes against."""
+    return [cut_line(revealed(hit.words), _REASON_CHARS_MAX) for hit in request.hits[:_HITS_MAX]]
+
+
+def _lines(request: ToolApproval, *, is_tight: bool = False) -> list[TextLine]:
+    """What would be done, and the rules that "always" adds where its answer does not name them."""
+    listed = request.rules if is_tight or _are_long(request.rules) else ()
+    return proposal_lines(request.proposal, rules=listed)
 
 
 _VERBS = {"web_fetch": "fetch", "list": "list files in", "glob": "look for", "grep": "search for"}

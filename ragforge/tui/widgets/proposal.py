@@ -12,6 +12,7 @@ from ragforge.domain.approvals import ChangeFile, OtherCall, Proposal, Rule, Run
 from ragforge.domain.reveal import Revealed, oddities, reveal_lines
 from ragforge.domain.words import counted
 from ragforge.tui.widgets.diff_view import revealed_diff_lines
+from ragforge.tui.widgets.plain import PlainText
 from ragforge.tui.widgets.text_rows import TextLine, TextRows
 
 SCROLLS = {"pageup": -1, "pagedown": 1}
@@ -26,12 +27,20 @@ class ProposalView(VerticalScroll, can_focus=False):
     class Moved(Message):
         """Scrolled, or of another size."""
 
-    def __init__(self, lines: list[TextLine]) -> None:
+    def __init__(self, lines: list[TextLine], *, said: Sequence[str] = ()) -> None:
+        """said: what the user has said against it, above the lines."""
         super().__init__(classes="approval-detail")
-        self._lines = lines
+        self._said = said
+        self._rows = TextRows(lines)
 
     def compose(self) -> ComposeResult:
-        yield TextRows(self._lines)
+        for each in self._said:
+            yield PlainText(each, classes="approval-said")
+        yield self._rows
+
+    def set_lines(self, lines: list[TextLine]) -> None:
+        """Show these lines instead."""
+        self._rows.set_lines(lines)
 
     @property
     def rows(self) -> int:
