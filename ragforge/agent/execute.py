@@ -80,6 +80,8 @@ class _OpenCall(Struct, frozen=True):
     """Read back from the store, where secrets are redacted."""
     started_at: datetime = field(default_factory=now)
     started_s: float = field(default_factory=time.monotonic)
+    waited_s: list[float] = field(default_factory=list[float])
+    """How long it waited for the user while it ran."""
 
     async def end(self, result: ToolResult, status: CallStatus) -> ToolCall:
         """Store it completely, even while it is cancelled, because it may have changed files."""
@@ -102,7 +104,7 @@ class _OpenCall(Struct, frozen=True):
             status=status,
             result=cut_result(text, reference=blob or "", chars_max=chars_max).text,
             started_at=self.started_at,
-            duration_ms=round((time.monotonic() - self.started_s) * 1000),
+            duration_ms=round((time.monotonic() - self.started_s - sum(self.waited_s)) * 1000),
             result_chars=len(text),
             result_blob=blob,
             diff=redact.text(result.diff),
@@ -368,7 +370,9 @@ async def _run_guarded(call: _OpenCall, ready: _Ready, context: ToolContext) -> 
                 return ToolResult(f"{error} Nothing was done.", failed=True)
             else:
                 return await tool.run(ready.args, context)
+        asked_s = time.monotonic()
         answer = await call.parts.approve(_approval(ready, why))
+        call.waited_s.append(time.monotonic() - asked_s)
         if answer.answer is ConsentAnswer.NO:
             said = f" They said: {answer.reason}" if answer.reason else ""
             return ToolResult(f"{why} The user declined; nothing was done.{said}", failed=True)

@@ -107,7 +107,7 @@ class Delegation(Struct, frozen=True):
             price_usd_max=self.limits.price_usd_max,
             spent_elsewhere=lambda: sum_costs((self.own_cost(), self.spent(without=child.id))),
         )
-        approve = _named(self.approve, task.title)
+        approve = _named(self.approve, task.title, emit)
         guard = _one_at_a_time(self.guard, self.lock)
         emit(f"session {short_id(child.id)}\n")
         async with aclosing(self.submit(child, parts, approve, limits=limits, guard=guard)) as events:
@@ -220,10 +220,11 @@ async def close_child(child: Session, *, listed: bool = False) -> None:
         live.claim = None
 
 
-def _named(approve: Approve, title: str) -> Approve:
-    """The question, with which sub-agent asks."""
+def _named(approve: Approve, title: str, emit: Callable[[str], None]) -> Approve:
+    """The question, with which sub-agent asks; that it waits is told beside what it does."""
 
     async def ask(request: ApprovalRequest) -> ApprovalAnswer:
+        emit("waiting for you\n")
         if isinstance(request, ToolApproval):
             request = replace(request, reason=f"{request.reason} (sub-agent: {title})")
         return await approve(request)

@@ -1,6 +1,7 @@
 """What a user consents to is what runs: shown as it is, looked at again, and kept without secrets."""
 
 import os
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -158,8 +159,20 @@ async def test_a_link_that_is_turned_during_the_second_question_stops_the_call(
     database = session.workspace.blobs._database  # type: ignore[attr-defined]
     await database.write(lambda connection: connection.pragma("max_page_count", 1))
     gemini.script(write("link/a.txt", "short"), Text("ok"))
-    user = meanwhile(lambda: turn_link(link, folders[1]))
+    asked_s = list[float]()
+
+    def turn_it_slowly() -> None:
+        asked_s.append(time.monotonic())
+        turn_link(link, folders[1])
+        while time.monotonic() < asked_s[0] + 0.1:
+            pass
+        asked_s.append(time.monotonic())
+
+    user = meanwhile(turn_it_slowly)
+    began_s = time.monotonic()
     [call] = calls(await say(session, "go", user))
+    took_s = time.monotonic() - began_s
+    assert call.duration_ms <= round((took_s - (asked_s[1] - asked_s[0])) * 1000), "a wait is no work"
     assert len(user.asked) == 1
     assert ELSEWHERE in call.result
     assert (session.cwd / "a.txt").read_text() == words

@@ -145,7 +145,10 @@ async def test_consent_budget_and_tools_are_those_that_were_given(
         asks=[Calls(shell("touch b"), shell("touch c")), Text("One of two.")],
         spends=[Calls(read("gone")), (Text("Half of it."), Calls(read("gone2")))],
     )
-    calls = {str(e.call.args["title"]): e.call for e in of_type(await say(session, "go", user), ToolEnded)}
+    events = await say(session, "go", user)
+    calls = {str(e.call.args["title"]): e.call for e in of_type(events, ToolEnded)}
+    said = "".join(event.text for event in of_type(events, ToolOutput))
+    assert said.count("waiting for you\n") == len(user.asked)
     assert sorted(path.name for path in session.cwd.iterdir()) == ["b"]
     assert all(
         "(sub-agent: About asks)" in each.reason for each in user.asked if isinstance(each, ToolApproval)

@@ -109,7 +109,12 @@ async def test_a_command_is_told_of_once_it_has_taken_a_second_and_nothing_is_wh
                 await later(app, pilot, 60)
             await later(app, pilot, 3)
             assert " 3 s" in line(app), "a minute of thinking about an approval is no work"
+            with app.live.asking(), app.live.asking():
+                await later(app, pilot, 60)
+            await later(app, pilot, 2)
+            assert " 5 s" in line(app), "two are asked in the same minute"
             app.live.end_turn()
+            assert line(app) == "/compact · 7 s"
         assert line(app) == ""
 
 

@@ -116,6 +116,22 @@ async def test_a_tool_line_tells_its_state_without_colour(
         await until(pilot, lambda: words in app.text(), what=words)
 
 
+async def test_a_call_that_waits_for_the_user_says_so_and_counts_no_seconds() -> None:
+    app = ChatApp()
+    async with app.run_test() as pilot:
+        app.transcript.show(TurnStarted(turn()))
+        app.transcript.show(ToolStarted("call-1", "shell", {"command": "make"}, "make"))
+        with app.transcript.asking("call-1"), app.transcript.asking("of another turn"):
+            await until(pilot, lambda: "… shell make · waiting for you" in app.text())
+            app.clock.now_s += 60
+            app.transcript.tick()
+            await until(pilot, lambda: app.text().endswith("… shell make · waiting for you"))
+        await until(pilot, lambda: app.text().endswith("… shell make"))
+        app.clock.now_s += 7
+        app.transcript.tick()
+        await until(pilot, lambda: app.text().endswith("… shell make · 7 s"))
+
+
 async def test_a_running_tool_shows_its_last_lines_and_its_seconds() -> None:
     app = ChatApp()
     async with app.run_test() as pilot:

@@ -138,6 +138,10 @@ class ChatCommands(Struct, frozen=True):
 
     async def _answer(self, asked: base.UserQuestion) -> None:
         """Ask the user, and let the command that goes on hear it."""
+        with self.chat.parts.live.asking():
+            await self._ask(asked)
+
+    async def _ask(self, asked: base.UserQuestion) -> None:
         kinds = base.QuestionKind
         match asked.kind:
             case kinds.APPROVE if asked.request:

@@ -232,10 +232,9 @@ class Turns:
     async def approve(self, request: ApprovalRequest) -> ApprovalAnswer:
         """Ask the user."""
         self._chat.call_user("waits for you")
+        call_id = request.call_id if isinstance(request, ToolApproval) else ""
         try:
-            with self._chat.parts.live.asking():
+            with self._chat.parts.live.asking(), self._chat.transcript.asking(call_id):
                 return await self._chat.parts.approval.ask(request)
         finally:
-            if isinstance(request, ToolApproval):
-                self._chat.transcript.restart_clock(request.call_id)
             terminal.set_title(app_of(self._chat), "ragforge")

@@ -143,6 +143,8 @@ class LiveLine(Widget):
         self._turn: TurnWork | None = None
         self._commands: list[CommandWork] = []
         self._asking = 0
+        self._asked_s = 0.0
+        """When it began that somebody is asked: sub-agents may ask at the same time."""
         self._what = ""
         self._key = keys.shown("escape")
         self._timer: Timer | None = None
@@ -192,16 +194,22 @@ class LiveLine(Widget):
     @contextmanager
     def asking(self) -> Generator[None]:
         """While the user is asked, nothing else is to be looked at, and no time is counted as work."""
+        if not self._asking:
+            self._asked_s = self._clock()
         self._asking += 1
-        asked_s = self._clock()
         self._follow()
         try:
             yield
         finally:
             self._asking -= 1
-            if self._turn is not None:
-                self._turn.began_s += self._clock() - asked_s
+            if not self._asking:
+                self._leave_out(self._clock() - self._asked_s)
             self._follow()
+
+    def _leave_out(self, waited_s: float) -> None:
+        """Count so much less as work."""
+        for work in filter(None, (self._turn, *self._commands)):
+            work.began_s = min(work.began_s + waited_s, self._clock())
 
     def tick(self) -> None:
         """Count on."""

@@ -38,6 +38,7 @@ WHOLE_CHARS_MAX = 2_000_000
 
 TOLD_FROM_MS = 1_000
 """What took less was done at once, for a user."""
+WAITS = "waiting for you"
 _DIFF = "diff"
 
 LoadOutput: TypeAlias = Callable[[ToolCall], Awaitable[str]]
@@ -78,6 +79,8 @@ class ToolHead(Widget, can_focus=True):
             facts = [*filter(None, [outcome(call)]), *took]
         elif self._entry.cut_off:
             facts = ["interrupted"]
+        elif self._entry.is_asked:
+            facts = [WAITS]
         else:
             elapsed_s = int(self.now_s - self._entry.started_s) if self.now_s is not None else 0
             facts = [f"{elapsed_s} s"] if elapsed_s else []

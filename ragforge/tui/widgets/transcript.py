@@ -193,10 +193,21 @@ class Transcript(Widget):
             self._new_below.display = True
         self._flush_soon()
 
-    def restart_clock(self, call_id: str) -> None:
-        """The call runs from now on: it waited for consent until then."""
+    @contextmanager
+    def asking(self, call_id: str) -> Generator[None]:
+        """While the user is asked about a call, its line says that, and no time is counted as work."""
+        self._ask(call_id, is_asked=True)
+        try:
+            yield
+        finally:
+            self._ask(call_id, is_asked=False)
+
+    def _ask(self, call_id: str, *, is_asked: bool) -> None:
         if self._live is not None:
-            self._live.restart(call_id, now_s=self._clock())
+            entry = self._live.ask(call_id, is_asked=is_asked, now_s=self._clock())
+            if entry is not None:
+                self._changed.add(self._live.index_of(entry))
+                self._flush_soon()
 
     def say(self, text: str) -> None:
         """Show a line that is not part of the conversation, below what there is."""

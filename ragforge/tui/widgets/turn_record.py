@@ -72,6 +72,8 @@ class Called(Struct):
     started_s: float = 0.0
     call: ToolCall | None = None
     cut_off: bool = False
+    is_asked: bool = False
+    """Whether it waits for the user's answer."""
 
     @property
     def is_own(self) -> bool:
@@ -209,10 +211,12 @@ class TurnRecord(Struct):
             case _:
                 assert_never(event)
 
-    def restart(self, call_id: str, *, now_s: float) -> None:
-        """The call runs from now on: it waited for consent until then."""
-        if entry := self._called(call_id):
-            entry.started_s = now_s
+    def ask(self, call_id: str, *, is_asked: bool, now_s: float) -> Called | None:
+        """The call waits for the user's answer from now on, or runs from now on; None where it is unknown."""
+        entry = self._called(call_id)
+        if entry is not None:
+            entry.is_asked, entry.started_s = is_asked, now_s
+        return entry
 
     def index_of(self, entry: Entry) -> int:
         """Its place among the entries."""
