@@ -105,15 +105,3 @@ async def test_a_list_of_commands_above_the_prompt_leaves_the_status_line_at_40x
         await chat.until(lambda: chat.screen.status.region.bottom == 12, str(drawn(chat)))
         await chat.until(lambda: chat.screen.prompt.region.bottom < 12)
         task.cancel()
-
-
-async def test_a_toast_covers_no_answer_to_a_question_at_40x12(lab: Lab) -> None:
-    async with lab.chat(size=(40, 12)) as chat:
-        task = asyncio.create_task(chat.screen.parts.approval.ask(PUSH))
-        await chat.until(lambda: fits(chat, scrolls=True))
-        chat.app.notify("Still opening. Your message is sent as soon as the store is open.", timeout=600)
-        await chat.until(lambda: any(each.region.area for each in chat.screen.query("Toast")))
-        toasts = [each.region for each in chat.screen.query("Toast")]
-        answers = [each.region for each in chat.screen.query(ChoiceLine)]
-        assert not any(toast.overlaps(answer) for toast in toasts for answer in answers)
-        task.cancel()
