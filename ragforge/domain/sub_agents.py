@@ -26,4 +26,4 @@ def is_task(message: Parts) -> bool:
 
 
 KIND = DerivedKind("SubAgent", SubAgent)
-"""Kept with the turn that handed the task over, one record for each of its sub-agents."""
+"""Kept with the turn that handed the task over, or with the sub-agent's own where a program did."""

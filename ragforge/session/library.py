@@ -14,6 +14,7 @@ from ragforge.domain.errors import StoreUnavailable, UsageError
 from ragforge.domain.ids import now
 from ragforge.domain.json import JsonValue
 from ragforge.domain.turns import ConversationSession, Turn
+from ragforge.domain.usage import Purpose
 from ragforge.domain.words import counted
 from ragforge.session.link import leave_store
 from ragforge.session.machine import Library, Machine
@@ -103,19 +104,28 @@ async def newest_session(
 ) -> ConversationSession:
     """Return the session of this folder that was active last. Raises UsageError if there is none.
 
+    Sessions in which an agent of a program spoke last come after all others.
     former: earlier paths of the folder.
     """
     rows = await store.sessions.recent(project_id=project_id)
     # One that is archived only where no other was started here.
     rows.sort(key=lambda row: row.session.archived_at is not None)
     folders = {str(path) for path in (cwd, *former)}
-    for row in rows:
-        if row.session.cwd in folders:
-            return row.session
+    here = [row.session for row in rows if row.session.cwd in folders]
+    for session in here:
+        if not await _is_of_program(store, session):
+            return session
+    if here:
+        return here[0]
     # A session of another folder of the project may be meant, or of this one before it was copied.
     others = f"-r ID resumes one from {rows[0].session.cwd}; `ragforge sessions` lists them." if rows else ""
     start = "Run `ragforge` to start one."
     raise UsageError(f"No session was started in {cwd} yet. {others or start}")
+
+
+async def _is_of_program(store: Store, session: ConversationSession) -> bool:
+    head = await store.turns.get(session.head) if session.head else None
+    return head is not None and head.purpose is Purpose.PROGRAM
 
 
 async def turn_at(store: Store, record: ConversationSession, number: int) -> Turn:

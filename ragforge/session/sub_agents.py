@@ -91,7 +91,7 @@ class Delegation(Struct, frozen=True):
         async with self.slots:
             child = _child_of(self.session, task)
             try:
-                await self._keep(child, task)
+                await keep_sub_agent(self.session, child.id, task.title, turn_id=self.turn_id)
                 return await self._work(child, task, emit)
             except RagforgeError as error:
                 return ToolResult(f"The sub-agent failed: {error}", failed=True)
@@ -119,14 +119,6 @@ class Delegation(Struct, frozen=True):
     def spent(self, *, without: str = "") -> float | None:
         """Return what the sub-agents have cost so far, but for that of one session."""
         return sum_costs(cost for session_id, cost in self.costs.items() if session_id != without)
-
-    async def _keep(self, child: Session, task: AgentTask) -> None:
-        """Keep which session does the task, before it begins."""
-        workspace = self.session.workspace
-        source = Underived(self.turn_id, workspace.project.id, now())
-        record = KIND.record(source, SubAgent(child.id, self.session.id, task.title), name=child.id)
-        safe = replace(record, data=workspace.redactor.fields(as_kept(record).data))
-        await workspace.store.derivations.save(safe)
 
 
 class _Heard(Struct):
@@ -241,8 +233,17 @@ def _one_at_a_time(guard: Guard, lock: asyncio.Lock) -> Guard:
     return guarded
 
 
+async def keep_sub_agent(session: Session, child_id: str, title: str, *, turn_id: str) -> None:
+    """Keep which session does a task of this session, with a turn. Raises StoreError."""
+    workspace = session.workspace
+    source = Underived(turn_id, workspace.project.id, now())
+    record = KIND.record(source, SubAgent(child_id, session.id, title), name=child_id)
+    safe = replace(record, data=workspace.redactor.fields(as_kept(record).data))
+    await workspace.store.derivations.save(safe)
+
+
 async def sub_agents_of(store: Store, project_id: str, session_id: str) -> list[SubAgent]:
-    """The sub-agents that the session's turns began, the newest first. Raises StoreError."""
+    """The sub-agents that the session's turns and programs began, the newest first. Raises StoreError."""
     wanted = DerivedFilter(KIND.label, project_id, abandoned=True, limit=LISTED_MAX)
     found = [KIND.read(record) for record in await store.derivations.find(wanted)]
     return [each for each in found if each is not None and each.parent == session_id]

@@ -20,11 +20,13 @@ from ragforge.domain.events import (
     ToolEnded,
     ToolStarted,
     TurnEnded,
+    TurnStarted,
     UsageSeen,
     UsageUpdated,
 )
 from ragforge.domain.ids import new_id, short_id
 from ragforge.domain.messages import CallRequest, CommandPart, ModelMessage, Parts, TextPart
+from ragforge.domain.redact import Redactor
 from ragforge.domain.turns import CallStatus, TurnStatus
 from ragforge.domain.usage import Purpose, Usage, sum_costs
 from ragforge.memory.window import Window
@@ -34,11 +36,12 @@ from ragforge.providers.registry import ModelName
 from ragforge.session.history import window_limits
 from ragforge.session.model import NO_MODEL
 from ragforge.session.state import Live, ModelView, Session
-from ragforge.session.sub_agents import child_record, close_child, fewer_tools
+from ragforge.session.sub_agents import child_record, close_child, fewer_tools, keep_sub_agent
 from ragforge.session.turn import submit
 from ragforge.tools.base import AnyTool
 from ragforge.versions.attempts.check_consent import check_command
-from ragforge.versions.attempts.check_run import check
+from ragforge.versions.attempts.check_run import Checked, check
+from ragforge.workflow.agent_copy import CopyResult, result_in_copy, session_in_copy, take_version
 from ragforge.workflow.operation import Fields, ProgramFault
 
 
@@ -52,6 +55,10 @@ class AgentWork(Struct):
     tokens: int = 0
     status: TurnStatus = TurnStatus.FAILED
     error: str = ""
+    turn_id: str = ""
+    is_of_copy: bool = False
+    made: CopyResult | None = None
+    """What it made in a copy of the project; None for nothing."""
 
 
 class Assistant:
@@ -95,35 +102,55 @@ class Assistant:
         steps_max: int,
         price_usd_max: float,
         only_reads: bool,
+        in_copy: bool,
     ) -> AgentWork:
         """What the assistant does with the task, in a conversation of its own.
 
         task: the prompt, and the material, which goes with it as the output of a command does: it was not
         said by the user, so nothing is remembered as theirs.
         only_reads: it has the tools that change nothing, and works beside others.
+        in_copy: where it may change files, it does so in a copy of the folder, beside others too.
         """
         tools = fewer_tools(self._session.workspace.tools, may_write=not only_reads)
-        child = self._child(model, tools=tools)
-        work, began, seen = AgentWork(), time.monotonic(), 0
+        child, parts = self._child(model, tools=tools), self._parts(*task)
+        work, began = AgentWork(is_of_copy=in_copy and not only_reads), time.monotonic()
         limits = TurnLimits(steps_max=steps_max + 1, model_calls_max=steps_max, price_usd_max=price_usd_max)
-        async with nullcontext() if only_reads else self._lock:
-            async for event in self._events(child, self._parts(*task), limits):
-                match event:
-                    case StepEnded(text):
-                        work.text = text or work.text
-                    case ToolStarted(_, name, _, summary):
-                        seen += 1
-                        self._tell(f"  {name} {summary}".rstrip())
-                    case UsageUpdated(usage, cost_usd):
-                        work.tokens += usage.total_tokens
-                        work.cost_usd = sum_costs((work.cost_usd, cost_usd))
-                    case TurnEnded(turn):
-                        work.status, work.error = turn.status, turn.error
-                    case _:
-                        pass
+        if work.is_of_copy:
+            async with session_in_copy(self._session, child, parts, turns=self._lock) as inside:
+                await self._hear(inside, parts, limits, work)
+                if work.turn_id:
+                    work.made = await result_in_copy(inside, work.turn_id, label=f"program {self._title}")
+        else:
+            async with nullcontext() if only_reads else self._lock:
+                await self._hear(child, parts, limits, work)
         work.failed = work.status is not TurnStatus.FINISHED
         work.seconds = round(time.monotonic() - began, 2)
         return work
+
+    async def _hear(self, child: Session, parts: Parts, limits: TurnLimits, work: AgentWork) -> None:
+        """Run the turn, and take in what the assistant does."""
+        async for event in self._events(child, parts, limits):
+            match event:
+                case TurnStarted(turn):
+                    work.turn_id = turn.id
+                    await keep_sub_agent(self._session, child.id, f"program {self._title}", turn_id=turn.id)
+                case StepEnded(text):
+                    work.text = text or work.text
+                case ToolStarted(_, name, _, summary):
+                    self._tell(f"  {name} {summary}".rstrip())
+                case UsageUpdated(usage, cost_usd):
+                    work.tokens += usage.total_tokens
+                    work.cost_usd = sum_costs((work.cost_usd, cost_usd))
+                case TurnEnded(turn):
+                    work.status, work.error = turn.status, turn.error
+                case _:
+                    pass
+
+    async def take(self, version_id: str) -> None:
+        """Make the project's files those of the version. Raises RagforgeError."""
+        async with self._lock:
+            for line in await take_version(self._session, version_id):
+                self._tell(line)
 
     async def run_check(self) -> Fields:
         """What the check command says of the project's files. Raises ProgramFault where none may run."""
@@ -136,10 +163,7 @@ class Assistant:
         async with self._lock:
             found = await check(allowed.command, cwd=root, env=workspace.child_env)
         self._tell(found.told(allowed.command))
-        code = (
-            0 if found.passed else next((int(each) for each in found.ended.split() if each.isdigit()), None)
-        )
-        return {"passed": found.passed, "exit_code": code, "tail": workspace.redactor.text(found.output)}
+        return check_fields(found, workspace.redactor)
 
     async def _events(
         self, child: Session, parts: Parts, limits: TurnLimits
@@ -176,6 +200,13 @@ class Assistant:
         if child.live.stored:
             self.session_ids.append(child.id)
             self._tell(f"  session {short_id(child.id)}")
+
+
+def check_fields(checked: Checked, redactor: Redactor) -> Fields:
+    """What a check came to, as a program reads it."""
+    codes = (int(each) for each in checked.ended.split() if each.isdigit())
+    code = 0 if checked.passed else next(codes, None)
+    return {"passed": checked.passed, "exit_code": code, "tail": redactor.text(checked.output)}
 
 
 class _OneCall(Provider):

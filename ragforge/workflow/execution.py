@@ -29,7 +29,7 @@ from ragforge.session.present_changes import present_changes
 from ragforge.session.state import Session
 from ragforge.versions.comparison import compare
 from ragforge.versions.difference import as_text
-from ragforge.workflow.assistant import Assistant
+from ragforge.workflow.assistant import Assistant, check_fields
 from ragforge.workflow.check import SpuProgram, assemble
 from ragforge.workflow.library import StoreLibrary
 from ragforge.workflow.machine import Machine, RunState, built_operations
@@ -255,14 +255,30 @@ class Execution:
         self._running += 1
         try:
             work = await self._assistant.run_agent(
-                (prompt, material), model, steps_max=steps_max, price_usd_max=left, only_reads=only_reads
+                (prompt, material),
+                model,
+                steps_max=steps_max,
+                price_usd_max=left,
+                only_reads=only_reads,
+                in_copy=place_that_runs.get().is_parallel,
             )
         finally:
             self._running -= 1
         self._count(role or AGENT, str(model), work.seconds, work.cost_usd, work.tokens)
         if work.failed and not work.text:
             raise ProgramFault(f"The assistant failed: {work.error or work.status}.")
-        return {"text": work.text, "failed": work.failed, "error": work.error or None}
+        found: Fields = {"text": work.text, "failed": work.failed, "error": work.error or None}
+        if work.is_of_copy:
+            made, redactor = work.made, self._session.workspace.redactor
+            found |= {
+                "version": made and made.version,
+                "diff": redactor.text(made.diff) if made else "",
+                "check": made and made.checked and check_fields(made.checked, redactor),
+            }
+        return found
+
+    async def take_version(self, version_id: str) -> None:
+        await self._assistant.take(version_id)
 
     async def run_check(self) -> Fields:
         return await self._assistant.run_check()

@@ -182,9 +182,15 @@ class ProgramHost(Protocol):
     ) -> Fields:
         """The assistant's result: {text, failed}. Raises RagforgeError.
 
+        In a parallel block it changes files in a copy of the folder: {..., version, diff, check}; version is
+        null where it changed nothing, check where no check command runs.
         material: what the program gives it beside the prompt; nothing in it counts as said by the user.
         only_reads: it has the tools that change nothing.
         """
+        ...
+
+    async def take_version(self, version_id: str) -> None:
+        """Make the project's files those of a version that an agent made in a copy. Raises RagforgeError."""
         ...
 
     async def run_check(self) -> Fields:

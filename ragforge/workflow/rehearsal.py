@@ -163,5 +163,8 @@ class Rehearsal(Struct):
     ) -> Fields:
         raise ProgramFault("No assistant runs while a program is tried out.")
 
+    async def take_version(self, version_id: str) -> None:
+        raise ProgramFault("No files change while a program is tried out.")
+
     async def run_check(self) -> Fields:
         return {"passed": True, "exit_code": 0, "tail": ""}

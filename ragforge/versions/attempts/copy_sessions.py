@@ -30,10 +30,7 @@ async def session_in(
     """The session as it goes on in the copy from that turn, with that model; the other stays where it is."""
     workspace, live = session.workspace, session.live
     is_here = turn == live.record.head
-    root = workspace.place.root
-    inside = copy.root / session.cwd.resolve().relative_to(root)
-    cwd = inside if inside.is_dir() else copy.root  # the session's folder may be one that is not tracked
-    place = replace(workspace.place, cwd=cwd, root=copy.root, is_git=False, branch="")
+    root, place = workspace.place.root, place_in(session, copy)
     seen = {
         copy.root / path.relative_to(root): digest
         for path, digest in live.view.read_files.hashes.items()
@@ -42,7 +39,7 @@ async def session_in(
     return Session(
         await workspace_in(workspace, about, copy.root, place=place),
         Live(
-            replace(live.record, cwd=str(cwd), model=model, head=turn),
+            replace(live.record, cwd=str(place.cwd), model=model, head=turn),
             stored=True,
             consent=replace(
                 live.consent,
@@ -55,6 +52,14 @@ async def session_in(
             ),
         ),
     )
+
+
+def place_in(session: Session, copy: Copied) -> Place:
+    """The copy in place of the project's folder, and in it the folder that the session works in."""
+    place = session.workspace.place
+    inside = copy.root / session.cwd.resolve().relative_to(place.root)
+    cwd = inside if inside.is_dir() else copy.root  # the session's folder may be one that is not tracked
+    return replace(place, cwd=cwd, root=copy.root, is_git=False, branch="")
 
 
 async def workspace_in(

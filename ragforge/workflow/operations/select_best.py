@@ -1,15 +1,19 @@
 """`SELECT_BEST`: the best of several answers: those that assemble, then a model that judges, with reasons."""
 
+from typing import TypeGuard
+
 from ragforge.domain.errors import ModelError
 from ragforge.workflow.gate import faults_of_program
 from ragforge.workflow.model_tasks import ask_task
 from ragforge.workflow.operation import (
+    Fields,
     Operation,
     ProgramFault,
     ProgramHost,
     Value,
     as_list,
     is_error,
+    is_object,
     plain,
     shown,
 )
@@ -18,6 +22,8 @@ from ragforge.workflow.program_text import is_program
 
 async def _run(host: ProgramHost, operands: tuple[Value, ...]) -> Value:
     given = as_list(operands[0], "SELECT_BEST")
+    if made := [each for each in given if _is_of_copy(each)]:
+        return await _taken(host, made)
     faults: list[str] = []
     texts: list[str] = []
     answers = [shown(plain(each)) for each in given if each and not is_error(each)]
@@ -33,11 +39,27 @@ async def _run(host: ProgramHost, operands: tuple[Value, ...]) -> Value:
     return texts[0] if len(texts) == 1 else await _judged(host, texts)
 
 
-async def _judged(host: ProgramHost, texts: list[str]) -> str:
+def _is_of_copy(value: Value) -> TypeGuard[Fields]:
+    """Whether it is what an agent made in a copy of the project."""
+    return is_object(value) and {"version", "diff", "check"} <= value.keys()
+
+
+async def _taken(host: ProgramHost, made: list[Fields]) -> Fields:
+    """The best work of agents: those that passed the check, then the judge. The project's files are its."""
+    passed = [each for each in made if is_object(check := each["check"]) and check["passed"]]
+    among = passed or [each for each in made if not each["failed"]] or made
+    texts = [f"{each['text']}\n\n{each['diff']}" for each in among]
+    best = among[0] if len(among) == 1 else among[texts.index(await _judged(host, texts, "judge_work"))]
+    if best["version"]:
+        await host.take_version(best["version"])
+    return best
+
+
+async def _judged(host: ProgramHost, texts: list[str], task: str = "judge_candidates") -> str:
     """The one that a model takes; the shortest where it cannot say."""
     fields = {f"candidate {number}": text for number, text in enumerate(texts, 1)}
     try:
-        verdict = await ask_task(host, "judge", "judge_candidates", fields)
+        verdict = await ask_task(host, "judge", task, fields)
     except ModelError:
         return min(texts, key=len)
     scores = verdict["scores"]

@@ -1,0 +1,104 @@
+"""Agents of a program that write side by side: each in a copy of the folder, and one is taken."""
+
+from pathlib import Path
+
+from ragforge.commands.cost import VERB as COST
+from ragforge.commands.cost import CostArguments
+from ragforge.domain.approvals import ConsentAnswer
+from ragforge.session.open import newest_session_here
+from ragforge.session.state import Session
+from ragforge.session.sub_agents import sub_agents_of
+from tests.flow.moving import turn
+from tests.flow.running import environ, opened
+from tests.flow.test_program_tools import run
+from tests.standins.gemini import Call, Calls, GeminiStandIn, JsonText, Recorded, Text
+
+PAIR = """\
+.program pair
+.needs agents
+    PARALLEL_START
+        AGENT_EXEC $ONE, {prompt: 'Write it the FIRST way', model: 'first'}
+        AGENT_EXEC $TWO, {prompt: 'Write it the SECOND way', model: 'second'}
+    PARALLEL_END
+    DISPLAY $ONE.text
+"""
+TAKEN = """\
+    SELECT_BEST $BEST, [$ONE, $TWO]
+    DISPLAY $BEST.text
+"""
+
+
+def writers(gemini: GeminiStandIn, *, best: int) -> None:
+    """Two that write the same file in their own ways; the judge takes one."""
+
+    def answer(request: Recorded) -> object:
+        texts = [part.get("text", "") for each in request.body["contents"] for part in each["parts"]]
+        way = "SECOND" if any(text.endswith("Write it the SECOND way") for text in texts) else "FIRST"
+        if "functionResponse" in str(request.body["contents"][-1]):
+            return Text(f"I wrote it the {way} way.")
+        calls = [Call("write", {"path": "way.txt", "content": f"{way}\n"})]
+        if way == "SECOND":
+            calls.append(Call("write", {"path": "good.txt", "content": "yes\n"}))
+        return Calls(*calls)
+
+    gemini.script(*([answer] * 4))
+    gemini.always_structured(JsonText({"scores": [0.1, 0.9], "best": best, "reasons": "It is whole."}))
+
+
+async def test_each_writes_in_a_copy_and_the_best_becomes_the_projects(
+    session: Session, gemini: GeminiStandIn
+) -> None:
+    (session.cwd / "pair.spu").write_text(PAIR + TAKEN)
+    writers(gemini, best=2)
+    heard = await run(session, "pair.spu", consent=ConsentAnswer.ONCE)
+    assert heard[-1] == "I wrote it the SECOND way."
+    assert (session.cwd / "way.txt").read_text() == "SECOND\n"
+    assert (session.cwd / "good.txt").exists()
+    judged = next(each for each in gemini.structured() if "candidate 1" in each.last_text)
+    assert "+FIRST" in judged.last_text
+    versions = session.workspace.store.versions
+    rows = [row.version for row in await versions.rows(session.workspace.project.id)]
+    made = [each for each in rows if each.label == "program pair"]
+    assert len(made) == 2
+    assert made[0].parents == made[1].parents
+    assert (await session.worktree.head()).version in {each.id for each in made}
+    assert not list((session.workspace.data_dir / "copies").glob("*/*"))
+
+
+async def test_without_a_choice_the_project_stays_as_it_is(session: Session, gemini: GeminiStandIn) -> None:
+    (session.cwd / "pair.spu").write_text(PAIR)
+    writers(gemini, best=1)
+    heard = await run(session, "pair.spu", consent=ConsentAnswer.ONCE)
+    assert heard[-1] == "I wrote it the FIRST way."
+    assert sorted(path.name for path in session.cwd.glob("*")) == ["pair.spu"]
+    made = [row.version for row in await session.workspace.store.versions.rows(session.workspace.project.id)]
+    assert [each.label for each in made].count("program pair") == 2
+
+
+async def test_the_check_command_decides_before_any_model(tmp_path: Path, gemini: GeminiStandIn) -> None:
+    env = environ(tmp_path, gemini, RAGFORGE_HISTORY_CHECK_COMMAND="test -f good.txt")
+    async with opened(tmp_path, env) as session:
+        (session.cwd / "pair.spu").write_text(PAIR + TAKEN)
+        writers(gemini, best=1)
+        await run(session, "pair.spu", consent=ConsentAnswer.ONCE)
+        assert (session.cwd / "way.txt").read_text() == "SECOND\n"
+        assert not [each for each in gemini.structured() if "candidate 1" in each.last_text]
+
+
+async def test_its_agents_count_in_the_session_which_stays_the_newest(
+    session: Session, gemini: GeminiStandIn
+) -> None:
+    (session.cwd / "pair.spu").write_text(PAIR)
+    await turn(session, gemini, "Hello")
+    writers(gemini, best=1)
+    await run(session, "pair.spu", consent=ConsentAnswer.ONCE)
+    workspace = session.workspace
+    agents = await sub_agents_of(workspace.store, workspace.project.id, session.id)
+    assert [each.title for each in agents] == ["program pair"] * 2
+    told = await COST.run(session, CostArguments(json=True))
+    calls = {
+        name: [row["calls"] for row in told.data[name]["rows"] if row["purpose"] in ("chat", "program")]
+        for name in ("session", "sub_agents")
+    }
+    assert calls == {"session": [1], "sub_agents": [4]}
+    assert (await newest_session_here(workspace)).id == session.id
