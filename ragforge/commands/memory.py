@@ -57,7 +57,7 @@ class ListArguments(Struct, frozen=True):
     scope: Annotated[MemoryScope | None, shell_option("--scope", help="Only those with this scope.")] = None
     all_projects: Annotated[bool, shell_option("--all", help="Include every project.")] = False
     all_owners: Annotated[
-        bool, shell_option("--all-owners", help="Include memories that belong to other users of the store.")
+        bool, shell_option("--all-owners", help="Include other users' memories, and show who owns each.")
     ] = False
     forgotten: Annotated[bool, shell_option("--forgotten", help="Include forgotten memories.")] = False
     at: Annotated[
@@ -151,7 +151,7 @@ async def _list(library: "Library", args: ListArguments) -> Outcome:
     shown = [memory for memory in found if args.scope in (None, memory.scope)][: args.limit]
     if args.json:
         return Report(data=list(map(as_json, shown)))
-    return Report(list(map(list_line, shown)), _notes(len(shown), args))
+    return Report([list_line(each, whose=args.all_owners) for each in shown], _notes(len(shown), args))
 
 
 def _notes(count: int, args: ListArguments) -> tuple[str, ...]:

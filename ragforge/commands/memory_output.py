@@ -29,13 +29,14 @@ _IN = {
 }
 
 
-def list_line(memory: Memory) -> str:
-    """Its id, type, importance, date, scope, words, and what is special of it."""
+def list_line(memory: Memory, *, whose: bool = False) -> str:
+    """Its id, type, importance, date, scope, words, and what is special of it; its owner too with `whose`."""
     until = [f"until {last_moment(memory):%Y-%m-%d}"] if last_moment(memory) else []
     marks = "".join(f" [{mark}]" for mark in [*marks_of(memory), *until])
     return (
         f"{memory.id[:ID_CHARS_SHOWN]}  {memory.type:<11}  {memory.importance:.2f}  "
         f"{memory.updated_at.astimezone():%Y-%m-%d}  {memory.scope:<7}  {one_line(memory.content)}{marks}"
+        + (f"  {one_line(memory.owner) or 'everybody'}" if whose else "")
     )
 
 

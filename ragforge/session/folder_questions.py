@@ -48,7 +48,7 @@ async def folder_is_meant(conversation: Conversation, asks: Asks) -> bool:
         await _ask_which(conversation, asks)
         return True
     for other in workspace.alike:
-        question = f"This folder shares its origin with the project {other.name}. Is it the same project?"
+        question = f"The project {other.name} has the same remote or first commit. Is this folder part of it?"
         known = await describe_project(workspace.store, other)
         if await asks.yes_or_no(question, f"Yes: its history is available here too. It is {known}."):
             await conversation.join(other)
@@ -56,14 +56,14 @@ async def folder_is_meant(conversation: Conversation, asks: Asks) -> bool:
 
 
 async def _ask_which(conversation: Conversation, asks: Asks) -> None:
-    """Ask which of the projects with its origin the folder is; no answer leaves it open."""
+    """Ask which of the projects with its remote the folder is; no answer leaves it open."""
     workspace = conversation.workspace
     known = {each.id: each for each in workspace.alike[:ASKED_MAX]}
     options = [
         *[Option(each.name, await last_use(workspace.store, each), id) for id, each in known.items()],
         Option("another one", "a separate project, which shares nothing with these", APART),
     ]
-    question = "Several projects share their origin with this folder. Which one is it?"
+    question = "Several projects have the remote of this folder. Which one is it?"
     detail = "Its sessions, versions, memories and rules apply here from now on."
     answer = await asks.one_of(question, detail, options)
     if answer == APART:

@@ -197,7 +197,9 @@ async def unasked_words(library: "Library") -> str:
     join = "`ragforge project join ID` makes this folder part of one"
     if library.project in alike:
         return f"Several projects have the remote of this folder, and the oldest is used: {told}. {join}."
-    return f"This folder shares its origin with another project and stays apart: {told}. {join}."
+    return (
+        f"Another project has the same remote or first commit; this folder is kept separate: {told}. {join}."
+    )
 
 
 def _is_clone(place: Place, project: Project) -> bool:

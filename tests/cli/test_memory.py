@@ -73,6 +73,9 @@ async def test_memories_are_added_listed_changed_and_explained(alone: Program) -
     assert (rows["Use PostgreSQL"]["importance"], rows["Use PostgreSQL"]["topic"]) == (0.9, "database")
     assert rows["Use PostgreSQL"]["owner"]
     assert rows["Use MySQL"]["owner"] is None
+    everybodys = (await alone.run("memory", "list", "--all-owners")).out
+    assert f"Use PostgreSQL  {rows['Use PostgreSQL']['owner']}" in everybodys
+    assert "Tabs are four wide  everybody" in everybodys
     assert rows["Use PostgreSQL"]["created"] == rows["Use MySQL"]["created"]
     assert f"replaced by: {new}  Use PostgreSQL" in (await alone.run("memory", "why", short)).out
     why = (await alone.run("memory", "why", new, "--json")).json

@@ -18,14 +18,14 @@ async def test_a_clone_says_that_it_stays_apart_until_it_joins(quick: Program) -
     assert (await quick.run("memory", "add", "Zebras eat hay.", cwd=first)).code == 0
     apart = await quick.run("memory", "list", cwd=second)
     assert "Zebras" not in apart.out
-    assert "shares its origin with another project and stays apart: project (" in apart.err
+    assert "same remote or first commit; this folder is kept separate: project (" in apart.err
     (row,) = (await quick.run("project", "list", "--json", cwd=second)).json
     assert (row["name"], row["git_remote"], row["here"]) == ("project", "example.org/zoo", False)
     joined = await quick.run("project", "join", "project", cwd=second)
     assert (joined.code, "is part of project (" in joined.out) == (0, True), joined.err
     now = await quick.run("memory", "list", cwd=second)
     assert "Zebras" in now.out
-    assert "apart" not in now.err
+    assert "separate" not in now.err
     assert (await quick.run("project", "list", cwd=second)).out.startswith(f"* {row['id']}  project (")
     left = await quick.run("project", "leave", cwd=second)
     assert f"`ragforge project join {row['id']}` goes back" in left.err

@@ -96,3 +96,17 @@ def test_a_server_without_a_login_is_told_what_it_wants() -> None:
 def test_what_took_too_long_reads_the_same_whoever_noticed() -> None:
     theirs = worded(reported(f"{CLIENT}.Transaction.TransactionTimedOut"), ADDRESS, doing="write to")
     assert str(theirs) == str(no_answer(ADDRESS, doing="write to"))
+
+
+@pytest.mark.parametrize(
+    ("deadline_s", "words"),
+    [
+        (None, "in time"),
+        (0.00743831, "in time"),
+        (0.2, "within 0.2 s"),
+        (5.0, "within 5 s"),
+        (4.98312, "within 5 s"),
+    ],
+)
+def test_a_deadline_is_told_in_a_number_that_can_be_read(deadline_s: float | None, words: str) -> None:
+    assert f"it did not answer {words}." in str(no_answer(ADDRESS, doing="read from", deadline_s=deadline_s))

@@ -33,6 +33,8 @@ from ragforge.store.neo4j.address import Address
 
 MINIMUM_VERSION = (5, 26)
 SAID_CHARS_MAX = 300
+DEADLINE_SAID_S_MIN = 0.1
+"""A block can leave a read less, and such a number would only puzzle."""
 
 _OTHER = "or choose the store on this machine with RAGFORGE_STORE=sqlite:///PATH"
 NO_ANSWER = (
@@ -229,7 +231,8 @@ def is_bookmark_error(error: Exception) -> bool:
 
 def no_answer(address: Address, *, doing: str, deadline_s: float | None = None) -> OutcomeUnknown:
     """Nothing came back in time."""
-    within = "in time" if deadline_s is None else f"within {deadline_s:g} s"
+    said = deadline_s is not None and deadline_s >= DEADLINE_SAID_S_MIN
+    within = f"within {round(deadline_s, 1):g} s" if said else "in time"
     return OutcomeUnknown(NO_ANSWER.format(doing=doing, at=f"Neo4j at {address.shown}", within=within))
 
 
