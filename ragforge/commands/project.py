@@ -117,7 +117,7 @@ async def _leave(session: "Session", args: NoArguments) -> Outcome:
 
 async def _merge(library: "Library", args: MergeArguments) -> Outcome:
     from ragforge.session.project import describe_project, find_named, merged_project
-    from ragforge.session.project_union import check_free, merge, read_contents
+    from ragforge.session.project_union import check_free, merge, read_contents, read_whole
 
     store = library.store
     source = await merged_project(store, args.named) or await find_named(store, args.named)
@@ -129,7 +129,8 @@ async def _merge(library: "Library", args: MergeArguments) -> Outcome:
         )
     if source.id == target.id or source.merged_into not in ("", target.id):
         raise UsageError(f"{source.name} and {target.name} are one project already.")
-    contents = await read_contents(store, source.id)
+    with read_whole(store):
+        contents = await read_contents(store, source.id)
     await check_free(store, contents.sessions)
     if not args.yes:
         detail = (
@@ -189,11 +190,13 @@ async def _parting(library: "Library", args: SplitArguments) -> _Parting:
 
 
 async def _split(library: "Library", args: SplitArguments) -> Outcome:
-    from ragforge.session.project_union import check_free, plan_split, split
+    from ragforge.session.project_union import check_free, plan_split, read_whole, split
 
-    store, parting = library.store, await _parting(library, args)
-    project, target = parting.project, parting.target
-    plan = await plan_split(store, project, parting.wanted, parting.moved)
+    store = library.store
+    with read_whole(store):
+        parting = await _parting(library, args)
+        project, target = parting.project, parting.target
+        plan = await plan_split(store, project, parting.wanted, parting.moved)
     await check_free(store, plan.moving.sessions)
     if not args.yes:
         detail = f"{plan.moving.words} would move from {project.name} to a project of their own."

@@ -8,8 +8,8 @@ so that a split can take it out again.
 import asyncio
 import os
 import socket
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import AsyncExitStack, suppress
+from collections.abc import Collection, Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import AsyncExitStack, contextmanager, suppress
 from datetime import datetime
 from pathlib import Path
 
@@ -20,7 +20,7 @@ from msgspec.structs import replace
 from ragforge.domain import timeouts
 from ragforge.domain.derivations import Derived, DerivedFilter, DerivedKind, DerivedOwner
 from ragforge.domain.errors import SessionBusy, StoreUnavailable, UsageError
-from ragforge.domain.ids import now, short_id
+from ragforge.domain.ids import new_id, now, short_id
 from ragforge.domain.memories import Association, Memory, MemoryFilter, memory_id
 from ragforge.domain.turns import Project
 from ragforge.domain.versions import Version
@@ -78,6 +78,17 @@ class ProjectContents(Struct, frozen=True):
     def is_empty(self) -> bool:
         """Whether there is nothing to move."""
         return not (self.sessions or self.memories or self.versions or self.branches or self.moves)
+
+
+@contextmanager
+def read_whole(store: Store) -> Generator[None]:
+    """Raise StoreUnavailable at the end if a read inside lacked something because the server was late."""
+    before = store.link.partial
+    yield
+    if store.link.partial > before:
+        raise StoreUnavailable(
+            f"Nothing was moved, because not everything could be read. {store.link.missing}"
+        )
 
 
 async def read_contents(store: Store, project_id: str) -> ProjectContents:
@@ -290,8 +301,11 @@ def _renamed(branches: Iterable[str], taken: Collection[str], source: str) -> di
 
 
 async def _note(store: Store, source: str, moved: MovedIds) -> None:
-    """Keep with the project that goes what it had, in as many notes as it needs."""
-    moment, number = now(), len(await _notes(store, source))
+    """Keep with the project that goes what it had, in as many notes as it needs.
+
+    None is in the place of another, whoever else notes what they move at the same time.
+    """
+    moment = now()
     for part in _parts(moved):
         await store.derivations.save(
             Derived(
@@ -301,10 +315,9 @@ async def _note(store: Store, source: str, moved: MovedIds) -> None:
                 project_id=source,
                 at=moment,
                 data=msgspec.to_builtins(part),
-                name=str(number),
+                name=new_id(),
             )
         )
-        number += 1
 
 
 def _parts(moved: MovedIds) -> Iterator[MovedIds]:
@@ -313,13 +326,10 @@ def _parts(moved: MovedIds) -> Iterator[MovedIds]:
         yield MovedIds(*(each[start : start + NOTED_AT_ONCE] for each in lists))
 
 
-async def _notes(store: Store, source: str) -> list[Derived]:
-    return await store.derivations.find(DerivedFilter(MOVED.label, source, (source,), limit=ALL))
-
-
 async def read_moved(store: Store, source: str) -> MovedIds:
     """What was moved out of the project by merges. Raises StoreError."""
-    notes = [MOVED.read(each) for each in await _notes(store, source)]
+    found = await store.derivations.find(DerivedFilter(MOVED.label, source, (source,), limit=ALL))
+    notes = [MOVED.read(each) for each in found]
     return MovedIds(
         *(
             tuple(dict.fromkeys(each for note in notes for each in getattr(note, name)))

@@ -3,10 +3,12 @@
 import re
 from collections.abc import Awaitable, Callable
 from functools import partial
+from typing import Any, cast
 
 import pytest
 from msgspec.structs import replace
 
+from ragforge.domain.derivations import Derived
 from ragforge.domain.errors import StoreUnavailable, UsageError
 from ragforge.domain.records import RecordKind
 from ragforge.domain.search import Query
@@ -214,6 +216,31 @@ async def test_what_is_written_to_both_meanwhile_comes_together(store: Store, op
     assert "late" in {each.title for each in found.versions}
     assert {hit.id for hit in await store.search.words(Query("late", gnu.id))} >= {turn.id}
     assert await bring_late(store, gnu) == 0
+
+
+class Unread:
+    """A store that finds no derived records, as a server that is late does."""
+
+    def __init__(self, within: Any) -> None:
+        self._within = within
+
+    def __getattr__(self, name: str) -> Any:
+        return Unread(self._within.derivations) if name == "derivations" else getattr(self._within, name)
+
+    async def find(self, wanted: object) -> list[Derived]:
+        return []
+
+
+async def test_a_split_takes_back_what_others_moved_who_did_not_see_each_other(store: Store) -> None:
+    gnu, okapi = await filled(store, "gnu"), await filled(store, "okapi")
+    before, unread = await of_projects(store, gnu, okapi), cast("Store", Unread(store))
+    contents = await read_contents(store, okapi.id)
+    await merge(unread, okapi, gnu, replace(contents, memories=(), branches={}, moves=()))
+    await merge(unread, okapi, gnu, await read_contents(store, okapi.id))
+    moved = await read_moved(store, okapi.id)
+    assert ({*moved.sessions}, {*moved.moves}) == ({*contents.sessions}, {*contents.moves})
+    await split(store, gnu, okapi, await plan_split(store, gnu, set(), moved), moved)
+    assert await of_projects(store, gnu, okapi) == before
 
 
 async def test_a_split_takes_along_what_shares_turns_or_versions(store: Store) -> None:

@@ -12,6 +12,7 @@ from ragforge.domain.errors import StoreUnavailable
 from ragforge.domain.memories import MemoryFilter, MemorySort
 from ragforge.domain.search import Hit, Query
 from ragforge.domain.usage import Usage
+from ragforge.session.project_union import read_whole
 from ragforge.store.base import Store
 from ragforge.store.files import outbox_file, outbox_folder
 from ragforge.store.neo4j.address import Address
@@ -195,3 +196,10 @@ async def test_what_rows_refer_to_and_is_not_here_is_no_answer(away: Store, outb
     ):
         with pytest.raises(StoreUnavailable, match="not on this machine"):
             await ask
+
+
+async def test_a_project_that_can_be_read_in_part_only_is_not_moved(away: Store) -> None:
+    await away.projects.add(project := a_project())
+    await said(away, await new_session(away, project))
+    with pytest.raises(StoreUnavailable, match="Nothing was moved, because not everything"), read_whole(away):
+        assert await away.sessions.recent(project_id=project.id)

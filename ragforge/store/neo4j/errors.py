@@ -231,8 +231,8 @@ def is_bookmark_error(error: Exception) -> bool:
 
 def no_answer(address: Address, *, doing: str, deadline_s: float | None = None) -> OutcomeUnknown:
     """Nothing came back in time."""
-    said = deadline_s is not None and deadline_s >= DEADLINE_SAID_S_MIN
-    within = f"within {round(deadline_s, 1):g} s" if said else "in time"
+    readable = "" if deadline_s is None or deadline_s < DEADLINE_SAID_S_MIN else f"{round(deadline_s, 1):g} s"
+    within = f"within {readable}" if readable else "in time"
     return OutcomeUnknown(NO_ANSWER.format(doing=doing, at=f"Neo4j at {address.shown}", within=within))
 
 
