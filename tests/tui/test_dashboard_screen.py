@@ -94,6 +94,22 @@ async def click(chat: Chat, words: str, within: Any) -> None:
     await chat.pilot.click(widget, offset=(x + 1, y))
 
 
+async def test_a_narrow_screen_tells_below_what_has_no_column(lab: Lab, gemini: GeminiStandIn) -> None:
+    env = environ(lab.tmp_path, gemini)
+    topic = "a topic of so many words that it takes more than a line"
+    words = "Tests go beside the code that they test, and never into a folder of their own"
+    workspace = await open_workspace(cwd=lab.project, flags={}, environ=env)
+    await keep_project(workspace.store, workspace.project)
+    told = {"at": LONG_AGO, "source": MemorySource.USER, "topic": topic}
+    wish = new_memory(words, MemoryType.PREFERENCE, project_id=workspace.project.id, **told)
+    await remember(workspace.store, wish)
+    await close_workspace(workspace)
+    async with lab.chat((40, 24)) as chat:
+        await open_screen(chat)
+        below = " ".join(drawn(chat, "#dashboard-detail").split())
+        assert "said 1 · held 0 · broken 0 · used never" in below
+
+
 async def test_wishes_are_sorted_by_key_and_by_their_columns(filled: Lab) -> None:
     async with filled.chat((120, 40)) as chat:
         await open_screen(chat, "/dashboard --sort held")
@@ -195,6 +211,12 @@ async def test_every_tab_fits_however_small_the_screen_is(filled: Lab) -> None:
                 if tab is Tab.NUMBERS:
                     await chat.until(lambda: chat.top.query_one(NumberList).rows, "numbers")
                     assert "…" not in drawn(chat, NumberList), size
+                    if size == (40, 24):
+                        rows = chat.top.query_one(NumberList).rows
+                        await chat.until(
+                            lambda rows=rows: drawn(chat, NumberList).count("\n") + 1 == len(rows),
+                            "what was kept free for the wish above is used",
+                        )
                 await chat.pilot.press("tab")
 
 

@@ -201,7 +201,9 @@ class DashboardScreen(ListDialog[DashboardAnswer | None]):
 
     def _fit(self) -> None:
         listed = self._list
-        lines = self.query_one("#dashboard-list").size.height - 1  # a head, or how many are hidden
+        lines = self.query_one("#dashboard-list").size.height
+        if listed is self._wishes or listed.TELLS_HIDDEN:
+            lines -= 1  # a head, or how many are hidden
         listed.set_rows_max(lines // listed.LINES_A_ROW)
 
     def _explain(self) -> None:
@@ -218,6 +220,7 @@ class DashboardScreen(ListDialog[DashboardAnswer | None]):
         detail = self.query_one("#dashboard-detail", PlainText)
         detail.set_text(words)
         detail.display = bool(words)
+        self.call_after_refresh(self._fit)  # what is told may take more lines, or none
 
     # Moving
 
@@ -394,8 +397,9 @@ class DashboardScreen(ListDialog[DashboardAnswer | None]):
 
 
 def _wish_words(wish: Memory) -> str:
-    """The wish whole, and all that its columns say."""
-    shown = [f"{order} {value}" for order in WishOrder if (value := wish_value(wish, order))][1:]
+    """The wish whole, and all that its columns say; the topic last, which may be long."""
+    orders = sorted(WishOrder, key=lambda order: order is WishOrder.TOPIC)
+    shown = [f"{order} {value}" for order in orders if (value := wish_value(wish, order))][1:]
     return f"{one_line(wish.content)}\n{' · '.join(shown)}"
 
 
