@@ -50,5 +50,7 @@ class ContextBlock(Struct, frozen=True):
     """Items that no budget had room for."""
     unshown: tuple[Recalled, ...] = ()
     """Of these, standing instructions: the block tells how many there are."""
+    unread: Mapping[str, int] = field(default_factory=dict[str, int])
+    """By section, how many more there are that were not even read; the block counts them among `unshown`."""
     limited: str = ""
     """Why not all could be searched, for a user; empty when it was."""

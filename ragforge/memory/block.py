@@ -32,7 +32,7 @@ OPENING = (
 )
 CLOSING = f"</{TAG}>"
 
-MORE_MAX = 1_000
+MORE_MAX = 10_000
 """The largest number of left out items that space is reserved for."""
 
 _MARK = re.compile(r"\(replaced \d[^)]*\)")
@@ -56,7 +56,7 @@ def compose(
     shares: Mapping[str, float],
     tokens_max: int,
     excludes: Mapping[str, Collection[str]] | None = None,
-    counted: Collection[str] = (),
+    counted: Mapping[str, int] | None = None,
 ) -> ContextBlock:
     """Return the block of these items. Sections come in any order; within a section, the most relevant comes
     first.
@@ -64,18 +64,21 @@ def compose(
     shares: the maximum share of each section, by heading, in the order of the block. Each section keeps to
     its share, and all of them to `tokens_max`; the least relevant items are left out first. Duplicates, by id
     or by most of their words, appear once. excludes: which ids say the same as a turn, summary or memory, so
-    that only one of them is in the block. counted: sections whose last line says how many had no room; these
-    are `unshown`.
+    that only one of them is in the block. counted: sections whose last line says how many had no room,
+    each with the number of those that are not in `wanted`; the others are `unshown`.
     """
+    counted = counted or {}
     made = _Making(tokens_max, shares, excludes or {}, counted)
     for item in _by_relevance(_once(wanted)):
         made.add(item)
     items = tuple(item for section in shares for item in made.chosen.get(section, ()))
     unshown = tuple(made.unshown)
+    unread = {section: number for section, number in counted.items() if number}
+    left_out = made.left_out + sum(unread.values())
     if not items:
-        return ContextBlock(left_out=made.left_out, unshown=unshown)
-    text = _text(items, unshown)
-    return ContextBlock(text, items, text_tokens(text), left_out=made.left_out, unshown=unshown)
+        return ContextBlock(left_out=left_out, unshown=unshown, unread=unread)
+    text = _text(items, unshown, unread)
+    return ContextBlock(text, items, text_tokens(text), left_out=left_out, unshown=unshown, unread=unread)
 
 
 def without_forgotten(block: ContextBlock, forgotten: Forgotten) -> ContextBlock:
@@ -84,7 +87,7 @@ def without_forgotten(block: ContextBlock, forgotten: Forgotten) -> ContextBlock
     unshown = tuple(kept for item in block.unshown if (kept := forgotten.recalled(item)) is not None)
     if items == block.items and unshown == block.unshown:
         return block
-    text = _text(items, unshown) if items else ""
+    text = _text(items, unshown, block.unread) if items else ""
     return replace(block, text=text, items=items, unshown=unshown, tokens=text_tokens(text))
 
 
@@ -199,11 +202,11 @@ def _cut(item: Recalled, tokens_max: int) -> Recalled:
     return replace(item, tokens=line_tokens)
 
 
-def _text(items: Sequence[Recalled], unshown: Sequence[Recalled]) -> str:
+def _text(items: Sequence[Recalled], unshown: Sequence[Recalled], unread: Mapping[str, int]) -> str:
     lines = [OPENING]
     for section, those in groupby(items, key=lambda item: item.section):
         lines += [_heading(section).rstrip("\n"), *map(_line, those)]
-        if more := sum(item.section == section for item in unshown):
+        if more := unread.get(section, 0) + sum(item.section == section for item in unshown):
             lines.append(_more(more))
     return "\n".join([*lines, CLOSING])
 

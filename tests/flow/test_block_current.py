@@ -174,6 +174,18 @@ async def test_standing_instructions_that_bind_come_first_and_what_has_no_room_i
     assert greeted.tokens <= 200
 
 
+async def test_all_standing_instructions_are_counted_though_only_the_most_important_are_read(
+    session: Session, gemini: GeminiStandIn
+) -> None:
+    for number in range(instructions.LISTED_MAX + 30):
+        await remembered(session, f"I like the {number}th way to name a helper best.", MemoryType.PREFERENCE)
+    block = await block_for(session, gemini, "Write a title for the weekly report.")
+    shown = [item for item in block.items if item.section == instructions.SECTION.heading]
+    more = instructions.LISTED_MAX + 30 - len(shown)
+    assert block.text.splitlines()[-2] == f"- {more} more did not fit here"
+    assert block.left_out == more
+
+
 async def test_a_rule_with_a_condition_comes_first_only_where_that_fits_the_message(
     session: Session, gemini: GeminiStandIn
 ) -> None:

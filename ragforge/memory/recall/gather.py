@@ -95,7 +95,12 @@ async def _block(lookup: Lookup) -> ContextBlock:
         shares=_shares(sections_of(sources), items, lookup.request.tokens_max, is_asked=is_asked),
         tokens_max=lookup.request.tokens_max,
         excludes=_excludes(above),
-        counted=[each.heading for each in sections_of(sources) if each.counts],
+        counted={
+            section.heading: finding.unread
+            for source, finding in zip(sources, findings, strict=True)
+            for section in source.sections
+            if section.counts
+        },
     )
 
 

@@ -87,6 +87,8 @@ class Finding(Struct, frozen=True):
     """What may stand in the block, within each section the most relevant first."""
     turns: Sequence[str] = ()
     """The turns that it speaks of: `items` is told the summaries above these."""
+    unread: int = 0
+    """How many more there are than were read, of a section that counts."""
 
 
 class FoundTurns(Struct, frozen=True):

@@ -7,7 +7,7 @@ from functools import partial
 from msgspec import Struct
 
 from ragforge.domain.context import Recalled
-from ragforge.domain.memories import Memory, MemoryFilter, MemoryType
+from ragforge.domain.memories import Memory, MemoryFilter, MemoryType, WishKind
 from ragforge.domain.search import HitKind
 from ragforge.domain.words import day_words
 from ragforge.memory.constraints import binds, condition_of
@@ -52,7 +52,8 @@ class Standing(Struct, frozen=True):
 async def _look(lookup: Lookup) -> Finding:
     request = lookup.request
     work = partial(standing, lookup.recall, request.around, request.limits)
-    memories = await lookup.attempt(work, list[Memory]())
+    read = await lookup.attempt(work, Read())
+    memories = read.memories
 
     async def items(_: Above) -> list[Recalled]:
         fit = await lookup.fit()
@@ -62,14 +63,24 @@ async def _look(lookup: Lookup) -> Finding:
         holds = [one.fits or _is_met(text, fit.terms) for text, one in zip(conditions, met, strict=True)]
         return await asyncio.to_thread(_items, memories, fitness, holds)
 
-    return Finding(items)
+    return Finding(items, unread=read.unread)
 
 
 SOURCE = ContextSource((SECTION,), order=1, look=_look)
 
 
-async def standing(recall: Recall, around: Around, limits: InjectLimits) -> list[Memory]:
-    """The preferences that hold here and are not in the request already, the newest first."""
+class Read(Struct, frozen=True):
+    """The preferences that hold here and are not in the request already, the newest first.
+
+    unread: how many more there are, less important than these.
+    """
+
+    memories: Sequence[Memory] = ()
+    unread: int = 0
+
+
+async def standing(recall: Recall, around: Around, limits: InjectLimits) -> Read:
+    """Return the most important preferences, and the number of the others. Raises StoreError."""
     found = await find_memories(
         recall,
         MemoryFilter(
@@ -81,7 +92,14 @@ async def standing(recall: Recall, around: Around, limits: InjectLimits) -> list
         ),
     )
     here = [each for each in found if may_be_injected(each, around, limits) and not is_carried(each, around)]
-    return sorted(here, key=lambda each: each.updated_at, reverse=True)
+    unread = await _count(recall, around) - len(found) if len(found) == LISTED_MAX else 0
+    return Read(sorted(here, key=lambda each: each.updated_at, reverse=True), max(0, unread))
+
+
+async def _count(recall: Recall, around: Around) -> int:
+    """Return how many preferences hold in the project, at most WISHES_COUNTED_MAX."""
+    counts = await recall.store.memories.count_wishes(project_id=around.project_id, person=around.person)
+    return sum(counts[kind].number for kind in (WishKind.PREFERENCE, WishKind.CONSTRAINT) if kind in counts)
 
 
 def _items(memories: Sequence[Memory], fitness: Sequence[Fitness], holds: Sequence[bool]) -> list[Recalled]:
