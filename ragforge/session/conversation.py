@@ -1,5 +1,6 @@
 """An interface's hold on the session in front of it: what can be done with it, and changing to another."""
 
+import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from ragforge.domain.messages import CommandPart, Parts
 from ragforge.domain.search import HitKind, Query
 from ragforge.domain.turns import Project, Todos, ToolCall, Turn, TurnStatus
 from ragforge.domain.words import counted
+from ragforge.memory.forget_request import forget_request
 from ragforge.memory.forgotten import Forgotten, read_forgotten
 from ragforge.memory.recall.explain import marked
 from ragforge.memory.recall.search import SearchResults
@@ -289,6 +291,7 @@ class Conversation:
     async def prepare(self) -> None:
         """Load and open what the first message needs, while nobody waits for it."""
         await prepare_model(self.session)
+        await asyncio.to_thread(forget_request, "")  # what it looks for is compiled at first use
         await prepare_recall(self.session)
 
     async def folder_draft(self) -> str:

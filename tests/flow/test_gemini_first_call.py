@@ -14,7 +14,7 @@ from ragforge.domain.messages import TextPart, UserMessage
 from ragforge.providers.base import ModelRequest
 from ragforge.providers.gemini import GeminiProvider
 
-LIBRARY = ("httpx2", "truststore")
+LIBRARY = ("anyio", "httpx2", "truststore")
 loaded = []
 
 def watch(frame, event, argument):
@@ -55,6 +55,6 @@ async def test_the_first_call_loads_nothing_in_the_event_loop(gemini: GeminiStan
     )
     out, _ = await process.communicate()
     assert process.returncode == 0
-    assert json.loads(out) == [[], ["httpx2", "truststore"]]
+    assert json.loads(out) == [[], ["anyio", "httpx2", "truststore"]]
     assert len(gemini.structured()) == 1
     assert len(gemini.asked("streamGenerateContent")) == 2

@@ -9,6 +9,7 @@ import pytest
 from textual.widgets import Input, OptionList
 
 from ragforge.commands.base import run_command
+from ragforge.memory import forget_request
 from ragforge.session import setup
 from ragforge.tui.screens.confirm import ConfirmScreen
 from ragforge.tui.screens.model import ModelScreen
@@ -351,3 +352,11 @@ async def test_a_session_begins_with_where_one_is_what_is_known_and_how_to_begin
     async with lab.chat(size=(40, 12)) as chat:
         await chat.sees("Type a message, or /help")
         assert "· @ mentions" not in chat.words()
+
+
+async def test_what_a_message_is_read_with_is_compiled_before_the_first_one(lab: Lab) -> None:
+    compiled = [forget_request._BARE.__dict__, forget_request._THAT.__dict__]
+    for each in compiled:
+        each.pop("_ready", None)
+    async with lab.chat() as chat:
+        await chat.until(lambda: all("_ready" in each for each in compiled))

@@ -19,6 +19,7 @@ from ragforge.domain import timeouts
 from ragforge.domain.errors import ModelUnreachable
 from ragforge.domain.json import JsonObject
 from ragforge.domain.urls import is_encrypted
+from ragforge.providers.connections import load_connections
 from ragforge.providers.gemini.errors import Endpoint, ServiceRefused, explain
 from ragforge.providers.retry import Retryable
 from ragforge.providers.sse import EventDecoder
@@ -258,6 +259,7 @@ def _open(endpoint: Endpoint) -> "httpx2.AsyncClient":
     timeout = httpx2.Timeout(None, connect=timeouts.GEMINI_CONNECT_S_MAX)
     try:
         _ = urlsplit(endpoint.url).port  # raises ValueError for a bad port
+        load_connections()
         return httpx2.AsyncClient(headers=headers, timeout=timeout, verify=is_encrypted(endpoint.url))
     except (ValueError, ImportError, OSError, httpx2.InvalidURL) as error:
         said = str(error).rstrip(".")

@@ -11,6 +11,7 @@ from ragforge.domain import timeouts
 from ragforge.domain.errors import ModelRefusedKey
 from ragforge.domain.json import JsonObject, JsonValue
 from ragforge.domain.urls import is_encrypted
+from ragforge.providers.connections import load_connections
 from ragforge.providers.openai_compatible.convert import encode
 from ragforge.providers.openai_compatible.errors import (
     Service,
@@ -122,6 +123,7 @@ def _make_client(service: Service) -> "httpx2.AsyncClient":
     """Slow (importing, reading certificates), so it runs in a thread."""
     import httpx2
 
+    load_connections()
     headers = {"Content-Type": "application/json"}
     if service.key is not None:
         if not (service.key.isascii() and service.key.isprintable() and " " not in service.key):
