@@ -12,7 +12,7 @@ from ragforge.domain.words import moment_words
 from ragforge.providers.base import ModelLimits, ModelRequest, OwnProtocol, Search
 
 FIRST_LINE = "No model configured: search results, not generated text"
-HOW_TO_GET_A_MODEL = "To talk to a model, choose one with /model."
+HOW_TO_GET_A_MODEL = "To talk to a model, choose one with /model, or start with --model PROVIDER:NAME."
 HITS_MAX = 5
 HITS_ASKED = 15
 """More than are shown, because the question itself and earlier lists like this one are found too."""
@@ -35,7 +35,9 @@ class LocalProvider:
         Raises StoreUnavailable when it cannot look, AnswerUnusable when a schema is to be filled.
         """
         if request.json_schema is not None:
-            raise AnswerUnusable("Structured answers need a model. Choose one with /model.")
+            raise AnswerUnusable(
+                "Structured answers need a model. Choose one with /model, or add --model PROVIDER:NAME."
+            )
         question = _question(request)
         found = await self._search(question, HITS_ASKED) if question else []
         text = _answer(question, [hit for hit in found if not _is_echo(hit, question)][:HITS_MAX])
@@ -103,7 +105,7 @@ def _quote(number: int, hit: Hit) -> str:
 def _command(hit: Hit) -> str:
     """What opens it: its session, else the memory or the version by itself."""
     if hit.session_id and hit.turn_id:
-        return f"-r {hit.session_id}"
+        return f"-r {short_id(hit.session_id)}"
     version = hit.version_id and short_id(hit.version_id)
     return f"diff {version}~ {version}" if version else f"memory show {hit.id}"
 

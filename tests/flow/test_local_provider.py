@@ -7,6 +7,7 @@ from msgspec.structs import replace
 
 from ragforge.domain.errors import StoreUnavailable
 from ragforge.domain.events import AnswerEnded, FinishReason, TextDelta, UsageSeen
+from ragforge.domain.ids import short_id
 from ragforge.domain.messages import ImagePart, ModelMessage, TextPart, ToolSpec, UserMessage
 from ragforge.domain.search import Hit, HitKind
 from ragforge.domain.usage import Usage
@@ -70,7 +71,8 @@ async def test_hits_are_quoted_with_where_they_come_from_and_how_to_get_there():
     text = await answer(shelf, say("old question"), ModelMessage("local", "search", "…"), say("the lexer"))
     assert shelf.asked == ["the lexer"]
     assert "1. Parser work · turn 3 · 2026-11-20 " in text
-    assert "`ragforge -r 0197-session`\n\n    The lexer keeps\n    its state." in text
+    assert f"`ragforge -r {short_id('0197-session')}`\n\n    The lexer keeps\n    its state." in text
+    assert text.endswith("or start with --model PROVIDER:NAME.")
     assert "2. Parser work · shell call of turn 3 · " in text
 
 

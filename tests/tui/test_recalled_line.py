@@ -14,7 +14,7 @@ from ragforge.domain.search import HitKind
 from ragforge.domain.turns import TurnStatus
 from ragforge.memory.recall.sources import memories
 from ragforge.memory.recall.sources import turns as past_turns
-from ragforge.tui.widgets.recall_line import RecalledHead, RecalledItem, RecalledView
+from ragforge.tui.widgets.recall_line import RecalledHead, RecalledItem, RecalledView, label
 from tests.tui.transcript_app import ChatApp, turn
 from tests.tui.waiting import until
 
@@ -174,3 +174,7 @@ def test_it_looks_as_it_should(snap_compare: Compare, theme: str, size: tuple[in
         await until(pilot, lambda: "metadata 0.80" in app.screen_text())
 
     assert snap_compare(app, terminal_size=size, run_before=before)
+
+
+def test_a_block_without_items_says_so() -> None:
+    assert label(ContextBlock(limited="Searched for half a second.")) == "recalled nothing · limited"

@@ -133,8 +133,9 @@ class RecalledBody(Widget):
 
 
 def label(block: ContextBlock) -> str:
-    """`recalled 7 (312 tokens)`, and that not everything could be searched."""
-    words = f"recalled {len(block.items)} ({counted(block.tokens, 'token')})"
+    """`recalled 7 (312 tokens)`, or `recalled nothing`, and that not everything could be searched."""
+    count = len(block.items)
+    words = f"recalled {count} ({counted(block.tokens, 'token')})" if count else "recalled nothing"
     return f"{words} · limited" if block.limited else words
 
 
