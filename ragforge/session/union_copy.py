@@ -5,13 +5,14 @@ be moved here as well. Of the two states of a project the one that came later ho
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, Collection, Mapping
+from collections.abc import AsyncGenerator, Collection, Mapping, Sequence
 from contextlib import aclosing
 from datetime import UTC, datetime
 
 from ragforge.domain.errors import UsageError
 from ragforge.domain.turns import ConversationSession, Project
 from ragforge.session.project_union import (
+    ALL,
     MovedIds,
     bring_late,
     check_free,
@@ -36,9 +37,13 @@ async def follow_unions(items: AsyncGenerator[Item, None], store: Store) -> None
     before = {each.id: each for each in await store.projects.every()}
     if not before:
         return  # all of it is new
-    coming, sessions = await _read(items, before)
+    coming, arriving = await _read(items, before)
+    sessions = {each.id: each.project_id for each in arriving if _is_split_off_in(coming, before, each)}
     for each in coming.values():
         _check_not_earlier(each, before.get(each.id))
+    for each in before.values():
+        if _is_split_off_here(each, coming):
+            await _check_not_continued(store, each, arriving, coming)
     changed = [each for each in coming.values() if _is_later(each, before.get(each.id))]
     for each in coming.values():
         if each.id not in before and each not in changed:
@@ -60,10 +65,10 @@ async def follow_unions(items: AsyncGenerator[Item, None], store: Store) -> None
 
 async def _read(
     items: AsyncGenerator[Item, None], before: Mapping[str, Project]
-) -> tuple[dict[str, Project], dict[str, str]]:
-    """The projects that come, and the sessions of those that were split off."""
-    projects, sessions = dict[str, Project](), dict[str, str]()
-    split_off: set[str] | None = None
+) -> tuple[dict[str, Project], list[ConversationSession]]:
+    """The projects that come, and their sessions if any project was split off in one of the stores."""
+    projects, sessions = dict[str, Project](), list[ConversationSession]()
+    is_any_split: bool | None = None
     async with aclosing(items):
         async for item in items:
             if isinstance(item, Project):
@@ -71,12 +76,12 @@ async def _read(
                 continue
             if not isinstance(item, ConversationSession):
                 break
-            if split_off is None:
-                split_off = {id for id, each in projects.items() if _is_split_off(each, before.get(id))}
-            if not split_off:
+            if is_any_split is None:
+                is_any_split = any(_is_split_off(each, before.get(id)) for id, each in projects.items())
+                is_any_split |= any(_is_split_off_here(each, projects) for each in before.values())
+            if not is_any_split:
                 break
-            if item.project_id in split_off:
-                sessions[item.id] = item.project_id
+            sessions.append(item)
     return projects, sessions
 
 
@@ -105,6 +110,40 @@ def _check_not_earlier(coming: Project, here: Project | None) -> None:
 
 def _is_split_off(coming: Project, here: Project | None) -> bool:
     return not coming.merged_into and _is_later(coming, here)
+
+
+def _is_split_off_in(
+    coming: Mapping[str, Project], before: Mapping[str, Project], session: ConversationSession
+) -> bool:
+    project = coming.get(session.project_id)
+    return project is not None and _is_split_off(project, before.get(project.id))
+
+
+def _is_split_off_here(here: Project, coming: Mapping[str, Project]) -> bool:
+    """Whether the project was split off in this store, and the other one does not know it."""
+    return here.id not in coming and here.changed_at is not None and not here.merged_into
+
+
+async def _check_not_continued(
+    store: Store, apart: Project, arriving: Sequence[ConversationSession], coming: Mapping[str, Project]
+) -> None:
+    """Raise UsageError if more was done in the folders of what was split off only here.
+
+    Its versions follow those that are in the other project now, so they would have no place.
+    """
+    rows = await store.sessions.recent(project_id=apart.id, limit=ALL)
+    here = {row.session.id: row.session for row in rows}
+    folders = {(each.host, each.project_path) for each in here.values() if each.project_path}
+    for each in arriving:
+        known = here.get(each.id)
+        is_later = known is not None and each.last_activity_at > known.last_activity_at
+        if is_later or (known is None and (each.host, each.project_path) in folders):
+            project = coming[each.project_id]
+            raise UsageError(
+                f"{apart.name} was split off from {project.name} in the target store only, and the source "
+                f"store has more of it. Nothing was copied. Undo the split in the target with "
+                f"`ragforge project merge {apart.id} --into {project.id}`, copy, and split it again."
+            )
 
 
 def _without_circles(merged: list[Project], before: Mapping[str, Project]) -> list[Project]:

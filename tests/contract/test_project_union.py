@@ -314,6 +314,34 @@ async def copied(source: Store, store: Store) -> None:
 
 
 @pytest.mark.long_on_servers
+async def test_a_copy_stops_before_more_of_what_only_the_target_split_off(
+    source: Store, store: Store
+) -> None:
+    gnu = await filled(source, "gnu")
+    cloned = await new_session(source, gnu, project_path="/home/ada/clone", host="laptop")
+    turn = await said(source, cloned, "In the clone.")
+    first = a_version(cloned, turn_id=turn.id, title="first")
+    await source.versions.add(first)
+    await copied(source, store)
+    clone = a_project(name="clone")
+    await split(store, gnu, clone, await plan_split(store, gnu, {cloned.id}), None)
+    await said(source, await new_session(source, gnu, project_path="/home/ada/gnu", host="laptop"), "Here.")
+    await copied(source, store)  # of another folder
+
+    later = await new_session(source, gnu, project_path="/home/ada/clone", host="laptop")
+    turn = await said(source, later, "In the clone again.")
+    await source.versions.add(a_version(later, first, turn_id=turn.id, title="second"))
+    before = await of_projects(store, gnu, clone)
+    with pytest.raises(UsageError, match=f"project merge {clone.id} --into {gnu.id}"):
+        await copied(source, store)
+    assert await of_projects(store, gnu, clone) == before
+    await merge(store, clone, gnu, await read_contents(store, clone.id))
+    await copied(source, store)
+    assert later.id in (await read_contents(store, gnu.id)).sessions
+    await split(store, gnu, clone, await plan_split(store, gnu, {cloned.id, later.id}), None)
+    assert {*(await read_contents(store, clone.id)).sessions} == {cloned.id, later.id}
+
+
 async def test_merges_and_splits_come_with_a_later_copy(source: Store, store: Store) -> None:
     gnu, okapi = await filled(source, "gnu"), await filled(source, "okapi")
     await copied(source, store)
