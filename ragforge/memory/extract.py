@@ -48,6 +48,8 @@ CONFIDENCE_MIN = 0.5
 """Of what is kept at all."""
 CONFIDENCE_OF_RULES = 0.7
 """Of what a rule alone found."""
+RULE_MIN = 0.6
+"""What demands something is a rule from this probability of being a wish on: below, half are decisions."""
 CONFIDENCE_OF_WISHES = 0.8
 """Of a preference that rules alone found: of one that demands or corrects just this, of others at most."""
 
@@ -382,7 +384,8 @@ class _Found(Struct):
         sure = statement.sure
         if statement.type is MemoryType.PREFERENCE:
             is_must = strength_of(statement.text, statement.type) is Strength.MUST
-            sure = CONFIDENCE_OF_WISHES if is_must else min(sure, CONFIDENCE_OF_WISHES)
+            is_rule = is_must and (sure >= RULE_MIN or is_standing(statement.words))
+            sure = CONFIDENCE_OF_WISHES if is_rule else min(sure, CONFIDENCE_OF_WISHES)
         memory = _memory(self.material, statement.text, statement.type, sure=sure)
         if statement.whole:
             said = f"{memory.content} {statement.whole}"

@@ -12,7 +12,10 @@ from ragforge.memory.classifier import WEIGHTS
 from ragforge.memory.clauses import cut
 from ragforge.memory.extract import statements_in
 from ragforge.memory.own_words import own_words
+from ragforge.memory.recall.sources import instructions
 from ragforge.memory.short_answers import needs_question, with_question
+from ragforge.memory.summarise import understand_offline
+from tests.extraction.measure import material
 from training.__main__ import digest
 from training.examples import read_examples
 
@@ -156,6 +159,23 @@ def test_what_is_of_now_is_not_kept(message: str) -> None:
 )
 def test_what_is_told_before_a_question_is_kept_without_it(message: str, statement: str) -> None:
     assert [each.text for each in statements_in(message)] == [statement] * bool(statement)
+
+
+@pytest.mark.parametrize(
+    ("message", "holds_always"),
+    [
+        ("the score must not go below zero, kids cry", False),
+        ("I don't want the boats to sink, let them drift back to the pier", False),
+        ("never commit straight to main", True),
+        ("no password in a log, ever", True),
+    ],
+)
+def test_what_a_product_must_do_is_less_sure_to_be_a_rule_than_what_the_user_asks_for_always(
+    message: str, holds_always: bool
+) -> None:
+    [kept] = understand_offline(material(1, {"user": message, "assistant": ""})).memories
+    assert kept.type is MemoryType.PREFERENCE
+    assert (kept.confidence >= instructions.SURE_MIN) is holds_always
 
 
 def test_statements_of_different_types_in_one_sentence_part() -> None:
