@@ -5,7 +5,7 @@ from functools import cache, lru_cache
 
 from msgspec import Struct
 
-from ragforge.domain.language.base import AnyOf, first_group
+from ragforge.domain.language.base import AnyOf, first_group, stop_words
 from ragforge.domain.language.lexicon import in_english
 from ragforge.domain.language.words import TEXTS_KEPT_MAX, stem
 from ragforge.memory.statements import is_question, is_wondering, plain
@@ -111,6 +111,7 @@ def _measures() -> list[frozenset[str]]:
 
 def _value(found: re.Match[str]) -> NumberWithUnit:
     number, unit = found[2].removesuffix(":00").lstrip("0") or "0", (found[3] or "").lower()
-    if ":" in found[2] or unit in _CLOCK_WORDS or (found[1] and not unit and len(number) <= CLOCK_DIGITS_MAX):
+    is_bare = not unit or (found[1] and unit in stop_words())  # "at 3 to the disk" is no 3 terabytes
+    if ":" in found[2] or unit in _CLOCK_WORDS or (found[1] and is_bare and len(number) <= CLOCK_DIGITS_MAX):
         return NumberWithUnit(number, CLOCK)
     return NumberWithUnit(number, unit_of(unit))

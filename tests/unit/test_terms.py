@@ -61,6 +61,9 @@ def test_a_statement_is_said_by_most_of_its_words_and_all_of_its_numbers() -> No
         ("The gauge may send 40 readings an hour.", ("la jauge est passée à 20 lectures par heure", "")),
         ("la clé du portail doit avoir 12 lettres", ("bump the key of the gate to 16 letters", "")),
         ("the pumps run every night at 2", ("décale les pompes à 4h", "")),
+        ("the backups go every night at 3 to the disk", ("move the backups to 4, at 3 it sleeps", "")),
+        ("the greenhouse listens on port 5000", ("port 5000 is taken by the tv, use 5055", "")),
+        ("la serre écoute sur le port 5000", ("le port 5000 est occupé par la télé, prends 5055", "")),
         ("The boiler publishes 7117:7117.", ("use 7220 instead of 7117 for the boiler", "")),
         ("les bacs font 30 cm", ("des bacs de 45 cm au lieu de 30", "")),
         ("The sheet is written every 60 seconds. Is 60 fine?", ("no, rather 20", "Done.")),
@@ -109,6 +112,12 @@ def test_what_is_pasted_replaces_nothing(statement: str, pasted: str) -> None:
     old, new = turns((statement, ""), (pasted, "I looked at it."))
     assert Validity([old, new]).replacement(old, statement) is None
     assert not replaced_turns(new, (old,))
+
+
+def test_another_constant_in_the_same_file_replaces_nothing() -> None:
+    said = "`BED_MINUTES = 90` in `garden/beds.py`."
+    old, new = turns(("", said), ("the beds hold 30 now", "`CAPACITY = 30` in `garden/beds.py`."))
+    assert Validity([old, new]).replacement(old, said) is None
 
 
 def test_what_is_said_beside_a_paste_replaces_and_is_shown_alone() -> None:

@@ -892,6 +892,7 @@ LANGUAGE = Language(
         r"<number>(?: ?[^\W\d]+)? (?:is|are|was|were|seems?|feels?|looks?) (?:\w+ ){0,2}?(?:too|not enough|"
         r"wrong)\b",
         r"\b(?:forget|scrap|drop) (?:about )?(?:[\w'-]+ ){0,6}?(?:of|at) <number>",
+        r"<number> (?:is|was|seems) (?:\w+ )?(?:taken|occupied|in use|blocked|gone)\b",
     ),
     purpose=(r"\bfor ([^,.;:!?]+)",),
     place=(r"\bin (?!place|lieu|fav)([^,.;:!?]+)",),

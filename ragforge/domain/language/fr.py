@@ -860,6 +860,7 @@ LANGUAGE = Language(
         r"<number>(?: ?[^\W\d]+)?,? (?:c'est|c'était|est|sont|était|me semble|ça fait|fait) (?:\w+ "
         r"){0,2}?trop\b",
         r"\bn'est plus (?:à |de |d'|sur )?(?:l[ea] |port )?<number>",
+        r"<number>,? (?:est|était) (?:\w+ )?(?:pris|occupé|utilisé|bloqué)e?\b",
         r"\bétait (?:à |de |d'|sur )?(?:l[ea] |port )?<number>",
     ),
     purpose=(r"\bpour ([^,.;:!?]+)",),

@@ -482,10 +482,20 @@ def _same_frame(statement: str, by: Spoken) -> str:
     wanted = _set_in(statement) if numbers else frozenset[str]()
     if len(wanted) < SHARED_MIN:
         return ""
+    names = _names_set(statement)
     for sentence, words, there in by.framed:
+        others = _names_set(sentence)
+        if names and others and not names & others:
+            continue  # two constants in the same file
         if not numbers & there and len(wanted & words) >= SAME_SHARE * len(wanted):
             return sentence
     return ""
+
+
+@lru_cache(SENTENCES_MAX)
+def _names_set(sentence: str) -> frozenset[str]:
+    """The names of code that the sentence gives a number."""
+    return frozenset(found[1] for found in _NAMED.finditer(sentence))
 
 
 @lru_cache(SENTENCES_MAX)
