@@ -280,7 +280,8 @@ async def test_what_nothing_lacks_is_known_without_reading_the_history(tmp_path:
     connection.close()
 
 
-async def test_few_memories_among_many_are_found_without_reading_the_others(tmp_path: Path) -> None:
+async def test_query_latency(tmp_path: Path) -> None:
+    """As rows read: few memories among many are found without reading the others."""
     path = tmp_path / "ragforge.db"
     store = await open_store(f"sqlite://{path}", machine_dir=tmp_path)
     large, small = await new_session(store), await new_session(store)

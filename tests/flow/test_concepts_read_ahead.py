@@ -73,9 +73,8 @@ async def recalled(session: Session, recall: Recall) -> int:
         return len((await gather(recall, wanted)).items)
 
 
-async def test_prefetch_is_one_query_and_the_block_asks_for_no_memory_or_vector_of_it(
-    tmp_path: Path, gemini: GeminiStandIn
-) -> None:
+async def test_batch_prefetch_vs_incremental(tmp_path: Path, gemini: GeminiStandIn) -> None:
+    """It is one query, and the block asks for no memory or vector of it afterwards."""
     async with beside(tmp_path, environ(tmp_path, gemini, RAGFORGE_MEMORY_MODEL=NO_MODEL)) as session:
         await session.workspace.background.close()
         await remembered(session)

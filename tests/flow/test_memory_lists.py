@@ -26,9 +26,8 @@ async def requests(session: Session) -> tuple[float, float]:
     return hits, misses
 
 
-async def test_cache_hit_rate_is_above_80_percent_in_a_session_that_teaches(
-    tmp_path: Path, gemini: GeminiStandIn
-) -> None:
+async def test_preference_cache_hit_rate(tmp_path: Path, gemini: GeminiStandIn) -> None:
+    """Above 80 % in a session that teaches, counted."""
     async with opened(tmp_path, environ(tmp_path, gemini), flags=OFFLINE) as session:
         hints, before = SessionHints(session), (0.0, 0.0)
         for at in range(MESSAGES):

@@ -7,9 +7,12 @@ from typing import Any
 
 import pytest
 
-from ragforge.domain.memories import MemoryType
+from ragforge.domain.memories import MemoryType, Strength
+from ragforge.memory.answer import PARTS
+from ragforge.memory.context import text_tokens
+from ragforge.memory.extract import memories_in
 from tests.extraction.__main__ import main
-from tests.extraction.measure import ALL, CONSTRAINTS, SETS, load, measure_offline
+from tests.extraction.measure import ALL, CONSTRAINTS, SETS, load, material, measure_offline
 from tests.extraction.statements import measure_statements, read_statements
 
 EVERYDAY = Path(__file__).parents[1] / "extraction" / "everyday.jsonl"
@@ -34,6 +37,25 @@ def test_of_what_people_type_all_day_little_is_kept_that_should_not_be() -> None
     found = measure_statements(read_statements(EVERYDAY)).counts("all", "all")
     assert found.precision >= 0.73, found
     assert found.recall >= 0.8, found
+
+
+def test_strength_and_what_it_is_about_cost_few_tokens_a_turn() -> None:
+    """In the schema of the call about a turn, and in the answers of these turns in the mean."""
+    items = [item for name in SETS for item in load(name)]
+    materials = [material(number, item) for number, item in enumerate(items)]
+    whole = json.dumps(PARTS["memories"])
+    without = whole.replace(f'"strength": {{"type": "string", "enum": {json.dumps(list(Strength))}}}, ', "")
+    without = without.replace('"applies_to": {"type": "array", "items": {"type": "string"}}, ', "")
+    without = without.replace('"strength", "applies_to", ', "")
+    assert "strength" not in without
+    assert "applies_to" not in without
+    said = [
+        json.dumps({"strength": memory.strength, "applies_to": memory.applies_to}, ensure_ascii=False)
+        for each in materials
+        for memory in memories_in(each)[0]
+    ]
+    grown = text_tokens(whole) - text_tokens(without) + sum(map(text_tokens, said)) / len(items)
+    assert 0 < grown <= 80
 
 
 def test_the_set_is_large_in_both_languages_and_a_third_of_it_holds_nothing() -> None:
