@@ -14,7 +14,7 @@ from ragforge.domain.memories import MemorySource, MemoryType
 from ragforge.memory.memories import new_memory, remember
 from ragforge.store.base import keep_project
 from ragforge.tui.chat.hints import left_open_words
-from ragforge.tui.screens.hints import HintRows, HintsScreen
+from ragforge.tui.screens.hints import LATER, HintRows, HintsScreen
 from tests.flow.running import environ
 from tests.standins.gemini import GeminiStandIn, Text, Until
 from tests.tui.chat_app import Chat, Lab
@@ -126,6 +126,7 @@ async def test_what_is_put_off_is_told_and_listed_in_the_next_session(
         await open_list(chat)
         await chat.pilot.press("l")
         await closed(chat)
+        assert [each.message for each in chat.app._notifications] == [LATER]
         await chat.say("/new")
         await chat.sees(f"Left open here: {LIMIT} · Order a desk (/hints)")
         await chat.until(lambda: "1 hint" in chat.status, "it is listed again")

@@ -23,6 +23,7 @@ if TYPE_CHECKING:  # loaded after the first frame
     from ragforge.session.hints import SessionHints
 
 KEYS = "Enter applies · I ignores · L later · Esc closes"
+LATER = "The hint returns in the next session, or tomorrow."
 IGNORED = "A hint that you ignore three times is silent for 30 days."
 
 
@@ -81,7 +82,7 @@ class HintsScreen(ListDialog[ProactiveHint | None]):
 
     async def action_postpone_hint(self) -> None:
         """Have it in the next session, or tomorrow."""
-        await self._answer(HintAnswer.LATER, "The hint returns in the next session, or tomorrow.")
+        await self._answer(HintAnswer.LATER, LATER)
 
     async def _answer(self, answer: HintAnswer, told: str) -> None:
         if (hint := self._list.chosen) is None:
@@ -91,7 +92,10 @@ class HintsScreen(ListDialog[ProactiveHint | None]):
         except RagforgeError as error:
             self._tell(str(error))
             return
-        self._tell(f"{told}\n{KEYS}")
+        if self._hints.open:
+            self._tell(f"{told}\n{KEYS}")
+        else:
+            self.notify(told, markup=False)  # the list closes with the last one
         self._show()
 
     def _show(self) -> None:
