@@ -130,6 +130,21 @@ def _creator(intent: str, words: str) -> Callable[["Session", ProgramNameArgumen
     return run
 
 
+async def _alternatives(session: "Session", args: ProgramNameArguments) -> Outcome:
+    from ragforge.workflow.library import StoreLibrary
+
+    name = args.name or await _newest(session)
+    tree = await _existing(session, name)
+    head = await tree.named("HEAD")
+    version = await StoreLibrary(session.workspace, "").version(head.id)
+    if version is None or not version["alternatives"]:
+        return Tell(
+            f"Version {head.id[-8:]} of {name} has no alternatives; only a new program's first version has. "
+            f"/program log {name} lists the versions."
+        )
+    return _creating(session, name, "show_alternatives", "Show the alternatives.", args)
+
+
 def _creating(session: "Session", target: str, intent: str, words: str, args: Any) -> Outcome:
     """Run the creator for one request, whose meaning is sure."""
     return Follow(_created(session, target, intent, words, args), STOPPED)
@@ -332,11 +347,11 @@ VERB = Verb(
         _verb("change", "Change a program.", ProgramChangeArguments, _change),
         _asking("undo", "undo", "Go back to the previous version.", "Undo the last change."),
         _asking("redo", "redo", "Redo the version that was undone.", "Redo it."),
-        _asking(
+        _verb(
             "alternatives",
-            "show_alternatives",
             "Show the alternatives to the current version.",
-            "Show the alternatives.",
+            ProgramNameArguments,
+            _alternatives,
         ),
         _asking("explain", "explain", "Explain what a program does.", "Explain what this program does."),
         _verb("branch", "Start a branch at a version.", ProgramBranchArguments, _branch),

@@ -60,3 +60,25 @@ async def test_the_list_of_programs_is_whole_on_a_narrow_screen(lab: Lab) -> Non
     async with lab.chat(size=(60, 30)) as chat:
         await chat.say("/program list")
         await chat.until(lambda: "findings." in drawn(chat), "the end of a long line is drawn")
+
+
+async def test_a_second_request_waits_for_the_first_and_finds_what_it_made(lab: Lab) -> None:
+    answer(lab.gemini)
+    async with lab.chat(size=(100, 40)) as chat:
+        await chat.say("/program new sort my mail")
+        await chat.until(lambda: isinstance(chat.top, ChooseScreen), "the question")
+        await chat.pilot.press("1")
+        await chat.sees("Kept mails.spu, version ")
+        await chat.say("/program change mails add a greeting")
+        await chat.until(lambda: isinstance(chat.top, ChooseScreen), "the question about the change")
+        await chat.pilot.press("1")
+        own = lab.tmp_path / "config" / "programs" / "mails.spu"
+        await chat.until(lambda: "DISPLAY 'hello'" in own.read_text(), "the change")
+        # Neither waits for the user: the second is said while the first still runs.
+        await chat.say("/program undo")
+        await chat.say("/program redo")
+        await chat.until(lambda: chat.words().count("DISPLAY 'hello'") >= 1, "the redone version is shown")
+        assert "There is nothing to redo" not in chat.words()
+        assert "DISPLAY 'hello'" in own.read_text()
+        await chat.say("/program alternatives")
+        await chat.sees("of mails has no alternatives")

@@ -38,6 +38,8 @@ class ChatCommands(Struct, frozen=True):
     sessions: Sessions
     followed: set[asyncio.Task[None]] = field(default_factory=set[asyncio.Task[None]])
     """Commands that Esc ends."""
+    one_at_a_time: asyncio.Lock = field(default_factory=asyncio.Lock)
+    """Held by the one of them that works; the others wait, so that each finds what the last one made."""
 
     def start(self, line: str) -> None:
         """Run a command line, without its slash, in a worker, and say what went wrong."""
@@ -198,8 +200,12 @@ class ChatCommands(Struct, frozen=True):
         finally:
             self.chat.parts.program.close()
 
+    async def _follow_in_turn(self, name: str, lines: AsyncGenerator[base.Followed, None]) -> None:
+        async with self.one_at_a_time:
+            await self._follow(name, lines)
+
     async def _follow_until_esc(self, name: str, outcome: base.Follow) -> None:
-        task = asyncio.ensure_future(self._follow(name, outcome.lines))
+        task = asyncio.ensure_future(self._follow_in_turn(name, outcome.lines))
         self.followed.add(task)
         try:
             await asyncio.wait({task})

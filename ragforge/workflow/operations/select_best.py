@@ -35,7 +35,9 @@ async def _run(host: ProgramHost, operands: tuple[Value, ...]) -> Value:
         else:
             texts.append(text)
     if not texts:
-        raise ProgramFault("No answer can be used: " + " | ".join(faults or ["there was no answer"]))
+        raise ProgramFault(
+            "No answer can be used: " + " | ".join(dict.fromkeys(faults) or ["there was no answer"])
+        )
     return texts[0] if len(texts) == 1 else await _judged(host, texts)
 
 
