@@ -23,6 +23,12 @@ class Dialog(ModalScreen[ScreenResultType]):
     def on_resize(self) -> None:
         """Leave out what is only pleasant where there are few rows."""
         self.set_class(self.size.height < ROWS_ROOMY, "-low")
+        self.call_after_refresh(self._keep_focus_in_view)
+
+    def _keep_focus_in_view(self) -> None:
+        """Where not even what is left fits, scroll to what takes the keys."""
+        if self.focused is not None and self.is_attached:
+            self.focused.scroll_visible(animate=False)
 
     def dismiss(self, result: ScreenResultType | None = None) -> AwaitComplete:
         """Close, answer, and cancel every worker of this screen except the one that closes it."""
