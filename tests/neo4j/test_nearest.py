@@ -136,11 +136,24 @@ async def test_turns_summaries_and_memories_are_found_together_or_apart(rows: Ro
         Owner(OwnerKind.SUMMARY, summary),
         Owner(OwnerKind.MEMORY, memory.id),
     }
-    assert {near.owner for near in await nearest(rows.graph, all_kinds)} == owners
+    found = {near.owner for near in await nearest(rows.graph, all_kinds)}
+    # It failed once, beside other tests: what the nodes were like then would tell why.
+    assert found == owners, await nodes(rows, [owner.id for owner in owners - found])
     for owner in owners:
         (near,) = await nearest(rows.graph, replace(all_kinds, kinds=(owner.kind,)))
         assert near.owner == owner
     assert (await similar(rows.graph, list(owners), all_kinds)).keys() == owners
+
+
+async def nodes(rows: Rows, ids: list[str]) -> list[dict[str, object]]:
+    """What the graph has of them, by their own look-up and by that of their project."""
+    alone = "MATCH (n:ConversationSummary|ConversationTurn|Memory) WHERE n.id IN $ids"
+    return [
+        *await rows.graph.read(f"{alone} RETURN n {{.*, embedding: size(n.embedding)}} AS node", ids=ids),
+        *await rows.graph.read(
+            f"{alone} AND n.projectId = $project RETURN n.id AS found", ids=ids, project=rows.project.id
+        ),
+    ]
 
 
 async def a_kept_summary(rows: Rows, covers: list[str]) -> str:
