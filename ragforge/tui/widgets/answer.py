@@ -1,6 +1,9 @@
 """The model's words, as Markdown that grows."""
 
+import asyncio
 import sys
+import time
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from textual import work
@@ -17,6 +20,10 @@ if TYPE_CHECKING:  # at run time it comes later, see `_build`
     from ragforge.tui.widgets.answer_markdown import AnswerMarkdown
 
 _MODULE = "ragforge.tui.widgets.answer_markdown"
+
+REST = 2
+"""While text arrives, drawing it takes one part of the time, and so many are left to keys and all else."""
+REST_S_MAX = 1.0
 
 
 class AnswerView(Widget):
@@ -68,10 +75,21 @@ class AnswerView(Widget):
                 await self._build()
             while self._markdown is not None and self._drawn_chars < (until := self._chars_to_draw):
                 fragment, self._drawn_chars = self._text[self._drawn_chars : until], until
+                began_s = time.thread_time()
                 await self._markdown.append(printable(fragment))
+                await self._shown()
+                await asyncio.sleep(min(REST * (time.thread_time() - began_s), REST_S_MAX))
             await self._tell_rest()
         finally:
             self._feeding = False
+
+    async def _shown(self) -> None:
+        """Wait until it is laid out and on the screen, which takes longer than parsing it."""
+        shown = asyncio.Event()
+        self.call_after_refresh(shown.set)
+        # Below a dialog it may not be drawn for long.
+        with suppress(TimeoutError):
+            await asyncio.wait_for(shown.wait(), REST_S_MAX)
 
     async def _build(self) -> None:
         # Importing and mounting Markdown costs as much as the rest of the first screen.

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from markdown_it import MarkdownIt
 from textual.app import ComposeResult
+from textual.await_complete import AwaitComplete
 from textual.containers import Horizontal, Vertical
 from textual.content import Content
 from textual.selection import Selection
@@ -12,6 +13,7 @@ from textual.widgets._markdown import (
     MarkdownBlock,
     MarkdownBullet,
     MarkdownBulletList,
+    MarkdownList,
     MarkdownOrderedList,
     MarkdownOrderedListItem,
     MarkdownTable,
@@ -19,6 +21,8 @@ from textual.widgets._markdown import (
     MarkdownTableContent,
     MarkdownUnorderedListItem,
 )
+
+from ragforge.tui.widgets.answer_fence import Fence
 
 
 class Bullet(MarkdownBullet):
@@ -50,22 +54,61 @@ class BulletList(MarkdownBulletList):
     """A list with our bullets."""
 
     def compose(self) -> ComposeResult:
-        for block in self._blocks:
-            if isinstance(block, BulletItem):
-                yield block.beside("• ")
+        """The items, which stand in the list's children from then on."""
+        rows = self.rows_after(0)
         self._blocks.clear()
+        return rows
+
+    def rows_after(self, count: int) -> list[Horizontal]:
+        """Bullets and items, but for so many."""
+        items = [block for block in self._blocks if isinstance(block, BulletItem)]
+        return [item.beside("• ") for item in items[count:]]
+
+    async def _update_from_block(self, block: MarkdownBlock) -> None:
+        if isinstance(block, BulletList):
+            self._copy_context(block)
+            await _replace_last(self, block.rows_after(len(self.children) - 1))
+        else:
+            await super()._update_from_block(block)
 
 
 class NumberedList(MarkdownOrderedList):
     """A list with our numbers."""
 
+    width = 0
+    """Of the last number with what is around it, as all have it."""
+
     def compose(self) -> ComposeResult:
+        """The items, which stand in the list's children from then on."""
+        rows = self.rows_after(0)
+        self._blocks.clear()
+        return rows
+
+    def rows_after(self, count: int) -> list[Horizontal]:
+        """Numbers and items, but for so many."""
         items = [block for block in self._blocks if isinstance(block, NumberedItem)]
         start = int(items[0].bullet) if items and items[0].bullet.isdecimal() else 1
-        width = len(str(start + len(items) - 1)) + 2
-        for number, block in enumerate(items, start):
-            yield block.beside(f"{number}. ".rjust(width))
-        self._blocks.clear()
+        self.width = len(str(start + len(items) - 1)) + 2
+        numbered = list(enumerate(items, start))
+        return [item.beside(f"{number}. ".rjust(self.width)) for number, item in numbered[count:]]
+
+    async def _update_from_block(self, block: MarkdownBlock) -> None:
+        if not isinstance(block, NumberedList):
+            await super()._update_from_block(block)
+            return
+        rows = block.rows_after(len(self.children) - 1)
+        if block.width != self.width:
+            await super()._update_from_block(block)
+            return
+        self._copy_context(block)
+        await _replace_last(self, rows)
+
+
+async def _replace_last(held: MarkdownList, rows: Sequence[Horizontal]) -> None:
+    """Put these in place of the last row: what stands above it cannot have changed."""
+    if held.children:
+        await held.children[-1].remove()
+    await held.mount_all(rows)
 
 
 class Cell(MarkdownTableCellContents):
@@ -119,6 +162,13 @@ class AnswerMarkdown(Markdown):
     def __init__(self, text: str = "") -> None:
         super().__init__(text, parser_factory=_parser, open_links=False)
 
+    def append(self, markdown: str) -> AwaitComplete:
+        """Add to the text, and draw its last block anew."""
+        # After its first text Textual goes on at the last line: what the block has above that would be lost.
+        blocks = self.query_children(MarkdownBlock)
+        self._last_parsed_line = blocks.last().source_range[0] if blocks else 0
+        return super().append(markdown)
+
     def get_block_class(self, block_name: str) -> type[MarkdownBlock]:
         """Ours where we have one."""
         return _BLOCKS.get(block_name) or super().get_block_class(block_name)
@@ -130,6 +180,8 @@ _BLOCKS: dict[str, type[MarkdownBlock]] = {
     "list_item_unordered_open": BulletItem,
     "list_item_ordered_open": NumberedItem,
     "table_open": Table,
+    "fence": Fence,
+    "code_block": Fence,
 }
 
 

@@ -1,0 +1,108 @@
+"""Code in an answer, in pieces: what a growing answer adds is drawn without all that is above it.
+
+Costly to import, as `answer_markdown.py` is.
+"""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from markdown_it.token import Token
+from textual.app import ComposeResult
+from textual.content import Content
+from textual.widgets import Label, Markdown
+from textual.widgets._markdown import MarkdownBlock, MarkdownFence
+
+from ragforge.tui.textual_types import app_of
+
+PIECE_LINES_MIN = 40
+"""From here on a piece ends where code begins anew: at a line that is not indented, behind an empty one."""
+PIECE_LINES_MAX = 200
+
+NO_LANGUAGE = "text"
+"""Nothing is guessed: what a log or a listing was taken for would change while it grows."""
+
+
+def pieces_of(code: str) -> Iterator[str]:
+    """The code in pieces, to be joined by line breaks; more code at its end changes the last one only.
+
+    Empty lines stand at the beginning of a piece: at the end, neither colours nor copying would know them.
+    """
+    piece: list[str] = []
+    for line in code.split("\n"):
+        begins_anew = bool(piece) and not piece[-1].strip() and line[:1].strip() != ""
+        if len(piece) >= PIECE_LINES_MAX or (begins_anew and len(piece) >= PIECE_LINES_MIN):
+            filled = max((at for at, each in enumerate(piece, 1) if each.strip()), default=len(piece))
+            yield "\n".join(piece[:filled])
+            piece = piece[filled:]
+        piece.append(line)
+    yield "\n".join(piece)
+
+
+class Lines(NamedTuple):
+    """Code, and what its colours depend on."""
+
+    code: str
+    language: str
+    ansi: bool
+    dark: bool
+
+    def highlighted(self) -> Content:
+        """The code in its colours."""
+        return MarkdownFence.highlight(self.code, self.language or NO_LANGUAGE, self.ansi, self.dark)
+
+
+class Piece(Label):
+    """Some lines of code."""
+
+    def __init__(self, lines: Lines) -> None:
+        self.lines = lines
+        super().__init__(lines.highlighted(), expand=True)
+
+    def show(self, lines: Lines) -> None:
+        """Show these from now on; nothing is done where they are the same."""
+        if self.lines != lines:
+            self.lines = lines
+            self.update(lines.highlighted())
+
+
+class Fence(MarkdownFence):
+    """A block of code."""
+
+    def __init__(self, markdown: Markdown, token: Token, code: str) -> None:
+        # Not its own parent's, which gives all of the code its colours before any of it is known to be new.
+        MarkdownBlock.__init__(self, markdown, token)  # pyright: ignore[reportUnknownMemberType]
+        self.code = code
+        self.lexer = token.info
+        self.auto_links = False
+
+    def compose(self) -> ComposeResult:
+        """A label for each piece."""
+        return map(Piece, self._pieces())
+
+    def notify_style_update(self) -> None:
+        """Take the colours of another theme, where it is another."""
+        for piece, lines in zip(self.query_children(Piece), self._pieces(), strict=False):
+            piece.show(lines)
+        MarkdownBlock.notify_style_update(self)
+
+    def _pieces(self) -> list[Lines]:
+        app = app_of(self)
+        ansi, dark = app.native_ansi_color, app.current_theme.dark
+        return [Lines(code, self.lexer, ansi, dark) for code in pieces_of(self.code)]
+
+    async def _update_from_block(self, block: MarkdownBlock) -> None:
+        if not isinstance(block, Fence):
+            await super()._update_from_block(block)
+            return
+        self._copy_context(block)
+        pieces, held = self._pieces(), list(self.query_children(Piece))
+        for piece, lines in zip(held, pieces, strict=False):
+            piece.show(lines)
+        for piece in held[len(pieces) :]:
+            await piece.remove()
+        await self.mount_all(map(Piece, pieces[len(held) :]))
+
+    def _copy_context(self, block: MarkdownBlock) -> None:
+        MarkdownBlock._copy_context(self, block)  # pyright: ignore[reportPrivateUsage]
+        if isinstance(block, Fence):
+            self.code, self.lexer = block.code, block.lexer

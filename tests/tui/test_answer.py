@@ -1,0 +1,107 @@
+"""How an answer is drawn while it grows: what stands already stays, and it is the same as drawn at once."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from textual.containers import Horizontal
+from textual.pilot import Pilot
+from textual.widget import Widget
+
+from ragforge.domain.events import TextDelta, TurnStarted
+from ragforge.tui.widgets.answer import AnswerView
+from ragforge.tui.widgets.answer_fence import PIECE_LINES_MAX, Piece, pieces_of
+from ragforge.tui.widgets.answer_markdown import BulletList, NumberedList
+from tests.tui.transcript_app import ChatApp, answers_drawn, turn
+from tests.tui.waiting import until
+
+CODE = "".join(f"def number_{number}():\n    return {number}\n\n" for number in range(40)).rstrip()
+FENCE = f"```python\n{CODE}\n```\n"
+BULLETS = "".join(f"- item **{number}**\n" for number in range(12))
+NUMBERS = "".join(f"{number}. item {number}\n" for number in range(1, 13))
+NESTED = "1. one\n   - a\n   - b\n2. two\n\n   more of two\n3. three\n"
+
+lines = st.lists(st.sampled_from(["", "x = 1", "    y = 2", "\tz", "  "]), max_size=PIECE_LINES_MAX + 50)
+
+
+async def drawn(app: ChatApp, pilot: Pilot[Any]) -> None:
+    await until(pilot, lambda: app.query(AnswerView) and answers_drawn(app))
+
+
+async def grow(app: ChatApp, pilot: Pilot[Any], text: str, *, step: int) -> None:
+    """Show the text in pieces, each drawn before the next comes."""
+    for at in range(0, len(text), step):
+        app.transcript.show(TextDelta(text[at : at + step]))
+        app.transcript.flush()
+        await drawn(app, pilot)
+
+
+async def screen_of(text: str, *, step: int) -> tuple[str, str]:
+    """What is on the screen, and what is copied, after the text came in pieces."""
+    app = ChatApp()
+    async with app.run_test(size=(60, 150)) as pilot:
+        app.transcript.show(TurnStarted(turn(text="Go")))
+        await grow(app, pilot, text, step=step)
+        await pilot.pause()
+        app.screen.text_select_all()
+        return app.screen_text(), app.screen.get_selected_text() or ""
+
+
+@given(lines, lines)
+def test_more_code_changes_the_last_piece_only(code: list[str], more: list[str]) -> None:
+    first = list(pieces_of("\n".join(code)))
+    then = list(pieces_of("\n".join([*code, *more])))
+    assert then[: len(first) - 1] == first[:-1]
+    assert "\n".join(then) == "\n".join([*code, *more])
+    assert all(piece.count("\n") < PIECE_LINES_MAX for piece in then)
+
+
+@pytest.mark.parametrize(
+    "text", [FENCE, BULLETS, NUMBERS, NESTED], ids=("code", "bullets", "numbers", "nested")
+)
+async def test_what_grows_is_drawn_and_copied_as_what_is_there_at_once(text: str) -> None:
+    grown, at_once = await screen_of(text, step=37), await screen_of(text, step=len(text))
+    assert grown == at_once
+    if text is FENCE:
+        assert CODE in grown[1]
+        shown = "\n".join(line.strip() for line in grown[0].splitlines())
+        assert "\n".join(line.strip() for line in CODE.splitlines()) in shown
+
+
+async def test_code_that_stands_is_not_drawn_again() -> None:
+    app = ChatApp()
+    async with app.run_test(size=(60, 150)) as pilot:
+        app.transcript.show(TurnStarted(turn(text="Go")))
+        await grow(app, pilot, FENCE[:-60], step=len(FENCE))
+        before = {piece: piece.content for piece in app.query(Piece)}
+        await grow(app, pilot, FENCE[-60:], step=10)
+        after = {piece: piece.content for piece in app.query(Piece)}
+        assert [*after] == [*before]
+        changed = [at for at, piece in enumerate(after) if after[piece] is not before[piece]]
+        assert changed == [len(after) - 1]
+
+
+@pytest.mark.parametrize("kind", [BulletList, NumberedList])
+async def test_items_that_stand_are_not_made_again(kind: type[Widget]) -> None:
+    text = BULLETS if kind is BulletList else NUMBERS[: NUMBERS.index("10.")]
+    app = ChatApp()
+    async with app.run_test(size=(60, 50)) as pilot:
+        app.transcript.show(TurnStarted(turn(text="Go")))
+        half = text.index("item", len(text) // 2)
+        await grow(app, pilot, text[:half], step=len(text))
+        before = list(app.query_one(kind).query_children(Horizontal))
+        await grow(app, pilot, text[half:], step=7)
+        after = list(app.query_one(kind).query_children(Horizontal))
+        assert len(after) > len(before)
+        assert after[: len(before) - 1] == before[:-1]
+
+
+async def test_code_takes_the_colours_of_another_theme() -> None:
+    app = ChatApp()
+    async with app.run_test(size=(60, 50)) as pilot:
+        app.transcript.show(TurnStarted(turn(text="Go")))
+        await grow(app, pilot, FENCE[:300], step=300)
+        (piece,) = app.query(Piece)
+        app.theme = "textual-light"
+        await until(pilot, lambda: not piece.lines.dark)
