@@ -10,6 +10,7 @@ from ragforge.domain.messages import ModelMessage
 from ragforge.domain.turns import Step
 from ragforge.tui.widgets.turn_record import (
     SHOWN_CHARS_MAX,
+    SHOWN_LINES_MAX,
     Said,
     StoredTurns,
     Thought,
@@ -32,6 +33,18 @@ def test_of_a_large_text_that_arrives_the_rest_is_counted_only(delta: Callable[[
     (entry,) = record.entries
     assert isinstance(entry, Said | Thought)
     assert (len(entry.text), entry.more_chars) == (SHOWN_CHARS_MAX, MORE)
+
+
+@pytest.mark.parametrize("step", [1, 7, 1_000_000])
+def test_of_many_lines_the_rest_is_counted_only(step: int) -> None:
+    record = TurnRecord(None)
+    record.apply(TurnStarted(TURN), now_s=0)
+    text = "- one\n" * SHOWN_LINES_MAX + "- more\n- more"
+    for at in range(0, len(text), step):
+        record.apply(TextDelta(text[at : at + step]), now_s=0)
+    (entry,) = record.entries
+    assert isinstance(entry, Said)
+    assert (entry.text, entry.more_chars) == ("- one\n" * SHOWN_LINES_MAX, len("- more\n- more"))
 
 
 def test_of_a_large_text_that_was_stored_too() -> None:

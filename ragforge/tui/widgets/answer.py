@@ -12,7 +12,6 @@ from textual.widget import Widget
 from ragforge.domain.printable import printable
 from ragforge.tui.textual_types import app_of
 from ragforge.tui.widgets.plain import PlainText
-from ragforge.tui.widgets.turn_record import SHOWN_CHARS_MAX
 
 if TYPE_CHECKING:  # at run time it comes later, see `_build`
     from textual.widgets.markdown import Markdown
@@ -47,11 +46,7 @@ class AnswerView(Widget):
     @property
     def drawn(self) -> bool:
         """Is all of it on the screen that is going to be?"""
-        return self._markdown is not None and not self._feeding and self._drawn_chars == self._chars_to_draw
-
-    @property
-    def _chars_to_draw(self) -> int:
-        return min(len(self._text), SHOWN_CHARS_MAX)
+        return self._markdown is not None and not self._feeding and self._drawn_chars == len(self._text)
 
     def on_mount(self) -> None:
         """Build it, after the first frame where that is still to come."""
@@ -73,7 +68,7 @@ class AnswerView(Widget):
         try:
             if self._markdown is None:
                 await self._build()
-            while self._markdown is not None and self._drawn_chars < (until := self._chars_to_draw):
+            while self._markdown is not None and self._drawn_chars < (until := len(self._text)):
                 fragment, self._drawn_chars = self._text[self._drawn_chars : until], until
                 began_s = time.thread_time()
                 await self._markdown.append(printable(fragment))
@@ -95,19 +90,19 @@ class AnswerView(Widget):
         # Importing and mounting Markdown costs as much as the rest of the first screen.
         from ragforge.tui.widgets.answer_markdown import AnswerMarkdown
 
-        self._drawn_chars = self._chars_to_draw
+        self._drawn_chars = len(self._text)
         self._markdown = AnswerMarkdown(printable(self._text[: self._drawn_chars]))
         await self.mount(self._markdown)
 
     async def _tell_rest(self) -> None:
         """Say how much is not drawn."""
-        more = len(self._text) - self._chars_to_draw + self._more_chars
-        if not more:
+        if not self._more_chars:
             return
         if self._rest is None:
             self._rest = PlainText()
             await self.mount(self._rest)
-        self._rest.set_text(f"… {more:,} more characters are not shown. /export writes all of it to a file.")
+        more = f"… {self._more_chars:,} more characters are not shown."
+        self._rest.set_text(f"{more} /export writes all of it to a file.")
 
     def on_markdown_link_clicked(self, event: "Markdown.LinkClicked") -> None:
         """Open web addresses only: a model may write any link."""

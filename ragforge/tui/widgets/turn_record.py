@@ -39,7 +39,9 @@ OWN = "!"
 """In place of a tool's name: a command that the user ran."""
 
 SHOWN_CHARS_MAX = 200_000
-"""Of one answer or thought. Each paragraph is a widget: of megabytes the app would run out of memory."""
+"""Of one answer or thought."""
+SHOWN_LINES_MAX = 2_000
+"""Each paragraph is a widget, each item of a list four: 20,000 of them took 3 GB."""
 
 
 class Said(Struct):
@@ -338,7 +340,10 @@ def _entries(
 
 def _grown(entry: Said | Thought, text: str) -> Said | Thought:
     """The entry, to which the text was added: what is too much to be shown is counted."""
-    shown = text[: max(0, SHOWN_CHARS_MAX - len(entry.text))]
+    shown = "" if entry.more_chars else text[: SHOWN_CHARS_MAX - len(entry.text)]
+    lines_left = SHOWN_LINES_MAX - entry.text.count("\n")
+    *lines, beyond = shown.split("\n", lines_left)
+    shown = shown.removesuffix(beyond) if len(lines) == lines_left else shown
     entry.text += shown
     entry.more_chars += len(text) - len(shown)
     return entry
