@@ -167,14 +167,16 @@ def statements_in(user: str, before: str = "") -> list[UserStatement]:
         for type, run in groupby(sentence, key=lambda one: one.type if one.kept >= SECOND_MIN else None):
             if type is not None:
                 _add(found, list(run), whole=" ".join(one.clause.text for one in sentence))
-    found = [
-        each for each in found if each.sure >= SURE_MIN_OF.get(each.type, SURE_MIN) and not _is_for_once(each)
-    ]
+    found = [each for each in found if _is_sure(each.type, each.sure) and not _is_for_once(each)]
     answers = asks(before) or any(map(str.isdigit, found[0].text if found else ""))
     if before and len(found) == 1 and answers and needs_question(found[0].text, before):
         text = with_question(found[0].text, before)
         return [replace(found[0], text=text, words=plain(text))]
     return list(filter(_says_something, found))
+
+
+def _is_sure(type: MemoryType, sure: float) -> bool:
+    return sure >= SURE_MIN_OF.get(type, SURE_MIN)
 
 
 def _is_no_statement(sentence: Sequence[_Judged]) -> bool:
@@ -211,7 +213,7 @@ def _forbids_by_name(sentence: Sequence[_Judged]) -> bool:
     if not names_object(" ".join(one.clause.text for one in sentence)):
         return False
     if is_demand(words):
-        is_unsure = max(one.kept for one in sentence) < KEPT_MIN or _likeliest(sentence)[1] < SURE_MIN
+        is_unsure = max(one.kept for one in sentence) < KEPT_MIN or not _is_sure(*_likeliest(sentence))
         return is_unsure or _is_split(sentence)
     return _is_split(sentence) and any(one.type is MemoryType.PREFERENCE for one in sentence)
 
