@@ -21,7 +21,6 @@ from ragforge.commands import base
 from ragforge.commands.base import Opens, Outcome, Verb, whole_or_part
 from ragforge.domain.arguments import Argument, Face, ValuesOf, arguments_of, modern
 from ragforge.domain.errors import UsageError
-from ragforge.domain.programs import ProgramView
 
 if TYPE_CHECKING:  # costs more than all of `ragforge --version`
     from ragforge.session.state import Session
@@ -228,6 +227,8 @@ async def _told(session: "Session | None", outcome: Outcome) -> int | base.Confi
                 )
             return FAILED if result.skipped or result.marked or result.doubted or kept else 0
         case base.Follow(lines):
+            from ragforge.domain.programs import ProgramView
+
             async with aclosing(lines) as told:
                 async for line in told:
                     if isinstance(line, base.UserQuestion):
@@ -280,6 +281,8 @@ async def told_outcome(session: "Session", outcome: Outcome) -> str:
 
 
 async def _told_line(session: "Session", line: base.Followed) -> str:
+    from ragforge.domain.programs import ProgramView
+
     if isinstance(line, ProgramView):
         return "\n".join(line.begun)
     return line if isinstance(line, str) else await told_outcome(session, line)

@@ -21,7 +21,7 @@ from ragforge.memory.statements import is_question, plain
 
 GIVEN = frozenset({MemoryType.IDENTITY, MemoryType.PREFERENCE, MemoryType.GOAL})
 """What only the user can give."""
-READS_MIN = 0.3
+READS_MIN = 0.35
 """How likely, for a statement that a model calls a fact. What programs do and are is mostly below a tenth."""
 SHARE_MIN = 0.5
 """Of the statement's content words, in the words of the user."""

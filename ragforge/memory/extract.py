@@ -152,7 +152,7 @@ def statements_in(user: str, before: str = "") -> list[UserStatement]:
     judged = [_judged(clause, guess) for clause, guess in zip(clauses, guesses(clauses, before), strict=True)]
     found: list[UserStatement] = []
     for _, each in groupby(judged, key=lambda one: one.clause.sentence):
-        sentence = _without_wish(_by_the_whole(_without_doubt(list(each))))
+        sentence = _without_wish(_by_the_whole(_without_opening(_without_doubt(list(each)))))
         if _is_no_statement(sentence):
             continue
         if _forbids_by_name(sentence):
@@ -296,6 +296,18 @@ def _without_doubt(sentence: list[_Judged]) -> list[_Judged]:
     """Return the clauses without doubts at the end: "I prefer the small one, but I'm not sure"."""
     count = next((at for at in range(len(sentence), 1, -1) if not _wonders(sentence[at - 1])), 1)
     return sentence[:count]
+
+
+def _without_opening(sentence: list[_Judged]) -> list[_Judged]:
+    """Return the clauses without those before the first that says anything: "By the way, we use uv"."""
+    count = next((at for at, one in enumerate(sentence) if not _only_opens(one)), 0)
+    return sentence[count:]
+
+
+def _only_opens(judged: _Judged) -> bool:
+    words = judged.clause.words
+    says = bool(about(words)) or any(map(str.isdigit, words)) or is_standing(words) or judged.ruled
+    return judged.kept < KEPT_MIN and not says
 
 
 def _wonders(judged: _Judged) -> bool:

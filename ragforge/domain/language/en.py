@@ -644,6 +644,8 @@ LANGUAGE = Language(
         r"\b<wills> of the <person>\b",
         r"^\W*(?:i|i'm|my|please|kindly)\b",
         r"\b(?:standing|permanent) (?:rule|order|instruction)s?\b",
+        # Who is in charge, and what they may do.
+        r"\b(?:maintainer|owner|admin(?:istrator)?|lead|boss)s? (?:of .{2,40} )?(?:is|are) <name>",
     ),
     binds=(
         # Misspelt as people type it: Wikipedia, "Lists of common misspellings".

@@ -630,6 +630,8 @@ LANGUAGE = Language(
         r"\b(?:<wills>|but) de (?:l'|la )<person>\b",
         r"^\W*(?:je|j'\w+|mon|ma|mes|merci de|veuillez)\b",
         r"\b(?:règle|consigne|instruction)s? permanentes?\b",
+        r"\b(?:mainteneu(?:r|se)|responsable|propriétaire|administrat(?:eur|rice)|chef)s? "
+        r"(?:d.{2,40} )?(?:est|sont) <name>",
     ),
     condition=(
         r"^(?:et |mais |donc |attention,? )*(?:quand|lorsqu(?:e |')|si |s'|chaque fois qu(?:e |')|dès "
