@@ -41,7 +41,7 @@ from ragforge.memory.replacement import (
 )
 from ragforge.memory.sentences import cut_words, with_dates
 from ragforge.memory.short_answers import asks, needs_question, with_question
-from ragforge.memory.statements import is_ironic, is_report, is_wondering, plain, said_by
+from ragforge.memory.statements import begins_to_ask, is_ironic, is_report, is_wondering, plain, said_by
 from ragforge.memory.terms import about, says
 
 CONFIDENCE_MIN = 0.5
@@ -66,6 +66,8 @@ SURE_MIN_OF: Mapping[MemoryType, float] = {
 """The same for types that are mistaken more often, or less. Found with training messages left out."""
 SECOND_MIN = 0.97
 """As a statement of its own beside another one in the same sentence."""
+ASKED_FOR = frozenset({MemoryType.PREFERENCE, MemoryType.GOAL, MemoryType.TODO})
+"""What may be said as a question: "Could you always use tabs?"."""
 FRAGMENT_WORDS_MAX = 4
 SAID_SHARE = 0.5
 """Of the words of a wish, in what the message states: it is found already."""
@@ -153,7 +155,7 @@ def statements_in(user: str, before: str = "") -> list[UserStatement]:
     found: list[UserStatement] = []
     for _, each in groupby(judged, key=lambda one: one.clause.sentence):
         sentence = _without_wish(_by_the_whole(_without_opening(_without_doubt(list(each)))))
-        if _is_no_statement(sentence):
+        if _is_no_statement(sentence) or _asks_how_it_is(sentence):
             continue
         if _forbids_by_name(sentence):
             sentence = [_Judged(one.clause, KEPT_MIN, _PREFERENCE, ruled=True) for one in sentence]
@@ -185,6 +187,11 @@ def _is_no_statement(sentence: Sequence[_Judged]) -> bool:
     return (is_report(first) and first.endswith(":")) or is_ironic(
         " ".join(one.clause.words for one in sentence)
     )
+
+
+def _asks_how_it_is(sentence: Sequence[_Judged]) -> bool:
+    """Whether it is a question, also one without its mark, and no wish: "are we on Python 3.12"."""
+    return begins_to_ask(sentence[0].clause.words) and _likeliest(sentence)[0] not in ASKED_FOR
 
 
 def _says_something(statement: UserStatement) -> bool:

@@ -21,7 +21,12 @@ def plain(sentence: str) -> str:
 
 def is_question(words: str) -> bool:
     """Whether it asks. `words` is plain."""
-    return words.rstrip(" \"'»”)").endswith("?") or _ASKS.match(words) is not None
+    return words.rstrip(" \"'»”)").endswith("?") or begins_to_ask(words)
+
+
+def begins_to_ask(words: str) -> bool:
+    """Whether it begins as a question does, with or without its mark."""
+    return _ASKS.match(words) is not None
 
 
 def is_wondering(words: str) -> bool:

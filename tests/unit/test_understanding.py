@@ -142,6 +142,11 @@ def test_facts_stored_with_the_runs_date_instead_of_the_conversations() -> None:
         "On va peut-être utiliser MySQL.",
         "Mon collègue dit qu'on va utiliser MySQL.",
         "Ajoute « On va utiliser MySQL. » au README",
+        "are we on Python 3.12",
+        "is the api on port 9443",
+        "whats the port of the staging server",  # codespell:ignore
+        "est ce que le serveur écoute sur 9000",
+        "où est la config de staging",
     ],
 )
 def test_questions_guesses_and_quotes_are_no_memories(text: str) -> None:

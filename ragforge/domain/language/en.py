@@ -126,7 +126,7 @@ LANGUAGE = Language(
             "where|when) (?:is|are|was|were|do|does|did|can|could|would|should|happens|if)|(?:do|don't|"
             r"have|haven't) (?:I|you|we|they|any\w*)|(?:is|are|was|were|does|did|can|could|would|should|"
             "shall|will|has|isn't|aren't|doesn't|won't|can't) (?:I|you|we|they|he|she|it|this|that|there|"
-            r"the|our|my|your|any\w*|some\w*))\b"
+            r"the|our|my|your|any\w*|some\w*)|(?:what|where|who|how|when)'?s (?:the|our|my|your|this|that))\b"
         ),
     ),
     asks_behind=(

@@ -112,7 +112,8 @@ LANGUAGE = Language(
     },
     asks=(
         (
-            "(?:(?:et|mais|donc|alors|salut|bonjour|ok|okay)[ ,]+)*(?:qu(?:el(?:le)?s?|oi)|qu'est|est-ce|"
+            "(?:(?:et|mais|donc|alors|salut|bonjour|ok|okay)[ ,]+)*(?:qu(?:el(?:le)?s?|oi)|qu'est|est[- ]ce|"
+            "c'est quoi|o[uù] (?:est|sont|se)|"
             "pourquoi|comment|combien|peux-tu|pouvez-vous|pourrais-tu|pourriez-vous|faut-il|dois-je|"
             r"doit-on|devrait-on|peut-on|as-tu|avez-vous|sais-tu|y a-t-il|existe-t-il)\b"
         ),
