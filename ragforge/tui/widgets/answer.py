@@ -91,7 +91,7 @@ class AnswerView(Widget):
         from ragforge.tui.widgets.answer_markdown import AnswerMarkdown
 
         self._drawn_chars = len(self._text)
-        self._markdown = AnswerMarkdown(printable(self._text[: self._drawn_chars]))
+        self._markdown = AnswerMarkdown(printable(self._text))
         await self.mount(self._markdown)
 
     async def _tell_rest(self) -> None:

@@ -5,10 +5,10 @@ from contextlib import contextmanager
 
 from rich.cells import cell_len
 from textual.content import Content
-from textual.widgets import Static
 
 from ragforge.domain.programs import CallsOfLine, ProgramRow, ProgramView
 from ragforge.domain.words import cost_words
+from ragforge.tui.widgets.panel import Panel
 from ragforge.tui.widgets.tool_words import fitting, time_words
 
 ROWS_MAX = 12
@@ -18,29 +18,13 @@ TEXT_CELLS_MIN = 24
 """With less of a line beside it, a call is told without its model."""
 
 
-class ProgramPanel(Static):
+class ProgramPanel(Panel):
     """Shown while a program runs: its lines around those that run now, and what each call cost."""
 
-    DEFAULT_CSS = """
-    ProgramPanel {
-        display: none;
-        height: auto;
-        padding: 0 2;
-        text-wrap: nowrap;
-        text-overflow: ellipsis;
-        &.-shown { display: block; }
-    }
-    """
-
     def __init__(self, *, id: str | None = None) -> None:
-        super().__init__(markup=False, id=id)
+        super().__init__(id=id)
         self._view: ProgramView | None = None
         self._is_aside = False
-
-    @property
-    def is_shown(self) -> bool:
-        """Whether anything of it is on the screen."""
-        return self.has_class("-shown")
 
     def show(self, view: ProgramView) -> None:
         """Show the run as it is now."""

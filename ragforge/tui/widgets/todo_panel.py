@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 
 from textual.content import Content
-from textual.widgets import Static
 
 from ragforge.domain.printable import one_line
 from ragforge.domain.turns import TodoItem, Todos, TodoState
+from ragforge.tui.widgets.panel import Panel
 
 COMPACT_ROWS_MAX = 5
 """Of a list that nobody opened, so many items are shown."""
@@ -17,25 +17,14 @@ _MARKS = {
 }
 
 
-class TodoPanel(Static):
+class TodoPanel(Panel):
     """Shown while something is still to do, until the user closes it; Ctrl+T opens all of it.
 
     It takes a quarter of the screen at most, and half of it once it was opened.
     """
 
-    DEFAULT_CSS = """
-    TodoPanel {
-        display: none;
-        height: auto;
-        padding: 0 2;
-        text-wrap: nowrap;
-        text-overflow: ellipsis;
-        &.-shown { display: block; }
-    }
-    """
-
     def __init__(self, *, id: str | None = None) -> None:
-        super().__init__(markup=False, id=id)
+        super().__init__(id=id)
         self._todos = Todos()
         self._wanted: bool | None = None
         """Whether the user opened or closed it; None while they did neither."""
@@ -44,11 +33,6 @@ class TodoPanel(Static):
     def todos(self) -> Todos:
         """The list that is shown, or would be."""
         return self._todos
-
-    @property
-    def is_shown(self) -> bool:
-        """Whether anything of it is on the screen."""
-        return self.has_class("-shown")
 
     def show(self, todos: Todos) -> None:
         """Show this list."""
