@@ -145,6 +145,21 @@ async def test_a_file_whose_old_content_cannot_be_kept_is_not_overwritten(
     assert (session.cwd / "a.txt").read_text() == words
 
 
+async def test_what_could_not_be_kept_beside_a_turn_is_no_error_that_nobody_took(
+    tmp_path: Path, gemini: GeminiStandIn
+) -> None:
+    async with opened(tmp_path, environ(tmp_path, gemini)) as session:
+        session.live.consent.mode = Mode.ALL
+        (session.cwd / "a.txt").write_text(os.urandom(FILE_BYTES).hex())
+        await full(session, True)
+        gemini.script(read("a.txt"), write("a.txt", "short"), Text("ok"))
+        await say(session, "shorten it", says_no())
+        shelving = session.worktree.recorder._shelving  # type: ignore[attr-defined]
+        assert shelving
+    # What asyncio would tell of a task when it is freed.
+    assert not [task for task in shelving.values() if task._log_traceback]
+
+
 async def test_no_command_runs_unasked_where_its_turn_would_be_noted_in_a_removed_file(
     session: Session, gemini: GeminiStandIn
 ) -> None:

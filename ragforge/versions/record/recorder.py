@@ -250,7 +250,7 @@ class Recorder:
         if shelving:
             await asyncio.wait(shelving, timeout=timeouts.VERSION_SHELVE_S_MAX)
         # What is cut off here is made good at the next start.
-        left = [*shelving, *self.ending, *([self._ahead] if self._ahead else [])]
+        left = [*self._shelving.values(), *self.ending, *([self._ahead] if self._ahead else [])]
         for task in left:
             task.cancel()
         await asyncio.gather(*left, return_exceptions=True)
