@@ -48,6 +48,7 @@ async def test_blocks_fit_after_two_writers_at_once_are_killed(tmp_path: Path) -
     connection = connect(path, query_only=True)
     assert wrong_blocks(connection) == []
     (sealed,) = next(connection.execute("SELECT sum(count) FROM vector_block"))
+    (stored,) = next(connection.execute("SELECT count(*) FROM embedding"))
     by_blocks, by_rows = (
         [nearest(connection, model, whole_floats_max) for model in MODELS]
         for whole_floats_max in (0, WHOLE_FLOATS_MAX)
@@ -55,7 +56,8 @@ async def test_blocks_fit_after_two_writers_at_once_are_killed(tmp_path: Path) -
     connection.close()
     assert sealed > TURNS / 3
     assert by_blocks == by_rows
-    assert all(by_rows)
+    # A turn has one vector, of the model that wrote last: of the other there may be none left.
+    assert sum(map(len, by_rows)) == stored > TURNS / 3
 
 
 def nearest(connection: Connection, model: str, whole_floats_max: int) -> dict[int, float]:

@@ -7,6 +7,7 @@ from textual.geometry import Region
 from textual.widgets import Input, OptionList
 
 from ragforge.commands.base import Option
+from ragforge.domain import timeouts
 from ragforge.domain.errors import StoreLoginRefused
 from ragforge.tui.launch import NotOpened
 from ragforge.tui.screens.ask import AskScreen
@@ -63,6 +64,8 @@ async def looked_at(chat: Chat) -> None:
         await chat.until(lambda: not faults(chat), f"{chat.top!r} {size} {faults(chat)}")
     top = chat.top
     while chat.top is not chat.screen:
+        if isinstance(top, ConfirmScreen):
+            top._last_key_s -= timeouts.APPROVAL_QUIET_S
         await chat.pilot.press("escape")
         await chat.until(lambda top=top: chat.top is not top, f"{top!r} closes")
         top = chat.top
