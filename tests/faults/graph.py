@@ -6,7 +6,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote
 
 from ragforge.domain.ids import new_id
 from ragforge.domain.turns import ConversationSession, Turn
@@ -184,15 +184,9 @@ async def arrived(store: Store) -> None:
 
 def url_of(server: Neo4jServer, *, port: int | None = None, user: str = "", password: str = "") -> str:
     """The server's address with its login; through a proxy where a port is given."""
-    host = f"127.0.0.1:{port or port_of(server)}"
+    host = f"127.0.0.1:{port or server.port}"
     user, password = user or server.user, password or server.password
     return f"bolt://{quote(user)}:{quote(password)}@{host}" if password else f"bolt://{host}"
-
-
-def port_of(server: Neo4jServer) -> int:
-    port = urlsplit(server.url).port
-    assert port is not None
-    return port
 
 
 @asynccontextmanager

@@ -7,7 +7,6 @@ import signal
 import subprocess
 import sys
 import termios
-from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
@@ -15,7 +14,7 @@ import pytest
 from ragforge.store.neo4j import Neo4jStore
 from tests.cli.running import Program
 from tests.contract.builders import new_session
-from tests.faults.graph import Speaker, arrived, assert_exactly_once, opened, port_of, replaced, url_of
+from tests.faults.graph import Speaker, arrived, assert_exactly_once, opened, replaced, url_of
 from tests.processes import until
 from tests.servers import neo4j
 from tests.servers.neo4j import OwnServer
@@ -29,12 +28,6 @@ AWAY_S_MAX = 240.0
 @pytest.fixture
 def server(own_neo4j: OwnServer) -> OwnServer:
     return own_neo4j
-
-
-@pytest.fixture
-async def proxy(server: OwnServer) -> AsyncIterator[Proxy]:
-    async with Proxy(port_of(server)) as proxy:
-        yield proxy
 
 
 async def test_what_waits_for_a_database_that_is_gone_is_told_and_goes_into_the_one_in_its_place(
@@ -142,7 +135,7 @@ time.sleep(3600)
 async def test_a_password_that_is_missing_is_asked_for_in_a_terminal_and_nowhere_else(
     server: OwnServer, tmp_path: Path
 ) -> None:
-    url = f"bolt://neo4j@127.0.0.1:{port_of(server)}"
+    url = f"bolt://neo4j@127.0.0.1:{server.port}"
     program = Program(tmp_path, env={"RAGFORGE_STORE": url})
     ran = await program.run("db", "status")
     assert (ran.code, ran.out) == (4, "")
@@ -190,7 +183,7 @@ async def _asked(terminal: int) -> str:
 def test_the_interface_asks_for_a_password_that_is_missing(server: OwnServer, tmp_path: Path) -> None:
     desk = Desk(tmp_path)
     try:
-        screen = desk.start("--store", f"bolt://neo4j@127.0.0.1:{port_of(server)}", "--model", "local")
+        screen = desk.start("--store", f"bolt://neo4j@127.0.0.1:{server.port}", "--model", "local")
         screen.wait_for("Give the password", timeout_s=AWAY_S_MAX)
         screen.press(ENTER)
         screen.wait_for("not saved")

@@ -1,6 +1,6 @@
 """Every acknowledged word reaches the graph exactly once, whatever the network does on the way."""
 
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -9,27 +9,14 @@ from ragforge.domain import timeouts
 from ragforge.domain.errors import StoreUnavailable
 from ragforge.domain.turns import TurnStatus
 from tests.contract.builders import new_session
-from tests.faults.graph import Speaker, arrived, assert_exactly_once, opened, port_of, url_of
+from tests.faults.graph import Speaker, arrived, assert_exactly_once, opened, url_of
 from tests.faults.graph_process import writing
 from tests.processes import until
 from tests.servers import neo4j
 from tests.servers.neo4j import Neo4jServer
 from tests.servers.proxy import Proxy
-from tests.servers.shared import Servers
 
 AWAY_S_MAX = 120.0
-
-
-@pytest.fixture(params=["neo4j-5"])
-def server(request: pytest.FixtureRequest, neo4j_servers: Servers) -> Iterator[Neo4jServer]:
-    with neo4j_servers.among_others(request.param) as server:
-        yield server
-
-
-@pytest.fixture
-async def proxy(server: Neo4jServer) -> AsyncIterator[Proxy]:
-    async with Proxy(port_of(server)) as proxy:
-        yield proxy
 
 
 @pytest.fixture

@@ -2,7 +2,6 @@
 
 import resource
 import sys
-from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import pytest
@@ -14,22 +13,9 @@ from ragforge.store.neo4j.carry import carry
 from ragforge.store.neo4j.connection import Graph
 from ragforge.store.neo4j.outbox import Cargo, Outbox, Rows
 from tests.contract.builders import a_project, a_step, a_turn, an_end, new_session
-from tests.faults.graph import Speaker, arrived, assert_exactly_once, opened, port_of, url_of
+from tests.faults.graph import Speaker, arrived, assert_exactly_once, opened, url_of
 from tests.servers.neo4j import Neo4jServer
 from tests.servers.proxy import Proxy
-from tests.servers.shared import Servers
-
-
-@pytest.fixture(params=["neo4j-5"])
-def server(request: pytest.FixtureRequest, neo4j_servers: Servers) -> Iterator[Neo4jServer]:
-    with neo4j_servers.among_others(request.param) as server:
-        yield server
-
-
-@pytest.fixture
-async def proxy(server: Neo4jServer) -> AsyncIterator[Proxy]:
-    async with Proxy(port_of(server)) as proxy:
-        yield proxy
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="limits of a process are POSIX")

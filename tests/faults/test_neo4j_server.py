@@ -1,6 +1,5 @@
 """Every acknowledged word reaches the graph exactly once, whatever its server refuses meanwhile."""
 
-from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
@@ -11,7 +10,7 @@ from ragforge.store.neo4j.address import Address
 from ragforge.store.neo4j.connection import Graph
 from ragforge.store.neo4j.errors import LoginRefused
 from tests.contract.builders import new_session, said
-from tests.faults.graph import Speaker, arrived, assert_exactly_once, opened, port_of, replaced, url_of
+from tests.faults.graph import Speaker, arrived, assert_exactly_once, opened, replaced, url_of
 from tests.processes import until
 from tests.servers import neo4j
 from tests.servers.neo4j import OwnServer
@@ -24,12 +23,6 @@ FIRST, SECOND = "the first password", "the second password"
 @pytest.fixture
 def server(own_neo4j: OwnServer) -> OwnServer:
     return own_neo4j
-
-
-@pytest.fixture
-async def proxy(server: OwnServer) -> AsyncIterator[Proxy]:
-    async with Proxy(port_of(server)) as proxy:
-        yield proxy
 
 
 @pytest.fixture

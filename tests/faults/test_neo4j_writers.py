@@ -1,7 +1,6 @@
 """Two who would write one session: processes of one machine, and machines that share the graph."""
 
 import os
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -11,23 +10,16 @@ from ragforge.store.base import Store
 from ragforge.store.base_conversations import Claim
 from ragforge.store.neo4j.carry_lock import alone
 from tests.contract.builders import new_session, said
-from tests.faults.graph import Speaker, arrived, assert_exactly_once, opened, port_of, url_of
+from tests.faults.graph import Speaker, arrived, assert_exactly_once, opened, url_of
 from tests.faults.graph_process import writing
 from tests.processes import until
 from tests.servers import neo4j
 from tests.servers.neo4j import Neo4jServer
 from tests.servers.proxy import Proxy
-from tests.servers.shared import Servers
 
 LOST_S_MAX = 120.0
 
 SILENT = "MATCH (s:ConversationSession {sessionId: $id}) SET s.writerSeen = s.writerSeen - duration('PT1H')"
-
-
-@pytest.fixture(params=["neo4j-5"])
-def server(request: pytest.FixtureRequest, neo4j_servers: Servers) -> Iterator[Neo4jServer]:
-    with neo4j_servers.among_others(request.param) as server:
-        yield server
 
 
 async def taken_over(store: Store, server: Neo4jServer, session_id: str) -> Claim:
@@ -139,7 +131,7 @@ async def test_a_silent_writer_is_succeeded_and_what_it_says_afterwards_is_a_bra
 async def test_who_goes_on_without_the_server_moves_no_head_that_another_has_moved(
     server: Neo4jServer, tmp_path: Path
 ) -> None:
-    async with Proxy(port_of(server)) as proxy:
+    async with Proxy(server.port) as proxy:
         away = url_of(server, port=proxy.port)
         async with opened(away, tmp_path / "first") as store:
             session = await new_session(store)

@@ -2,7 +2,7 @@
 
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Callable, Generator, Iterator
+from collections.abc import Callable, Generator
 from contextlib import ExitStack, aclosing, contextmanager
 from functools import partial
 from pathlib import Path
@@ -17,13 +17,12 @@ from ragforge.domain.errors import StoreError
 from ragforge.domain.usage import Purpose
 from ragforge.session.state import Session
 from ragforge.store.sqlite import connection
-from tests.faults.graph import arrived, port_of, url_of
+from tests.faults.graph import arrived, url_of
 from tests.faults.programs import ASKED, NAME, PROGRAM
 from tests.flow.running import environ, opened
 from tests.flow.test_program_stopped import newest, run
 from tests.servers.neo4j import Neo4jServer
 from tests.servers.proxy import Proxy
-from tests.servers.shared import Servers
 from tests.standins.gemini import GeminiStandIn
 
 BUSY_MS_MAX = 200
@@ -96,18 +95,6 @@ async def test_a_store_that_another_process_holds_stops_the_run_which_goes_on_af
         assert whole[1] == ASKED
         # What had ended before the store was held is asked no more; the one in flight may be.
         assert asked_models(gemini) - before <= calls - len(asked)
-
-
-@pytest.fixture(params=["neo4j-5"])
-def server(request: pytest.FixtureRequest, neo4j_servers: Servers) -> Iterator[Neo4jServer]:
-    with neo4j_servers.among_others(request.param) as found:
-        yield found
-
-
-@pytest.fixture
-async def proxy(server: Neo4jServer) -> AsyncIterator[Proxy]:
-    async with Proxy(port_of(server)) as proxy:
-        yield proxy
 
 
 async def test_a_run_goes_on_while_its_server_is_away_and_arrives_there_later(

@@ -7,12 +7,11 @@ import pytest
 
 from ragforge.store.base import Store
 from ragforge.store.neo4j.connection import Graph
-from tests.faults.graph import opened, port_of, url_of
+from tests.faults.graph import opened, url_of
 from tests.neo4j.graph_rows import Rows, connected
 from tests.patience import SERVER, patience
 from tests.servers.neo4j import Neo4jServer
 from tests.servers.proxy import Proxy
-from tests.servers.shared import Servers
 
 
 @pytest.fixture(autouse=True)
@@ -35,19 +34,6 @@ async def rows(graph: Graph) -> AsyncIterator[Rows]:
     await found.begin()
     yield found
     await found.remove()
-
-
-# One kind is enough: the two differ in nothing that is asked of them between machines.
-@pytest.fixture(params=["neo4j-5"])
-def server(request: pytest.FixtureRequest, neo4j_servers: Servers) -> Iterator[Neo4jServer]:
-    with neo4j_servers.among_others(request.param) as server:
-        yield server
-
-
-@pytest.fixture
-async def proxy(server: Neo4jServer) -> AsyncIterator[Proxy]:
-    async with Proxy(port_of(server)) as proxy:
-        yield proxy
 
 
 @pytest.fixture

@@ -20,6 +20,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, LiteralString, cast
+from urllib.parse import urlsplit
 
 from neo4j import GraphDatabase, Query
 from neo4j.exceptions import DriverError, Neo4jError
@@ -65,6 +66,13 @@ class Neo4jServer:
     url: str
     password: str = ""
     user: str = "neo4j"
+
+    @property
+    def port(self) -> int:
+        """Where it listens."""
+        port = urlsplit(self.url).port
+        assert port is not None
+        return port
 
 
 @dataclass(slots=True, kw_only=True)

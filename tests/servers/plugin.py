@@ -4,7 +4,7 @@ A test says which it needs by a parameter: `KINDS` of the contract tests, or the
 """
 
 import os
-from collections.abc import Generator, Iterator
+from collections.abc import AsyncIterator, Generator, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ from xdist.scheduler import LoadFileScheduling
 from tests.servers import neo4j
 from tests.servers.neo4j import Neo4jServer, OwnServer
 from tests.servers.order import mixed, rotated
+from tests.servers.proxy import Proxy
 from tests.servers.shared import Servers, Starting
 from tests.servers.sources import Missing, jars_of
 
@@ -111,6 +112,21 @@ def neo4j_server(request: pytest.FixtureRequest, neo4j_servers: Servers) -> Iter
     """A server of each kind, shared with other tests: look at a project of your own only."""
     with neo4j_servers.among_others(request.param) as server:
         yield server
+
+
+# One kind is enough where the two differ in nothing that is asked.
+@pytest.fixture(params=["neo4j-5"])
+def server(request: pytest.FixtureRequest, neo4j_servers: Servers) -> Iterator[Neo4jServer]:
+    """A server shared with other tests: look at a project of your own only."""
+    with neo4j_servers.among_others(request.param) as found:
+        yield found
+
+
+@pytest.fixture
+async def proxy(server: Neo4jServer) -> AsyncIterator[Proxy]:
+    """What stands before the server, and may cut it off."""
+    async with Proxy(server.port) as found:
+        yield found
 
 
 @pytest.fixture(scope="session")

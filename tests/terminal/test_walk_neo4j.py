@@ -14,7 +14,6 @@ import pytest
 from tests.flow.running import MODEL
 from tests.servers import neo4j
 from tests.servers.neo4j import Neo4jServer
-from tests.servers.shared import Servers
 from tests.standins.gemini import KEY
 from tests.terminal.screen import COMMAND, CTRL_D, DOWN, ENTER, OPEN, Desk, Screen
 
@@ -64,13 +63,6 @@ class GraphDesk:
     def rows(self, query: str) -> list[dict[str, Any]]:
         """What a user would see who asks the server in plain Cypher; `$name` is the project's name."""
         return neo4j.query(self.server, query, name=self.name)
-
-
-@pytest.fixture(params=["neo4j-5"])
-def server(request: pytest.FixtureRequest, neo4j_servers: Servers) -> Iterator[Neo4jServer]:
-    """One that other tests use too; the other kind is walked by the contract tests."""
-    with neo4j_servers.among_others(request.param) as found:
-        yield found
 
 
 @pytest.fixture
