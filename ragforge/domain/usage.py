@@ -19,6 +19,10 @@ def tokens_told(value: object) -> int:
     return int(min(value, TOKENS_TOLD_MAX))
 
 
+NO_MODEL = "local"
+"""The provider of steps that no model answered: none of them is a call that is counted."""
+
+
 class Usage(Struct, frozen=True):
     """Tokens of one or more model calls.
 

@@ -11,7 +11,7 @@ from ragforge.domain.messages import text_of
 from ragforge.domain.redact import Redactor
 from ragforge.domain.summaries import Summary
 from ragforge.domain.turns import ToolCall, Turn
-from ragforge.domain.usage import Usage
+from ragforge.domain.usage import NO_MODEL, Usage
 from ragforge.memory.corrections import Correction
 from ragforge.store.json_text import storable
 
@@ -24,9 +24,6 @@ TOPICS_MAX = 8
 TOPIC_CHARS_MAX = 60
 CONSTRAINTS_MAX = 20
 """Of one turn. A level above keeps all of them."""
-
-NO_MODEL = "local"
-"""The name of the model of turns that none answered."""
 
 
 def answer_of(turn: Turn) -> str:

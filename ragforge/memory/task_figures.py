@@ -13,6 +13,7 @@ from ragforge.domain.derivations import DerivedFilter
 from ragforge.domain.ratings import KIND as RATING
 from ragforge.domain.tasks import PastTask, TaskFigures, implied_satisfaction, task_success
 from ragforge.domain.turns import CallStatus, ToolCall, Turn
+from ragforge.domain.usage import Purpose
 from ragforge.domain.versions import Version
 from ragforge.memory.recall.similarity import alike_places
 from ragforge.memory.similar import problem_of_task
@@ -47,11 +48,15 @@ class MeasuredTask(Struct, frozen=True):
 
 
 async def measured_tasks(store: Store, project_id: str, *, since: datetime | None) -> list[MeasuredTask]:
-    """Return the newest tasks of the project, in any order. Raises StoreError."""
+    """Return the newest tasks of the project, in any order; none of a program. Raises StoreError."""
     paths = await _paths(store, project_id, since)
     undone = await _undone(store, project_id)
     read = await read_tasks(store, list(dict.fromkeys([*(t.id for path in paths for t in path), *undone])))
-    tasks = [task for task in read if since is None or task.turns[0].started_at >= since]
+    tasks = [
+        task
+        for task in read
+        if task.turns[0].purpose is Purpose.CHAT and (since is None or task.turns[0].started_at >= since)
+    ]
     ids = [turn.id for task in tasks for turn in task.turns]
     later = {
         turn.id: [each.id for each in path[at + 1 : at + 1 + LATER_MAX]]

@@ -165,7 +165,13 @@ def tool_context(session: Session) -> ToolContext:
     workspace = session.workspace
 
     async def find(text: str, limit: int) -> list[Hit]:
-        query = Query(text, project_id=workspace.project.id, person=workspace.person.id, limit=limit)
+        query = Query(
+            text,
+            workspace.project.id,
+            person=workspace.person.id,
+            until=session.live.view.recalls_until,
+            limit=limit,
+        )
         forgotten = await read_forgotten(workspace.store, workspace.project.id)
         return [forgotten.hit(hit) for hit in (await search(workspace.recall, query)).hits]
 

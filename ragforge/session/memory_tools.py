@@ -189,6 +189,7 @@ async def recall_memory(session: Session, question: str, say: Callable[[str], No
                 spend,
                 say,
                 without=frozenset({head} if head else ()),
+                until=session.live.view.recalls_until,
                 clean=workspace.redactor.text,
                 forgotten=await read_forgotten(workspace.store, workspace.project.id),
             )

@@ -11,7 +11,7 @@ from ragforge.config.secrets import find_key, key_variables
 from ragforge.domain.errors import ModelError, UsageError
 from ragforge.domain.ids import now
 from ragforge.domain.search import Hit, Query
-from ragforge.domain.usage import Price, Usage, cost_usd, sum_costs
+from ragforge.domain.usage import NO_MODEL, Price, Usage, cost_usd, sum_costs
 from ragforge.memory.context import text_tokens
 from ragforge.memory.recall.search import search
 from ragforge.providers.base import ModelLimits, Provider, ProviderParts
@@ -29,7 +29,6 @@ LIMITS_UNKNOWN = ModelLimits(context_tokens_max=32_000, output_tokens_max=4_000)
 ASKED_TOKENS = 50_000
 """About 150 KB: what a user types never comes near, and what is pasted on purpose seldom."""
 
-NO_MODEL = "local"
 GEMINI_DEFAULT = "gemini:gemini-3.8-flash"
 """What is used where a Gemini key is there and no model was chosen: capable, cheap, with a free tier."""
 

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
+from datetime import datetime
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -165,6 +166,8 @@ class ModelView(Struct):
     todos: KeptTodos | None = None
     """The newest list of what is to do on the path to the head."""
     todos_are_read: bool = False
+    recalls_until: datetime | None = None
+    """What is newer is not recalled, because others work on the same beside it; None for everything."""
 
 
 class Spending(Struct):

@@ -269,7 +269,8 @@ async def _recall(session: Session, run: _Run, window: Window, events: Events) -
     while not is_closed:
         said = run.turn
         if (session.live.record.model or NO_MODEL) != NO_MODEL:  # else there is nobody to put it in front of
-            block = await build_block(session, said.user, window, until=said.started_at)
+            until = session.live.view.recalls_until or said.started_at
+            block = await build_block(session, said.user, window, until=until)
         is_closed = await queue.close(session, seen=said)
     if block.items or block.limited:
         await events.send(ContextBuilt(run.turn.id, block))

@@ -4,6 +4,7 @@ import asyncio
 import time
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import aclosing, nullcontext
+from datetime import datetime
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -80,7 +81,7 @@ class Assistant:
             known = ", ".join(sorted(self._session.workspace.tools))
             raise ProgramFault(f"There is no tool {name!r}; there are {known}.")
         tools = self._session.workspace.tools
-        child = self._child(ModelName(NO_MODEL, MODEL), provider=_OneCall(name, args), tools=tools)
+        child = self._child(ModelName(NO_MODEL, ""), provider=_OneCall(name, args), tools=tools)
         ended: ToolEnded | None = None
         async with self._lock:
             parts = (TextPart(f"{self._title}: {name}"),)
@@ -102,18 +103,19 @@ class Assistant:
         steps_max: int,
         price_usd_max: float,
         only_reads: bool,
-        in_copy: bool,
+        block_began_at: datetime | None,
     ) -> AgentWork:
         """What the assistant does with the task, in a conversation of its own.
 
         task: the prompt, and the material, which goes with it as the output of a command does: it was not
         said by the user, so nothing is remembered as theirs.
         only_reads: it has the tools that change nothing, and works beside others.
-        in_copy: where it may change files, it does so in a copy of the folder, beside others too.
+        block_began_at: of the parallel block that it is in. There it recalls nothing that is newer, and where
+        it may change files, it does so in a copy of the folder.
         """
         tools = fewer_tools(self._session.workspace.tools, may_write=not only_reads)
-        child, parts = self._child(model, tools=tools), self._parts(*task)
-        work, began = AgentWork(is_of_copy=in_copy and not only_reads), time.monotonic()
+        child, parts = self._child(model, tools=tools, recalls_until=block_began_at), self._parts(*task)
+        work, began = AgentWork(is_of_copy=block_began_at is not None and not only_reads), time.monotonic()
         limits = TurnLimits(steps_max=steps_max + 1, model_calls_max=steps_max, price_usd_max=price_usd_max)
         if work.is_of_copy:
             async with session_in_copy(self._session, child, parts, turns=self._lock) as inside:
@@ -177,13 +179,18 @@ class Assistant:
             await undisturbed(self._close(child), cancel_after=True)
 
     def _child(
-        self, model: ModelName, *, provider: Provider | None = None, tools: Mapping[str, AnyTool]
+        self,
+        model: ModelName,
+        *,
+        provider: Provider | None = None,
+        tools: Mapping[str, AnyTool],
+        recalls_until: datetime | None = None,
     ) -> Session:
         """A new session in the same folder, with the same consent. What it costs counts as the program's."""
         session = self._session
         workspace, live = session.workspace, session.live
         record = replace(child_record(session, f"Program {self._title}"), model=str(model))
-        view = ModelView(Window(window_limits(workspace.settings)))
+        view = ModelView(Window(window_limits(workspace.settings)), recalls_until=recalls_until)
         consent, purpose = live.consent, Purpose.PROGRAM
         return Session(
             replace(workspace, tools=tools),

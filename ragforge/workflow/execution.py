@@ -260,7 +260,7 @@ class Execution:
                 steps_max=steps_max,
                 price_usd_max=left,
                 only_reads=only_reads,
-                in_copy=place_that_runs.get().is_parallel,
+                block_began_at=place_that_runs.get().block_began_at,
             )
         finally:
             self._running -= 1

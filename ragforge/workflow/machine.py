@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from datetime import datetime
 from typing import cast
 
 import msgspec
@@ -97,6 +98,8 @@ class RunState(Struct):
     waited_at: int | None = None
     finished: list[int] = field(default_factory=list[int])
     """Of the parallel block that runs now, the lines that are done."""
+    block_began_at: datetime | None = None
+    """When that block began, in whichever process; None outside one."""
     is_done: bool = False
     has_shown: bool = False
     """Whether anything was shown since the last WAIT_INPUT."""
@@ -190,8 +193,8 @@ class Machine:
                     raise ProgramFault(message) from error
                 await self._show(f"Failed. {message}")
                 state.at = state.waited_at or 0
-                state.calls, state.loops, state.finished = [], [], []
-                state.steps = 0
+                state.calls, state.loops, state.steps = [], [], 0
+                self._leave_block()
 
     def _call_at_end(self) -> bool:
         """Go to the label that is due at the end of the program; whether there is one."""
@@ -335,6 +338,7 @@ class Machine:
         done = [asyncio.Event() for _ in block]
         shared = [uses(each) for each in block]
         running = set[int]()
+        began_at = self.state.block_began_at = self.state.block_began_at or now()
         await self._save(self.state)
 
         async def one(index: int) -> None:
@@ -347,7 +351,7 @@ class Machine:
                 async with self._parallel:
                     running.add(first + index)
                     self._watch(tuple(sorted(running)))
-                    place_that_runs.set(RunningPlace(block[index].at.line, is_parallel=True))
+                    place_that_runs.set(RunningPlace(block[index].at.line, began_at))
                     await self._do_or_note(first + index)
                     running.discard(first + index)
                     self._watch(tuple(sorted(running)))
@@ -363,8 +367,12 @@ class Machine:
         except ExceptionGroup as failed:
             raise failed.exceptions[0] from failed
         self.state.steps += len(block)
-        self.state.at, self.state.finished = end + 1, []
+        self.state.at = end + 1
+        self._leave_block()
         await self._save(self.state)
+
+    def _leave_block(self) -> None:
+        self.state.finished, self.state.block_began_at = [], None
 
     async def _do_or_note(self, at: int) -> None:
         prepared = self._prepared[at]

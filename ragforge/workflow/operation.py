@@ -2,6 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextvars import ContextVar
+from datetime import datetime
 from functools import cache
 from typing import Any, Protocol, TypeAlias, TypeGuard, cast
 
@@ -20,10 +21,11 @@ VERSION_TYPE = "program_version"
 
 
 class RunningPlace(Struct, frozen=True):
-    """Where an operation is: its line, 0 for one of `std.spu`; and whether it is in a parallel block."""
+    """Where an operation is: its line, 0 for one of `std.spu`; and when its parallel block began, if it is in
+    one."""
 
     line: int = 0
-    is_parallel: bool = False
+    block_began_at: datetime | None = None
 
 
 _NOWHERE = RunningPlace()

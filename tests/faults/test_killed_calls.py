@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from ragforge.domain.turns import NOT_ENDED, CallStatus, TurnStatus
-from ragforge.memory.derive.turn_summary import came_to_nothing
+from ragforge.memory.derive.turn_summary import says_nothing
 from ragforge.session.history import newest_turns
 from ragforge.session.library import newest_session
 from ragforge.session.open import close_session, close_workspace, open_workspace, resume_session
@@ -103,7 +103,7 @@ async def test_what_the_turn_did_is_understood_like_that_of_any(
         store = session.workspace.store
         turn = await store.turns.get(str(session.live.record.head))
         assert turn is not None
-        assert not came_to_nothing(turn, await store.calls.of_turns([turn.id]))
+        assert not says_nothing(turn, await store.calls.of_turns([turn.id]))
 
         async with asyncio.timeout(PATIENCE_S):
             while not (found := (await store.summaries.covering([turn.id]))[turn.id]):

@@ -102,3 +102,38 @@ async def test_its_agents_count_in_the_session_which_stays_the_newest(
     }
     assert calls == {"session": [1], "sub_agents": [4]}
     assert (await newest_session_here(workspace)).id == session.id
+
+
+BESIDE = """\
+.program beside
+.needs agents
+    PARALLEL_START
+        AGENT_EXEC $ONE, {prompt: 'Move the invoice export into a pool of threads'}
+        AGENT_EXEC $TWO, {prompt: 'Move the invoice export into a queue of jobs', after: $ONE.failed}
+    PARALLEL_END
+    AGENT_EXEC $THREE, {prompt: 'Move the invoice export somewhere else'}
+"""
+
+
+def recalled(gemini: GeminiStandIn, prompt: str) -> str:
+    """What was put before the message with this prompt."""
+    (text,) = [
+        str(asked.body["contents"][-1]["parts"])
+        for asked in gemini.asked("streamGenerateContent")
+        if str(asked.body["contents"][-1]["parts"][-1].get("text", "")).endswith(prompt)
+    ]
+    return text.replace(prompt, "")
+
+
+async def test_agents_side_by_side_recall_what_was_before_the_block(
+    session: Session, gemini: GeminiStandIn
+) -> None:
+    (session.cwd / "beside.spu").write_text(BESIDE)
+    await turn(session, gemini, "The invoice export takes ten minutes")
+    gemini.script(*([Text("I moved the invoice export.")] * 3))
+    await run(session, "beside.spu", consent=ConsentAnswer.ONCE)
+    beside = recalled(gemini, "Move the invoice export into a queue of jobs")
+    assert "ten minutes" in beside
+    assert "pool of threads" not in beside
+    after = recalled(gemini, "Move the invoice export somewhere else")
+    assert "pool of threads" in after or "queue of jobs" in after

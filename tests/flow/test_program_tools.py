@@ -10,8 +10,12 @@ from ragforge.commands.program_run import RunFront
 from ragforge.commands.run import RunArguments, execution_for
 from ragforge.domain.approvals import ApprovalAnswer, ConsentAnswer, Mode
 from ragforge.domain.errors import RagforgeError
+from ragforge.domain.messages import text_of
 from ragforge.domain.programs import ProgramView
+from ragforge.domain.turns import Turn
 from ragforge.domain.usage import Purpose, StatisticsGroup, sum_costs
+from ragforge.memory.derive.turn_summary import says_nothing
+from ragforge.memory.task_figures import measured_tasks
 from ragforge.session.metrics import all_counts
 from ragforge.session.state import Session
 from ragforge.versions.clean_up import lacking
@@ -58,6 +62,33 @@ async def test_a_tool_asks_as_any_call_does_and_its_change_is_a_version(session:
     versions = await session.workspace.store.versions.get([each.version.id for each in rows])
     assert "made.txt" in {change.path for version in versions for change in version.changes}
     assert not any("asked about read" in each for each in heard)
+
+
+async def test_a_tool_is_no_call_of_a_model_no_task_and_nothing_to_understand(
+    tmp_path: Path, gemini: GeminiStandIn
+) -> None:
+    env = environ(tmp_path, gemini)
+    async with opened(tmp_path, env) as session:
+        (session.cwd / "tools.spu").write_text(TOOLS)
+        await turn(session, gemini, "Hello")
+        await run(session, "tools.spu", consent=ConsentAnswer.ONCE)
+        workspace, project = session.workspace, session.workspace.project.id
+        rows = await workspace.store.usage.by_model(project_id=project)
+        calls = {row.purpose: row.calls for row in rows if not row.purpose.is_memory}
+        assert calls == {Purpose.CHAT: 1}
+        measured = await measured_tasks(workspace.store, project, since=None)
+        assert [text_of(each.task.turns[0].user) for each in measured] == ["Hello"]
+        turns = await _program_turns(session)
+        assert [text_of(each.user) for each in turns] == ["tools: read", "tools: write"]
+        for each in turns:
+            assert says_nothing(each, await workspace.store.calls.of_turns([each.id]))
+
+
+async def _program_turns(session: Session) -> list[Turn]:
+    store, project = session.workspace.store, session.workspace.project.id
+    rows = await store.sessions.recent(project_id=project, limit=10)
+    paths = [await store.turns.path(row.session.head, limit=10) for row in rows]
+    return [turn for path in paths for turn in path if turn.purpose is Purpose.PROGRAM]
 
 
 async def test_what_was_tried_is_told_before_work_begins(session: Session, gemini: GeminiStandIn) -> None:

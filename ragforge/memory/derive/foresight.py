@@ -32,7 +32,7 @@ from ragforge.domain.summaries import Summary
 from ragforge.domain.turns import TodoState, Turn
 from ragforge.memory.derive.base import Desk, Home, Moment
 from ragforge.memory.derive.records import RecordDerivation, keep_record
-from ragforge.memory.derive.turn_summary import came_to_nothing
+from ragforge.memory.derive.turn_summary import says_nothing
 from ragforge.memory.foresight import (
     RATING_MAX,
     rating_by_meaning,
@@ -80,7 +80,7 @@ class Foreseen(Struct, frozen=True):
 async def bring(home: PartHome, turn: Turn) -> PartInput | None:
     """What was expected of the turn and before it; None where there is no foresight. Raises StoreError."""
     settings, store = home.settings.foresight, home.store
-    if not home.foresees or came_to_nothing(turn, await store.calls.of_turns([turn.id])):
+    if not home.foresees or says_nothing(turn, await store.calls.of_turns([turn.id])):
         return None
     limit = max(
         settings.predictions_individual,

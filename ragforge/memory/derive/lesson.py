@@ -32,7 +32,7 @@ from ragforge.domain.summaries import Summary
 from ragforge.domain.tasks import PastTask, TaskFigures, TaskOutcome, implied_satisfaction, task_success
 from ragforge.domain.turns import Turn
 from ragforge.memory.derive.records import keep_record
-from ragforge.memory.derive.turn_summary import came_to_nothing
+from ragforge.memory.derive.turn_summary import says_nothing
 from ragforge.memory.failure_reasons import reason_in
 from ragforge.memory.failures import failed_before
 from ragforge.memory.likeness import content_words, share_of
@@ -68,7 +68,7 @@ class Learnt(Struct, frozen=True):
 
 async def bring(home: PartHome, turn: Turn) -> PartInput | None:
     """What failed just before the turn; None where nothing did. Raises StoreError."""
-    if came_to_nothing(turn, await home.store.calls.of_turns([turn.id])):
+    if says_nothing(turn, await home.store.calls.of_turns([turn.id])):
         return None
     try:
         tasks = (await failed_before(home.store, home.project_id, turn))[:FAILED_MAX]

@@ -13,7 +13,7 @@ from ragforge.domain.turns import ConversationSession, Turn
 from ragforge.domain.usage import Usage
 from ragforge.memory.derive.base import Desk, Home
 from ragforge.memory.derive.levels import turn_chars
-from ragforge.memory.derive.turn_summary import came_to_nothing, keep_memories, material_of
+from ragforge.memory.derive.turn_summary import keep_memories, material_of, says_nothing
 from ragforge.memory.excerpts import KNOWN_MAX
 from ragforge.memory.extract import memories_in
 from ragforge.memory.extractive import summary_of
@@ -63,9 +63,7 @@ async def read_session_again(desk: Desk, home: Home, session: ConversationSessio
             for turn in batch
         ]
         materials = [
-            each
-            for each in materials
-            if not (came_to_nothing(each.turn, each.calls) or is_task(each.turn.user))
+            each for each in materials if not (says_nothing(each.turn, each.calls) or is_task(each.turn.user))
         ]
         for understanding in await _read(desk, home, materials):
             new = await _without_known(home, redacted(_of_types(understanding), home.redactor))

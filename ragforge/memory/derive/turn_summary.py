@@ -32,7 +32,7 @@ from ragforge.domain.search import Hit, HitKind, Query
 from ragforge.domain.sub_agents import is_task
 from ragforge.domain.summaries import Summary, SummaryMethod
 from ragforge.domain.turns import ToolCall, Turn, TurnStatus
-from ragforge.domain.usage import Usage
+from ragforge.domain.usage import NO_MODEL, Purpose, Usage
 from ragforge.domain.vectors import Owner, OwnerKind
 from ragforge.domain.versions import USER
 from ragforge.memory.corrections import Correction, CorrectionKind, edited, reasons, undone_before
@@ -277,7 +277,7 @@ class TurnSummaries(Derivation):
             turn = None if turn_id in without else await home.store.turns.get(turn_id)
             if turn is None or turn.ended_at is None:
                 continue
-            if not came_to_nothing(turn, await home.store.calls.of_turns([turn_id])):
+            if not says_nothing(turn, await home.store.calls.of_turns([turn_id])):
                 return turn
             self._of_nothing.add(turn_id)
         return None
@@ -426,11 +426,12 @@ def _batches(turns: Sequence[Turn]) -> Iterator[list[Turn]]:
         yield batch
 
 
-def came_to_nothing(turn: Turn, calls: Sequence[ToolCall]) -> bool:
-    """Whether it ended before the model said or did anything: its words went back to the prompt, and there is
-    nothing in it for a model to understand."""
+def says_nothing(turn: Turn, calls: Sequence[ToolCall]) -> bool:
+    """Whether there is nothing in it for a model to understand: it ended before the model said or did
+    anything, so that its words went back to the prompt, or a program called a tool in it."""
     ended_early = turn.status in (TurnStatus.INTERRUPTED, TurnStatus.FAILED)
-    return ended_early and not turn.assistant.strip() and not calls
+    is_tool_of_program = turn.purpose is Purpose.PROGRAM and turn.model == NO_MODEL
+    return is_tool_of_program or (ended_early and not turn.assistant.strip() and not calls)
 
 
 async def material_of(
@@ -446,7 +447,7 @@ async def material_of(
     calls = [
         forgotten.call(call, session=turn.session_id) for call in await home.store.calls.of_turns([turn.id])
     ]
-    if known is not None or came_to_nothing(turn, calls):
+    if known is not None or says_nothing(turn, calls):
         near, near_turns = tuple(known or ()), tuple[Turn, ...]()
     else:
         near, near_turns = await asyncio.gather(
@@ -572,7 +573,7 @@ async def understand_turns(
         missing = [
             each
             for each in materials
-            if each.turn.id not in found and not came_to_nothing(each.turn, each.calls)
+            if each.turn.id not in found and not says_nothing(each.turn, each.calls)
         ]
 
         async def call(
@@ -680,7 +681,7 @@ async def _told(store: Store, new: Sequence[Memory]) -> tuple[KeptMemory, ...]:
 
 def _offline(material: Material) -> Understanding:
     found = understand_offline(material)
-    if came_to_nothing(material.turn, material.calls):
-        # The user took the words back, most often to say it otherwise: they are found, and hold nothing.
+    if says_nothing(material.turn, material.calls):
+        # Most often the user took the words back to say it otherwise: they are found, and hold nothing.
         return Understanding(found.summary)
     return found

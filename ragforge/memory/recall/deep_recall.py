@@ -6,6 +6,7 @@ Only the answer and its sources are returned.
 import re
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import aclosing
+from datetime import datetime
 
 from msgspec import Struct, field
 
@@ -77,7 +78,7 @@ class RecallQuestion(Struct, frozen=True):
     """A question to the memory.
 
     person: who asks. model: with None, the answer is the best results of a search.
-    without: turns to leave out, because the asking conversation has them.
+    without: turns to leave out, because the asking conversation has them. until: what is newer is left out.
     spend: receives the usage of each model call, however it ended.
     say: receives progress for display.
     clean: removes secrets from what the model sees. forgotten: is removed from it.
@@ -91,6 +92,7 @@ class RecallQuestion(Struct, frozen=True):
     spend: Callable[[Usage], Awaitable[None]]
     say: Callable[[str], None] = lambda _: None
     without: frozenset[str] = frozenset()
+    until: datetime | None = None
     clean: Callable[[str], str] = str
     forgotten: Forgotten = NOTHING
 
@@ -221,6 +223,7 @@ async def _hits(asked: RecallQuestion, query: str, look: _Look) -> list[Hit]:
             query,
             project_id=asked.project_id,
             person=asked.person,
+            until=asked.until,
             kinds=KINDS,
             limit=HITS_MAX + len(asked.without),
         ),

@@ -7,6 +7,7 @@ from msgspec import Struct
 
 from ragforge.domain import timeouts
 from ragforge.domain.search import HitKind
+from ragforge.domain.usage import NO_MODEL
 from ragforge.store.base_conversations import Deleted
 from ragforge.store.neo4j.abandonment import MEMORY_ABANDONED, SETTLE_THESE
 from ragforge.store.neo4j.connection import Transaction
@@ -67,7 +68,7 @@ SET d.projectId = row.project
 
 # What their model calls cost stays, without a word of them. A step's id is that of its turn and a number.
 KEEP_COSTS = f"""
-MATCH (t:{Label.TURN})<-[:PART_OF]-(n:{Label.STEP}) WHERE t.id IN $turns
+MATCH (t:{Label.TURN})<-[:PART_OF]-(n:{Label.STEP}) WHERE t.id IN $turns AND n.provider <> '{NO_MODEL}'
 MERGE (u:{Label.USAGE} {{id: n.id}})
 ON CREATE SET u.projectId = t.projectId, u.sessionId = t.sessionId, u.timestamp = t.timestamp,
   u.model = n.provider + ':' + n.model, u.purpose = {PURPOSE}, u.person = coalesce(t.person, ''),

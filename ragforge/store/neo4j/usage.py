@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from ragforge.domain.errors import StoreUnavailable
-from ragforge.domain.usage import Purpose, Spent, StatisticsGroup, Usage
+from ragforge.domain.usage import NO_MODEL, Purpose, Spent, StatisticsGroup, Usage
 from ragforge.store.base_conversations import PersonUsage, StatisticsRow, UsageRow
 from ragforge.store.neo4j.memory_rows import spent_row
 from ragforge.store.neo4j.nodes import Nodes, valid_ids
@@ -168,7 +168,7 @@ def _sums(conditions: Sequence[str], *keys: str, by_project: bool) -> str:
     return f"""
 CALL () {{
   MATCH (t:{Label.TURN}) {of_turns} WITH t
-  MATCH (t)<-[:PART_OF]-(n:{Label.STEP})
+  MATCH (t)<-[:PART_OF]-(n:{Label.STEP}) WHERE n.provider <> '{NO_MODEL}'
   RETURN n.provider + ':' + n.model AS name, {PURPOSE} AS purpose,
     coalesce(t.person, '') AS person, n
   UNION ALL
@@ -190,7 +190,8 @@ def _statistics(conditions: Sequence[str], name: str) -> str:
     sums = ", ".join(f"sum(n.{each}) AS {short}" for each, short in zip(tokens, _SUMMED, strict=True))
     return f"""
 CALL () {{
-  MATCH (t:{Label.TURN}) WHERE {scope.format("t")} OPTIONAL MATCH (t)<-[:PART_OF]-(n:{Label.STEP})
+  MATCH (t:{Label.TURN}) WHERE {scope.format("t")}
+  OPTIONAL MATCH (t)<-[:PART_OF]-(n:{Label.STEP}) WHERE n.provider <> '{NO_MODEL}'
   RETURN coalesce(n.provider + ':' + n.model, t.model, '') AS model, {of_turn}, t.sessionId AS session,
     CASE WHEN {PURPOSE} = '{Purpose.CHAT}' THEN t.id END AS turn,
     CASE WHEN t.left AND {PURPOSE} = '{Purpose.CHAT}' THEN t.id END AS undone, 0 AS version, n

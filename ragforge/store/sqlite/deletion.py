@@ -3,6 +3,7 @@
 import json
 from collections.abc import Sequence
 
+from ragforge.domain.usage import NO_MODEL
 from ragforge.store.base_conversations import Deleted
 from ragforge.store.sqlite.abandonment import MEMORY_ABANDONED, head_went, turns_went
 from ragforge.store.sqlite.connection import Connection
@@ -89,7 +90,7 @@ WHERE owner_kind = 'turn' AND owner = (SELECT id FROM turn WHERE key = ?)
 
 
 # What their model calls cost stays, without a word of them.
-KEEP_COSTS = """
+KEEP_COSTS = f"""
 INSERT OR IGNORE INTO spent (id, project, session, at, model, purpose, input_tokens, cached_tokens,
     output_tokens, thought_tokens, cost_usd, person)
 SELECT turn.id || '/' || step.number, project.id, session.id, turn.started_at,
@@ -97,6 +98,7 @@ SELECT turn.id || '/' || step.number, project.id, session.id, turn.started_at,
     step.output_tokens, step.thought_tokens, step.cost_usd, turn.person
 FROM json_each(?) CROSS JOIN turn ON turn.key = value CROSS JOIN step ON step.turn = turn.key
     JOIN session ON session.key = turn.session JOIN project ON project.key = session.project
+WHERE step.provider != '{NO_MODEL}'
 """
 
 

@@ -4,7 +4,7 @@ import json
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
-from ragforge.domain.usage import SPENT, Purpose, Spent, StatisticsGroup, Usage
+from ragforge.domain.usage import NO_MODEL, SPENT, Purpose, Spent, StatisticsGroup, Usage
 from ragforge.store.base_conversations import PersonUsage, StatisticsRow, UsageRow
 from ragforge.store.json_text import storable
 from ragforge.store.sqlite.abandonment import TURN_ABANDONED
@@ -13,7 +13,7 @@ from ragforge.store.sqlite.rows import EVER, RecordTable, to_ms
 
 CALLS_APART = RecordTable(SPENT)
 
-USED = """
+USED = f"""
 WITH used (name, purpose, person, input, cached, output, thought, cost_usd) AS (
     SELECT step.provider || ':' || step.model, turn.purpose, turn.person, step.input_tokens,
         step.cached_tokens, step.output_tokens, step.thought_tokens, step.cost_usd
@@ -23,6 +23,7 @@ WITH used (name, purpose, person, input, cached, output, thought, cost_usd) AS (
         -- No turn of a session began after what last happened there; but a fork may have inherited one.
         AND (session.last_activity_at >= :since OR session.forked_from IS NOT NULL)
         AND turn.started_at >= :since AND (:person IS NULL OR turn.person = :person)
+        AND step.provider != '{NO_MODEL}'
     UNION ALL
     SELECT model, purpose, person, input_tokens, cached_tokens, output_tokens, thought_tokens, cost_usd
     FROM spent WHERE (:session IS NULL OR session = :session) AND (:project IS NULL OR project = :project)
@@ -49,7 +50,8 @@ WITH done (model, person, project, at, session, turn, undone, version, call,
         step.turn IS NOT NULL, step.input_tokens, step.cached_tokens, step.output_tokens, step.thought_tokens,
         step.cost_usd
     FROM project CROSS JOIN session ON session.project = project.key
-        CROSS JOIN turn ON turn.session = session.key LEFT JOIN step ON step.turn = turn.key
+        CROSS JOIN turn ON turn.session = session.key
+        LEFT JOIN step ON step.turn = turn.key AND step.provider != '{NO_MODEL}'
     WHERE (:project IS NULL OR project.id = :project)
         AND (session.last_activity_at >= :since OR session.forked_from IS NOT NULL)
         AND turn.started_at >= :since AND (:person IS NULL OR turn.person = :person)
