@@ -7,7 +7,7 @@ from functools import lru_cache
 from msgspec.structs import replace
 
 from ragforge.domain.approvals import Constraint
-from ragforge.domain.language.base import AnyOf, first_group
+from ragforge.domain.language.base import AnyOf, first_group, words_in
 from ragforge.domain.memories import STRENGTHS, Memory, MemorySource, MemoryType, Strength
 from ragforge.domain.turns import Turn
 from ragforge.memory.material import CONSTRAINT_CHARS_MAX, CONSTRAINTS_MAX
@@ -28,8 +28,11 @@ _DEMANDS = AnyOf(lambda language: language.demands)
 _BINDS = AnyOf(lambda language: language.binds)
 _EXPERIENCES = AnyOf(lambda language: language.experiences)
 _CONDITION = AnyOf(lambda language: language.condition)
+_REQUIRES = AnyOf(lambda language: language.requires)
 _SOFTENS = AnyOf(lambda language: language.softens)
 _POLITE = AnyOf(lambda language: language.cues.get("polite", ()))
+
+_WORD = re.compile(r"[^\W\d_]+")
 
 WISHES = frozenset({MemoryType.PREFERENCE, MemoryType.DECISION})
 """Types of memories that can bind: a decision does where its words demand or forbid something."""
@@ -57,6 +60,17 @@ def condition_of(sentence: str) -> str:
     """When or where alone the rule holds: "you write SQL"; empty where it always does."""
     found = _CONDITION.search(plain(sentence))
     return first_group(found) if found else ""
+
+
+@lru_cache(1_024)
+def is_requirement(sentence: str) -> bool:
+    """Whether it says what the product must do or be ("uploads must stay below 2 GB") and not how to work on
+    it. One that holds always or never is a rule like any other."""
+    words = plain(sentence)
+    found = _REQUIRES.search(words)
+    if found is None or is_standing(words) or _BINDS.search(_REQUIRES.without(words)):
+        return False
+    return words_in("rule_subjects").isdisjoint(_WORD.findall(first_group(found).lower()))
 
 
 def is_experience(words: str) -> bool:

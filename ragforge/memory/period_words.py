@@ -14,8 +14,11 @@ READ_MAX = 1_000
 """How many statements are kept as they were read."""
 PAST = frozenset({MemoryType.EVENT, MemoryType.OBSERVATION})
 """What was so stays true, whatever day it names."""
+DUE = frozenset({MemoryType.TODO, MemoryType.GOAL})
+"""What has a day by which it is done or missed."""
 
 _UNTIL = AnyOf(lambda language: language.until)
+_DUE = AnyOf(lambda language: language.due)
 _SINCE = AnyOf(lambda language: language.since)
 
 
@@ -39,6 +42,8 @@ def stated_period(content: str, type: MemoryType, at: datetime) -> StatedPeriod:
     until, since = _UNTIL.search(text), _SINCE.search(text)
     if until and until.start() > 0 and text[until.end() :].strip(" .!…)"):
         until = None  # "X until 3 March, then Y" does not end
+    if until is None and type in DUE:
+        until = _DUE.search(text)
     begin = _days(first_group(since), said, is_end=False) if since else None
     end = _days(first_group(until), begin[0] if begin else said, is_end=True) if until else None
     if end and end[1] <= (begin[0] if begin else said):

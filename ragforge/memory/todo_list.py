@@ -16,6 +16,9 @@ _LABEL_WORDS_MAX = 3
 """More words before the colon than these say something themselves."""
 _BETWEEN = re.compile(r"(?:,(?![^()]*\))\s*(?:and |et )?|;\s*|\s(?:and|et)\s)(?![^()]*\))")
 
+_NUMBERED = re.compile(r"(?:^|[,;]?\s+(?:and |et )?)(?=\(?\d{1,2}[.)]\s)")
+"""Before each part of `1) a chart, 2) an alarm`."""
+
 
 class TodoList(Struct, frozen=True):
     """What is to do, behind the words that say so."""
@@ -30,7 +33,9 @@ def todo_list(statement: str) -> TodoList | None:
     found = _LIST.match(statement)
     if found is None or not _TODO.search(plain(statement)):
         return None
-    items = (item for item in _BETWEEN.split(found["items"]) if item and item.strip(" ."))
+    numbered = [item for item in _NUMBERED.split(found["items"]) if item]
+    parts = numbered if len(numbered) > 1 else _BETWEEN.split(found["items"])
+    items = (item for item in parts if item and item.strip(" ."))
     return TodoList(found["lead"], tuple(items))
 
 

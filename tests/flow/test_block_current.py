@@ -8,6 +8,9 @@ from ragforge.domain.context import ContextBlock
 from ragforge.domain.derivations import Underived
 from ragforge.domain.events import ContextBuilt
 from ragforge.domain.memories import Association, AssociationKind, MemorySource, MemoryType
+from ragforge.domain.search import HitKind
+from ragforge.domain.summaries import SummaryMethod
+from ragforge.domain.vectors import Owner, OwnerKind
 from ragforge.memory.context import text_tokens
 from ragforge.memory.recall.replacements import REPLACING_TURN, ReplacingTurn, replacing_turns
 from ragforge.memory.recall.sources import instructions, resumption
@@ -16,7 +19,7 @@ from ragforge.session.moves import undo
 from ragforge.session.open import close_session, new_session
 from ragforge.session.state import Session
 from tests.flow.beside import beside, done
-from tests.flow.recalling import LONG_AGO, remembered, said_before
+from tests.flow.recalling import LONG_AGO, embedded, remembered, said_before, summarised
 from tests.flow.running import environ, of_type, say
 from tests.standins.gemini import GeminiStandIn, Text
 
@@ -232,6 +235,50 @@ async def test_what_is_hardly_a_wish_has_to_fit_the_message(session: Session, ge
         block = await block_for(session, gemini, message)
         shown = [item.id for item in block.items if item.section == instructions.SECTION.heading]
         assert sorted(shown) == sorted(each.id for each in expected)
+
+
+async def test_what_the_product_must_do_has_to_fit_the_message_unless_the_user_put_it_there(
+    session: Session, gemini: GeminiStandIn
+) -> None:
+    wish = partial(remembered, session, type=MemoryType.PREFERENCE, source=MemorySource.BACKGROUND)
+    rule = await wish("Commit messages must be in English.")
+    demand = await wish("The greenhouse door must stay shut in winter.")
+    for message, expected in (("hello", [rule]), ("Is the greenhouse door shut?", [demand, rule])):
+        block = await block_for(session, gemini, message)
+        shown = [item.id for item in block.items if item.section == instructions.SECTION.heading]
+        assert sorted(shown) == sorted(each.id for each in expected)
+    said = await remembered(session, "The roof must stay dry.", MemoryType.PREFERENCE)
+    assert said.id in {item.id for item in (await block_for(session, gemini, "hello")).items}
+
+
+async def test_a_summary_by_rules_stands_for_its_turns_which_speak_for_themselves(
+    tmp_path: Path, gemini: GeminiStandIn
+) -> None:
+    text = "A drip hose along the wall waters the seedlings often."
+    # No model may write one of them anew.
+    async with beside(tmp_path, environ(tmp_path, gemini, RAGFORGE_MEMORY_MODEL="local")) as session:
+        said = [turn.id for turn in await said_before(session, SEEDLINGS)]
+        each = [(await summarised(session, 1, [turn], "Said.")).id for turn in said]
+        by_rules = await summarised(session, 2, each[:3], text, method=SummaryMethod.EXTRACTIVE)
+        by_model = await summarised(session, 2, each[3:], "The seedlings are watered less often than before.")
+        for one in (by_rules, by_model):
+            await embedded(session, Owner(OwnerKind.SUMMARY, one.id), one.text)
+        block = await block_for(session, gemini, "How often are the seedlings watered?")
+        assert [item.id for item in block.items if item.kind is HitKind.SUMMARY] == [by_model.id]
+
+
+async def test_a_memory_that_fits_far_less_than_a_turn_stays_out(
+    session: Session, gemini: GeminiStandIn
+) -> None:
+    near = [("the roof vents of the palm house open at 24 degrees", "`ROOF_VENTS = 24`.")]
+    (turn,) = await said_before(session, near)
+    far = await remembered(
+        session, "The palms of the entrance are open to visitors on Sundays.", importance=0.9
+    )
+    alone = await block_for(session, gemini, "Which palms are open to visitors on Sundays?")
+    assert far.id in {item.id for item in alone.items}
+    block = await block_for(session, gemini, "at how many degrees do the roof vents of the palm house open?")
+    assert [item.id for item in block.items] == [turn.id]
 
 
 async def test_one_statement_is_one_line(session: Session, gemini: GeminiStandIn) -> None:

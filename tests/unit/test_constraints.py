@@ -5,7 +5,7 @@ import pytest
 from ragforge.domain.approvals import Deed, Prohibition
 from ragforge.domain.ids import now
 from ragforge.domain.memories import MemorySource, MemoryType, Strength
-from ragforge.memory.constraints import applies_to_in, condition_of, is_demand, strength_of
+from ragforge.memory.constraints import applies_to_in, condition_of, is_demand, is_requirement, strength_of
 from ragforge.memory.memories import new_memory
 from ragforge.memory.prohibitions import prohibitions_in
 
@@ -140,3 +140,23 @@ def test_a_path_is_taken_without_the_full_stop_behind_it(sentence: str, path: st
 )
 def test_a_rule_may_name_when_it_holds(sentence: str, condition: str) -> None:
     assert condition_of(sentence) == condition
+
+
+@pytest.mark.parametrize(
+    ("sentence", "expected"),
+    [
+        ("Photos must not be larger than 5 MB, or the gallery crawls.", True),
+        ("the gate: it has to open within two seconds", True),
+        ("la carte ne doit bouger que quand on a fini de taper", True),
+        ("le formulaire doit accepter deux prénoms", True),
+        ("The gate must never open by itself.", False),
+        ("Every form must have a label.", False),
+        ("commit messages must be in English", False),
+        ("les tests doivent passer avant chaque commit", False),
+        ("You have to ask before you install anything.", False),
+        ("Never push to main.", False),
+        ("pas de jQuery dans ce dossier", False),
+    ],
+)
+def test_what_the_product_must_do_is_no_rule_of_working(sentence: str, expected: bool) -> None:
+    assert is_requirement(sentence) is expected

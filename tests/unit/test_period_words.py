@@ -44,6 +44,25 @@ def test_the_days_are_those_that_the_words_name(words: str, first: date | None, 
     assert ((period.valid_to - timedelta(days=1)).date() if period.valid_to else None) == last
 
 
+@pytest.mark.parametrize(
+    ("words", "last"),
+    [
+        ("Send the invoice by Friday", date(2026, 10, 16)),
+        ("I have to show the map tomorrow", date(2026, 10, 15)),
+        ("renew the certificate before 1 December", date(2026, 12, 1)),
+        ("rendre le rapport pour lundi", date(2026, 10, 19)),
+        ("appeler la mairie demain", date(2026, 10, 15)),
+        ("tidy the maps next week", None),
+        ("fix what broke yesterday", None),
+    ],
+)
+def test_what_is_to_do_ends_with_the_day_by_which_it_is_due(words: str, last: date | None) -> None:
+    for type in (MemoryType.TODO, MemoryType.GOAL):
+        end = stated_period(words, type, SAID).valid_to
+        assert ((end - timedelta(days=1)).date() if end else None) == last
+    assert stated_period(words, MemoryType.FACT, SAID).valid_to is None
+
+
 def test_a_memory_runs_out_with_the_last_day_that_its_words_name_and_an_event_never():
     frozen = new_memory(
         "Deploys are frozen until Friday.",

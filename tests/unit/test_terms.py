@@ -184,17 +184,68 @@ def test_of_a_list_of_things_to_do_the_open_ones_are_left() -> None:
 
 @pytest.mark.parametrize(
     "message",
-    ["where were we?", "What is next?", "go on with what was left open", "on reprend là où on s'est arrêtés"],
+    [
+        "where were we?",
+        "What is next?",
+        "go on with what was left open",
+        "on reprend là où on s'est arrêtés",
+        "hi, let's continue",
+        "salut ! on reprend ?",
+    ],
 )
 def test_a_message_may_go_on_where_the_user_left_off(message: str) -> None:
     assert resumes(message)
 
 
 @pytest.mark.parametrize(
-    "message", ["next.js does not build", "how do we continue the loop after an error?", "where is the pump?"]
+    "message",
+    [
+        "next.js does not build",
+        "how do we continue the loop after an error?",
+        "where is the pump?",
+        "where does the download resume?",
+        "le minuteur s'arrête, puis il reprend où ?",
+    ],
 )
 def test_words_that_look_like_it_do_not(message: str) -> None:
     assert not resumes(message)
+
+
+def test_a_list_ends_with_its_last_thing_whatever_else_was_said_of_the_others() -> None:
+    said = "todo for later: 1) a page of the tides, 2) an alarm for frost, 3) labels in the export"
+    old, tides, alarm, last = turns(
+        (said, "Noted."),
+        ("let's do the tides page", "`/tides` shows them."),
+        ("an alarm for frost, that was number two on the list", "`frost.py` rings."),
+        ("labels for the export next", "The CSV has them. That was the last of the list."),
+    )
+    assert Validity([old, tides, last]).still_open(old.started_at, said) is None
+    left = Validity([old, alarm]).still_open(old.started_at, said)
+    assert left == "todo for later: 1) a page of the tides, 3) labels in the export"
+
+
+def test_a_number_that_the_user_reconsiders_is_another_one_in_all_of_its_turn() -> None:
+    kept = ("delete the raw scans 30 days after the print", "`clean.py` deletes files older than 30 days.")
+    old, new, other = turns(
+        kept,
+        ("the museum wants the raw scans kept for 90 days after all", ""),
+        ("wait 45 days after all", ""),
+    )
+    for statement in kept:
+        found = Validity([old, new]).replacement(old, statement)
+        assert found is not None
+        assert found.text == "90 days"
+        assert Validity([old, other]).replacement(old, statement) is None
+
+
+def test_what_an_answer_says_took_the_place_of_something_goes_when_that_returns() -> None:
+    old, new = turns(
+        ("move the queue to Postgres, it loses jobs", "`jobs.sql` takes the place of the Kafka consumer."),
+        ("Postgres cannot keep up. We go back to Kafka.", "`kafka.py` is back."),
+    )
+    found = Validity([old, new]).replacement(old, "move the queue to Postgres, it loses jobs")
+    assert found is not None
+    assert found.text == "We go back to Kafka."
 
 
 def test_what_returns_holds_again_and_what_took_its_place_does_not() -> None:

@@ -45,6 +45,8 @@ class Language(Struct, frozen=True, kw_only=True):
     """A statement holds up to and including a day: the slot `<date>`, whose words are the first group."""
     since: Patterns = ()
     """A statement holds from a day on: the slot `<date>`, whose words are the first group."""
+    due: Patterns = ()
+    """Something is to be done by a day, or on it: the slot `<date>`, whose words are the first group."""
     away: Mapping[str, Patterns] = field(default_factory=dict[str, Patterns])
     """Times from now on by unit, `day`, `week` or `month`; how many is the first group, none for one."""
     counts: Mapping[str, int] = field(default_factory=dict[str, int])
@@ -104,6 +106,13 @@ class Language(Struct, frozen=True, kw_only=True):
     """Says what is wrong with what was done, or why it cannot stay."""
     chooses: Patterns = ()
     """What is to be used comes right after."""
+    requires: Patterns = ()
+    """Says what something must do or be; the first group is what."""
+    rule_subjects: str = ""
+    """Words for what is made or changed in any turn, and for all of something: what must be so of these is a
+    rule of working, not a requirement of the product."""
+    all_done: Patterns = ()
+    """All of a list of what is to do is done."""
     done: Patterns = ()
     """A todo is done."""
     binds: Patterns = ()

@@ -50,6 +50,10 @@ LANGUAGE = Language(
     months=("january february march april may june july august september october november december"),
     until=(r"\b(?:until|till|up to|through) (?:and including )?(?:the )?(?:end of )?<date>",),
     since=(r"\b(?:from|as of|as from|starting|effective|since) (?:the )?(?:start of )?<date>",),
+    due=(
+        r"\b(?:by|before|on|due(?: on| by)?|no later than) (?:the )?(?:end of )?<date>",
+        r"\b(?=(?:today|tonight|tomorrow) \()<date>",
+    ),
     away={
         "day": (r"in <count> days?",),
         "week": (r"in <count> weeks?", r"next week"),
@@ -177,8 +181,10 @@ LANGUAGE = Language(
             r"what(?:'s| is| was| else is)? (?:left|open|next|missing|still|remaining|unfinished)|"
             r"left off|left "
             r"(?:to do|on (?:the|our|my) (?:todo|to-do|list))|what remains|still (?:open|left|to do)|next "
-            r"(?:step|task|item|todo)s?\b|carry on|(?:let's|let us|we|can we|shall we)? ?(?:continue|go on|"
-            r"resume|keep going)(?:$| (?:with|from|where|what|working|our|the (?:rest|work))|[.!,?]))"
+            r"(?:step|task|item|todo)s?\b|carry on|(?:^|[,;:.!?–—-] ?|\b(?:let's|let us|"
+            r"(?:I|we)(?: can| could| should|'ll)?|to|please|just|now|and|then|ok|okay|hi|hello) )"
+            r"(?:continue|go on|resume|keep going)"
+            r"(?:$| (?:with|from|where|what|working|our|the (?:rest|work))|[.!,?]))"
         ),
     ),
     goes_ahead=(
@@ -634,7 +640,33 @@ LANGUAGE = Language(
         r"<clause>(?:stay|stick|keep) (?:within|to|below|under|inside|out of)\b",
         r"(?:,|\bbut|\band|\bso) nothing (?:in|outside|else|from|under|that)\b",
     ),
+    requires=(
+        r"^(?:(?:<openings>|well|ok|okay),? )*((?:[\w'-]+:? ){1,6}?)"
+        r"(?:(?:must|should|shall|may|can)(?:n't| not)?|cannot|(?:has|have|needs?) to)\b",
+    ),
+    rule_subjects="""
+        i we you all any each every no anything nobody answer answers branch branches change changes class
+        classes code comment comments commit commits diff diffs doc docs docstring docstrings documentation
+        everything explanation explanations file files function functions import imports line lines message
+        messages method methods migration migrations module modules name names nothing plan plans pr prs
+        pull reply replies script scripts summary summaries test tests type types variable variables
+    """,
+    all_done=(
+        (
+            r"\b(?:last|end|rest) (?:one |item |point |thing )?(?:of|on|from) (?:the |our |my )?(?:\w+ )?"
+            r"(?:(?:todo|to-do) )?list\b"
+        ),
+        (
+            r"\b(?:all|everything) (?:of it |\w+ )?(?:on|from) (?:the|our|my) (?:(?:todo|to-do) )?list "
+            r"(?:is|are)(?: now)? (?:done|finished)\b"
+        ),
+        r"\blast (?:one )?of the (?:two|three|four|five|six|todos|to-dos|tasks|items)\b",
+    ),
     done=(
+        (
+            r"\b(?:that|this|which|it)(?:'s| is| was| makes| were)? (?:the )?(?:first|second|third|last|next|"
+            r"number \w+|item \w+|point \w+)\b[^.?!]{0,20}\blist\b"
+        ),
         r"\b(?:(?:ticked|checked|crossed|struck) off|(?:is|are|it's|that's|all) done|finished|completed|"
         r"in place now)\b",
     ),
@@ -761,8 +793,8 @@ LANGUAGE = Language(
         (
             r"\b(?:forget(?: about)?|scrap|ditch|drop|dump|abandon|get rid of|no more|remov(?:e|"
             r"ed|ing)|"
-            r"deleted?|deleting|dropp(?:ed|ing)|took out|throw out) (?:the |our |all )?((?:[\w.+#/-]+[ ,]*)"
-            r"{1,4})"
+            r"deleted?|deleting|dropp(?:ed|ing)|took out|throw out|replac(?:es|ed|ing)|"
+            r"t(?:akes|ook|aking) the place of) (?:the |our |all )?((?:[\w.+#/-]+[ ,]*){1,4})"
         ),
     ),
     returns=(

@@ -52,6 +52,10 @@ LANGUAGE = Language(
     months="janvier février mars avril mai juin juillet août septembre octobre novembre décembre",
     until=(r"\bjusqu'(?:au|à) (?:la )?(?:fin )?(?:de |d')?<date>",),
     since=(r"\b(?:à (?:partir|compter) (?:du|de|d')|dès|depuis) ?(?:le )?(?:début )?<date>",),
+    due=(
+        r"\b(?:avant|pour|d'ici|au plus tard|le) (?:le |la |au )?(?:fin (?:de )?)?<date>",
+        r"\b(?=(?:aujourd'hui|demain|ce soir) \()<date>",
+    ),
     away={
         "day": (r"dans <count> jours?",),
         "week": (r"dans <count> semaines?", r"la semaine prochaine"),
@@ -162,12 +166,14 @@ LANGUAGE = Language(
         (
             r"\b(?:où (?:en )?(?:étions|était|étais|sommes|est)[- ](?:nous|on|je)|où (?:en |on en |on |"
             r"nous en )"
-            r"(?:était|étions|est|sommes|s'est arrêtés?|s'était arrêtés?)|(?:on )?reprend(?:s|re|"
-            r"ons)?(?: là|$|[ ,.!]"
-            r"(?:où|le travail|la suite))|là où (?:on|nous|je)|(?:il |qu'est-ce qu'il |que |qu'il |ce qu'il "
-            r")rest(?:e|ait)(?:-t-il)?\b|qu'est-ce qui reste|"
+            r"(?:était|étions|est|sommes|s'est arrêtés?|s'était arrêtés?)|(?:^|[,;:.!?–—-] ?|\b(?:on|je|tu|"
+            r"nous|vous|et|alors|donc|bon|allez|hop|ok|salut|bonjour|peut|faut|va|veux|voudrais|de|pour|à|"
+            r"sinon) )reprend(?:s|re|ons)?(?: là| ?[?.!]*$|[ ,.!](?:où|le travail|la suite))|"
+            r"là où (?:on|nous|je)|(?:il |qu'est-ce qu'il |que |qu'il |ce qu'il )rest(?:e|ait)"
+            r"(?:-t-il)?\b|qu'est-ce qui reste|"
             r"(?:c'est quoi )?la suite\b(?: du (?:programme|plan))?"
-            r"|(?:on )?continu(?:e|ons)(?:$|[.!,?]| (?:là|avec|sur|où|ce))|prochaines? (?:étapes?|tâches?)|"
+            r"|(?:^|[,;:.!?–—-] ?|\b(?:on|je|tu|nous|vous|et|alors|donc|bon|allez|hop|ok|salut|bonjour) )"
+            r"continu(?:e|ons)(?:$|[.!,?]| (?:là|avec|sur|où|ce))|prochaines? (?:étapes?|tâches?)|"
             r"laissé (?:en plan|ouvert|en suspens)|en suspens|à faire encore)"
         ),
     ),
@@ -618,7 +624,32 @@ LANGUAGE = Language(
         r"\bd(?:oit|oivent) être (?:du|de la|des|valides?|au|sous|uniques?|écrite?s? en|en) ",
         r"(?:,|\bmais|\bet) rien (?:dans|hors|en dehors|d'autre|sous)\b",
     ),
-    done=(r"\b(?:cochée?s?|c'est fait|est faite?|terminée?s?|rayée?s?|finie?s?)\b",),
+    requires=(
+        r"^(?:(?:<openings>|et|mais|donc|alors|bon|ok),? )*((?:(?:[\w-]+'){0,2}[\w-]+[:,]? ){1,6}?)(?:ne )?"
+        r"(?:d(?:oit|oivent|evra|evront|evrait|evraient)|p(?:eut|euvent) (?:pas|plus)|a besoin)\b",
+    ),
+    rule_subjects="""
+        je tu vous nous on il ça chaque tous toute toutes aucun aucune personne branche branches changement
+        changements classe classes code commentaire commentaires commit commits diff diffs doc docs
+        documentation explication explications fichier fichiers fonction fonctions import imports ligne
+        lignes message messages migration migrations module modules nom noms plan plans rien réponse
+        réponses résumé résumés script scripts test tests tout type types variable variables
+    """,
+    all_done=(
+        (
+            r"\b(?:derni(?:er|ère) (?:point |chose |tâche )?|la fin |le reste )(?:de |sur )"
+            r"(?:la |ma |notre )?(?:\w+ )?liste\b"
+        ),
+        r"\btout(?:e la| ce qui était sur la) liste est (?:faite?|finie?|terminée?)\b",
+        r"\bderni(?:er|ère) des (?:deux|trois|quatre|cinq|six|tâches|points)\b",
+    ),
+    done=(
+        (
+            r"\b(?:c'est|c'était|ça fait) (?:le |la |l')?(?:premi(?:er|ère)|second|seconde|deuxième|"
+            r"troisième|derni(?:er|ère)|suivante?|numéro \w+|point \w+)\b[^.?!]{0,20}\bliste\b"
+        ),
+        r"\b(?:cochée?s?|c'est fait|est faite?|terminée?s?|rayée?s?|finie?s?)\b",
+    ),
     binds=(
         (
             r"\b(?:toujours|jamais|dois|doit|doivent|désormais|dorénavant|à partir de maintenant|interdit|"
@@ -734,7 +765,8 @@ LANGUAGE = Language(
     gone=(
         (
             r"\b(?:oublie[rz]?|laisse(?:r|z)? tomber|abandonne[rz]?|jette[rz]?|vire[rz]?|plus de|"
-            r"(?:retir|supprim|enlev|abandonn)(?:é|ée|e|er|ez|ons)) (?:le |la |les |l'|du |des |notre )?"
+            r"(?:retir|supprim|enlev|abandonn)(?:é|ée|e|er|ez|ons)|remplac(?:e|ent|ait|é|ée)|"
+            r"pren(?:d|nent|ait) la place d(?:e|u)) (?:le |la |les |l'|du |des |notre )?"
             r"((?:[\w.+#/-]+[ ,]*){1,4})"
         ),
     ),

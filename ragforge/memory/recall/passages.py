@@ -166,6 +166,8 @@ def statement(passages: TurnPassages, valid: Validity | None = None) -> Statemen
                 return Statement(
                     " -> ".join([*parts, marked]) if said is passages.answer else marked, by.turn_id
                 )
+            if text is None and passages.user == (wanted,):
+                return Statement("")  # nothing is left of the message, and its answer is about that
             if text is None or not holds:
                 continue
             parts.append(cut_sentence(one_line(text), chars_max))

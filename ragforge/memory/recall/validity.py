@@ -30,6 +30,7 @@ from ragforge.memory.replacement import (
     ends_instruction,
     gives_up_part,
     goes_or_returns,
+    has_changed_mind,
     has_ending_clause,
     is_telling,
     may_end,
@@ -39,7 +40,7 @@ from ragforge.memory.replacement import (
 )
 from ragforge.memory.second_thoughts import second_thought, stated_values
 from ragforge.memory.sentences import cut_sentence, one_line, sentences
-from ragforge.memory.set_values import set_values, sets_otherwise
+from ragforge.memory.set_values import NumberWithUnit, set_values, sets_otherwise
 from ragforge.memory.short_answers import asks
 from ragforge.memory.statements import plain
 from ragforge.memory.terms import SAME_SHARE, about, last_number, numbers_in, terms
@@ -64,6 +65,7 @@ _GONE = AnyOf(lambda language: language.gone)
 _BECOMES = AnyOf(lambda language: language.becomes)
 _STANDING = AnyOf(lambda language: language.standing)
 _DONE = AnyOf(lambda language: language.done)
+_ALL_DONE = AnyOf(lambda language: language.all_done)
 _VALUE_GONE = AnyOf(lambda language: language.value_gone)
 _ASKS_TO_CHANGE = AnyOf(lambda language: language.asks_to_change)
 
@@ -153,7 +155,12 @@ class Spoken(Struct, frozen=True, dict=True):
     @cached_property
     def does(self) -> bool:
         """Whether something that was to do is done in it."""
-        return any(_DONE.search(plain(sentence)) for sentence in self.sentences)
+        return self.ends_list or any(_DONE.search(plain(sentence)) for sentence in self.sentences)
+
+    @cached_property
+    def ends_list(self) -> bool:
+        """Whether nothing of a list of what was to do is left after it."""
+        return any(_ALL_DONE.search(plain(sentence)) for sentence in self.sentences)
 
     @cached_property
     def said(self) -> list[str]:
@@ -179,6 +186,12 @@ class Spoken(Struct, frozen=True, dict=True):
     def sets(self) -> bool:
         """Whether the user sets something to a number in it."""
         return any(map(set_values, self.said))
+
+    @cached_property
+    def reconsidered(self) -> list[tuple[str, NumberWithUnit]]:
+        """The sentences in which the user changes their mind and gives one number of something."""
+        found = ((each, stated_values(each)) for each in self.said if has_changed_mind(plain(each)))
+        return [(each, values[0]) for each, values in found if len(values) == 1 and values[0].unit]
 
     @cached_property
     def naming(self) -> list[str]:
@@ -273,6 +286,8 @@ class Validity:
         if (found := todo_list(statement)) is None:
             return without_actors(statement, self._left_since(at)) or None
         later = [each for each in self._spoken if each.turn.started_at > at and each.does]
+        if any(each.ends_list and about(statement) & each.terms for each in later):
+            return None
         left = [item for item in found.items if not any(_is_done(item, each) for each in later)]
         if len(left) == len(found.items):
             return statement
@@ -341,7 +356,7 @@ class Validity:
             return ""
         # What returned and what took its place meanwhile: the whole turn is about it.
         if mine.gives_up and mine.gives_up & by.brings_back:
-            return by.user
+            return next((each for each in by.said if _RETURNS.search(plain(each))), by.user)
         changes = [(each, change) for each in by.naming for change in mine.naming]
         return next((each for each, change in changes if takes_back(each, change, statement)), "")
 
@@ -412,11 +427,25 @@ def _given_otherwise(old: Spoken, new: Spoken) -> Iterator[ValueChange]:
             yield ValueChange(before, value, new, text, name)
             if sum(map(str.isdigit, before)) >= OWN_DIGITS:
                 yield ValueChange(before, value, new, text, of=old.turn.id)
+    yield from _reconsidered(old, new)
     for what, value in new.measured.items():
         if (before := old.measured.get(what, value)) != value:
             shared = old.words & new.words - set(what.split())
             if shared:
                 yield ValueChange(before, value, new, new.user, of=old.turn.id)
+
+
+def _reconsidered(old: Spoken, new: Spoken) -> Iterator[ValueChange]:
+    """The number that the user changes their mind about: `keep them 90 days after all`, where `30 days` was
+    said of the same."""
+    for sentence, value in new.reconsidered:
+        for said in old.said:
+            given = [each for each in stated_values(said) if each.unit == value.unit]
+            shared = about(said) & about(sentence) - {value.unit}
+            if len(given) == 1 and given[0].number != value.number and len(shared) >= SHARED_MIN:
+                written = re.search(rf"(?<![\w.,:]){re.escape(value.number)}[\s-]?\w+", sentence)
+                text = written[0] if written else sentence
+                yield ValueChange(given[0].number, value.number, new, text, of=old.turn.id)
 
 
 def _said_changes(new: Spoken) -> Iterator[ValueChange]:

@@ -7,10 +7,10 @@ from functools import partial
 from msgspec import Struct
 
 from ragforge.domain.context import Recalled
-from ragforge.domain.memories import Memory, MemoryFilter, MemoryType, WishKind
+from ragforge.domain.memories import Memory, MemoryFilter, MemorySource, MemoryType, WishKind
 from ragforge.domain.search import HitKind
 from ragforge.domain.words import day_words
-from ragforge.memory.constraints import binds, condition_of
+from ragforge.memory.constraints import binds, condition_of, is_requirement
 from ragforge.memory.recall.fit import Fitness
 from ragforge.memory.recall.memory_lists import find_memories
 from ragforge.memory.recall.request import Around, InjectLimits
@@ -103,7 +103,7 @@ async def _count(recall: Recall, around: Around) -> int:
 
 
 def _items(memories: Sequence[Memory], fitness: Sequence[Fitness], holds: Sequence[bool]) -> list[Recalled]:
-    """What binds first, then by fit; of what is not sure to be a wish, what fits.
+    """What binds first, then by fit; of requirements and of what is not sure to be a wish, what fits.
 
     holds: whether the condition that a rule names fits the message; a rule without one always holds.
     """
@@ -111,9 +111,16 @@ def _items(memories: Sequence[Memory], fitness: Sequence[Fitness], holds: Sequen
         Standing(each, binds(each.content), here, one)
         for each, one, here in zip(memories, fitness, holds, strict=True)
     ]
-    wanted = [each for each in known if each.memory.confidence >= SURE_MIN or each.fitness.fits]
+    wanted = [each for each in known if each.fitness.fits or _is_for_all_work(each.memory)]
     order = sorted(wanted, key=lambda each: (not (each.binds and each.holds), -each.fitness.score))
     return [_item(each) for each in order]
+
+
+def _is_for_all_work(memory: Memory) -> bool:
+    """Whether it holds whatever the message is about."""
+    if memory.source is MemorySource.USER:
+        return True
+    return memory.confidence >= SURE_MIN and not is_requirement(memory.content)
 
 
 def _is_met(condition: str, message: frozenset[str]) -> bool:

@@ -40,7 +40,7 @@ IMPORTANT_FROM = 0.8
 IMPORTANT_WORDS_MIN = 0.3
 NEAREST_MAX = 20
 FLOOR = 0.55
-"""Of the best fit: what is below it is not shown."""
+"""Of the best fit of any memory or turn: what is below it is not shown."""
 LISTED_MAX = 50
 """How many that matter, and how many that are new, are looked at."""
 
@@ -69,7 +69,9 @@ async def _look(lookup: Lookup) -> Finding:
         fit = await lookup.fit()
         fitness = await fit.measure([each.memory.content for each in chosen])
         fitting = [(each, one) for each, one in zip(chosen, fitness, strict=True) if _fits(each, one)]
-        least = FLOOR * max((one.score for _, one in fitting), default=0.0)
+        said = (await lookup.passages(above)).turns
+        every = [*(one.score for _, one in fitting), *(each.fitness.score for each in said)]
+        least = FLOOR * max(every, default=0.0)
         best = sorted((each for each in fitting if each[1].score >= least), key=lambda each: -each[1].score)
         holding = await lookup.holding([each.memory for each, _ in best], above)
         return [_item(each, one, text) for (each, one), text in zip(best, holding, strict=True) if text]

@@ -8,7 +8,7 @@ from functools import partial
 
 from ragforge.domain.context import Recalled
 from ragforge.domain.search import HitKind
-from ragforge.domain.summaries import Summary
+from ragforge.domain.summaries import Summary, SummaryMethod
 from ragforge.memory.recall.explain import because, scores_of
 from ragforge.memory.recall.fit import Fit
 from ragforge.memory.recall.request import Around
@@ -37,7 +37,9 @@ async def _look(lookup: Lookup) -> Finding:
         wanted = list(hits)[:SHOWN_MAX]
         found = await lookup.attempt(partial(recall.store.summaries.get, wanted), list[Summary]())
         elsewhere = {each.id for each in newest} | _told(above, around)
-        others = [each for each in found if each.id not in elsewhere]
+        # One made by rules has sentences of turns, and what holds of them the turns' own lines say.
+        written = [each for each in found if each.method is SummaryMethod.MODEL]
+        others = [each for each in written if each.id not in elsewhere]
         order = _by_relevance(newest, answer.found)
         said = await _statements(fit, [*others, *order], whole=lookup.resumes)
         return [
