@@ -8,6 +8,7 @@ from ragforge.domain.errors import UsageError
 from ragforge.session.program_files import EXAMPLES_SUFFIX, SHIPPED, find_programs
 from ragforge.session.state import Session, Workspace
 from ragforge.workflow.catalogue import CREATOR, find_program, read_file, read_program
+from ragforge.workflow.examples import failed_examples
 from ragforge.workflow.execution import Execution, Front, assembled, new_run
 from ragforge.workflow.language import nearest
 from ragforge.workflow.records import PROGRAM
@@ -66,10 +67,15 @@ async def whose_words(workspace: Workspace, name: str) -> str:
 
 
 async def example_words(workspace: Workspace, run: ProgramRun) -> str:
-    """The proposal to keep the run as an example, of a program of the user's that has none yet."""
+    """The proposal to keep the run as an example, of a program of the user's that has none yet.
+
+    Nothing is proposed where it cannot be one, because what it shows depends on the project.
+    """
     own = ProgramTree(workspace, run.program).file
     examples = own.with_name(f"{run.program}{EXAMPLES_SUFFIX}")
     if not run.example or run.source != own.name or not own.exists() or examples.exists():
+        return ""
+    if await failed_examples(run.text, run.example):
         return ""
     return f"Was that right? /program example {run.program} keeps it, and later versions must pass it."
 

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from ragforge.domain.derivations import Derived, DerivedFilter, DerivedKind, Underived, as_kept
 from ragforge.domain.errors import UsageError
-from ragforge.domain.ids import now
+from ragforge.domain.ids import now, short_id
 from ragforge.domain.versions import Version
 from ragforge.domain.words import first_words
 from ragforge.session.program_files import EXAMPLES_SUFFIX, IN_PROJECT
@@ -122,10 +122,11 @@ class StoreLibrary:
         parents = await self._parents(await tree.project_id(), version)
         changes: list[Any] = version.get("diff") or []
         reasons = [str(each["what"]) if is_object(each) and "what" in each else str(each) for each in changes]
-        title = first_words(version.get("title") or "; ".join(reasons) or description, TITLE_CHARS)
+        merged: list[str] = version.get("mergedFrom") or []
+        told = f"Merge {' and '.join(map(short_id, merged))}" if merged else description
+        title = first_words(version.get("title") or "; ".join(reasons) or told, TITLE_CHARS)
         await tree.add(version["code"], parents[0], version_id=version["id"], title=title, merged=parents[1])
         project = await tree.project_id()
-        merged: list[str] = version.get("mergedFrom") or []
         facts = records.ProgramVersionRecord(
             program, version["id"], title, version["alternatives"], merged, reasons
         )

@@ -87,6 +87,8 @@ async def keeps_an_example_and_merges(program: Program, gemini: GeminiStandIn, o
     assert merged.code == 0, merged.err
     newest = (await program.run("program", "log", "mails", "--json")).json["versions"][0]
     assert newest["parents"][1] == other
+    title = f"Merge {' and '.join(each[-8:] for each in newest['parents'])}"
+    assert title in (await program.run("program", "log", "mails")).out
     assert file.read_text().endswith("    DISPLAY 'merged'\n")
 
 

@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from ragforge.commands.base import Report, UserQuestion
+from ragforge.commands.base import Follow, Report, UserQuestion
 from ragforge.commands.program_run import RunFront
+from ragforge.commands.run import VERB as RUN
 from ragforge.commands.run import RunArguments, execution_for
 from ragforge.domain.approvals import ApprovalAnswer, ConsentAnswer, Mode
 from ragforge.domain.errors import RagforgeError
@@ -89,6 +90,24 @@ async def _program_turns(session: Session) -> list[Turn]:
     rows = await store.sessions.recent(project_id=project, limit=10)
     paths = [await store.turns.path(row.session.head, limit=10) for row in rows]
     return [turn for path in paths for turn in path if turn.purpose is Purpose.PROGRAM]
+
+
+async def test_a_run_is_offered_as_an_example_where_it_can_be_one(session: Session, tmp_path: Path) -> None:
+    folder = tmp_path / "config" / "programs"
+    folder.mkdir(parents=True)
+    (folder / "words.spu").write_text(".program words\n    DISPLAY 'Hello'\n")
+    reading = ".needs tools\n    TOOL_EXEC $READ, 'read', {path: 'notes.txt'}\n    DISPLAY $READ.text\n"
+    (folder / "files.spu").write_text(f".program files\n{reading}")
+    (session.cwd / "notes.txt").write_text("A line of the project.\n")
+    assert "/program example words" in (await followed(session, "words"))[-1]
+    assert "A line of the project." in (await followed(session, "files"))[-1]
+
+
+async def followed(session: Session, name: str) -> list[str]:
+    outcome = await RUN.run(session, RunArguments(name))
+    assert isinstance(outcome, Follow)
+    said = [each async for each in outcome.lines]
+    return [str(each.exact) if isinstance(each, Report) else str(each) for each in said]
 
 
 async def test_what_was_tried_is_told_before_work_begins(session: Session, gemini: GeminiStandIn) -> None:
