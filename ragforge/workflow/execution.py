@@ -119,11 +119,6 @@ class Execution:
         self._seconds_max = min(settings.seconds_max, limits.get("seconds", settings.seconds_max))
 
     @property
-    def waits_for_input(self) -> bool:
-        """Whether the program asks its user something."""
-        return any(each.operation == "WAIT_INPUT" for each in self._program.code)
-
-    @property
     def cost_usd(self) -> float | None:
         """What it cost so far; None where a price is unknown."""
         return sum_costs(call.cost_usd for call in self.run.calls)

@@ -21,11 +21,6 @@ def is_program(text: str) -> bool:
     return bool(_NAME.search(text)) or assemble(text.encode()).program is not None
 
 
-def faults_of(text: str) -> list[str]:
-    """What is wrong with the text of a program, a line each."""
-    return [str(fault) for fault in assemble(text.encode()).faults]
-
-
 def with_header(text: str) -> str:
     """The program with a comment on top that says what it does and takes, where it begins with none."""
     text = text if text.endswith("\n") else f"{text}\n"

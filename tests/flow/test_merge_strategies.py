@@ -11,13 +11,13 @@ from ragforge.domain.redact import Redactor
 from ragforge.domain.search import Hit
 from ragforge.domain.usage import Usage
 from ragforge.providers.local import LocalProvider
+from ragforge.versions.attempts.candidates import Candidate, Candidates
 from ragforge.versions.attempts.model_merge import (
     Proposal,
     Question,
     Strategy,
     propose,
     questions_of,
-    smaller,
 )
 from ragforge.versions.attempts.question import Ask, asking
 from ragforge.versions.attempts.verdict import validate
@@ -134,7 +134,7 @@ async def test_what_it_cost_is_counted_even_where_the_answer_is_of_no_use(
     problems = [proposal.resolutions[0].problem for proposal in proposals]
     assert any("cannot be read" in problem for problem in problems)
     assert any("an incomplete answer (length" in problem for problem in problems)
-    assert smaller(proposals) is None
+    assert not any(proposal.is_complete for proposal in proposals)
 
 
 async def test_where_one_strategy_fails_the_other_is_there(
@@ -151,7 +151,7 @@ async def test_where_one_strategy_fails_the_other_is_there(
     assert combined.resolutions[0].content is None
     assert "an incomplete answer (blocked" in combined.resolutions[0].problem
     assert resolved.is_complete
-    assert smaller(proposals) is resolved
+    assert not combined.is_complete
 
 
 async def test_a_key_that_is_refused_is_said_for_every_conflict(gemini: GeminiStandIn, tree: Tree) -> None:
@@ -169,9 +169,9 @@ async def test_the_smaller_difference_is_that_nearer_to_both_sides(
     more = BOTH.replace("return result", "return round(result, 2)")
     gemini.always_structured(answering({"content": more, "why": "Rounded."}))
     proposals = await propose([await question_of(tree)], ask)
-    chosen = smaller(proposals)
+    chosen = Candidates(each=tuple(map(Candidate, proposals))).nearest()
     assert chosen
-    assert chosen.strategy is Strategy.RESOLVE_CONFLICTS
+    assert chosen.name == Strategy.RESOLVE_CONFLICTS
     assert [proposal.lines_changed for proposal in proposals] == [7, 3]
 
 
@@ -368,5 +368,5 @@ async def test_without_a_model_no_conflict_is_resolved(tree: Tree) -> None:
         return []
 
     proposals = await propose([await question_of(tree)], asking(LocalProvider(search)))
-    assert smaller(proposals) is None
+    assert not any(proposal.is_complete for proposal in proposals)
     assert all("/model" in each.problem for proposal in proposals for each in proposal.resolutions)

@@ -1,7 +1,7 @@
 """What a model makes of the conflicts of a merge, in two ways side by side."""
 
 import asyncio
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from enum import StrEnum
 
 import msgspec
@@ -120,12 +120,6 @@ async def propose(
             for strategy in strategies
         }
     return [Proposal(strategy, tuple(task.result() for task in asked)) for strategy, asked in tasks.items()]
-
-
-def smaller(proposals: Iterable[Proposal]) -> Proposal | None:
-    """The complete one that stays nearer to both sides; None where none is complete."""
-    complete = [proposal for proposal in proposals if proposal.is_complete]
-    return min(complete, key=lambda proposal: proposal.lines_changed, default=None)
 
 
 @read_in_threads
