@@ -225,9 +225,15 @@ def _read_args(call: _OpenCall, tool: AnyTool | None) -> tuple[msgspec.Struct | 
         args = tool.parse(request.args)
         return args, tool.summarise(args)
     except msgspec.ValidationError as error:
-        return _Refused(f"The arguments do not fit {request.name}: {error}."), ""
+        return _Refused(f"The arguments do not fit {request.name}: {error}. It takes: {_fields(tool)}."), ""
     except Exception as error:
         return _Refused(_unexpected(tool.name, error)), ""
+
+
+def _fields(tool: AnyTool) -> str:
+    """Return the names of the tool's arguments, for a model that used others."""
+    fields = msgspec.structs.fields(tool.args_type)
+    return ", ".join(each.name if each.required else f"{each.name} (optional)" for each in fields) or "none"
 
 
 def against(hits: Sequence[ConstraintHit]) -> str:

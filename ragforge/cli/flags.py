@@ -15,10 +15,14 @@ def _tell_version(wanted: bool) -> None:
         raise typer.Exit
 
 
+PIPED = "-"
+"""Given as the prompt: what is piped in."""
 Prompt = Annotated[
     str | None,
     typer.Option(
-        "-p", "--prompt", help="Run one turn without the interface; piped input is added to the prompt."
+        "-p",
+        "--prompt",
+        help="Run one turn without the interface; piped input is added to the prompt, or is all of it.",
     ),
 ]
 Format = Annotated[OutputFormat, typer.Option("--output-format", help="With -p: the output format.")]

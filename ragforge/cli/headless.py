@@ -352,10 +352,11 @@ class _Signals:
 def _parts(options: Options) -> Parts:
     """The message: the prompt, then what was piped in."""
     piped = "" if sys.stdin.isatty() else _read_piped()
-    texts = [part for part in (options.prompt or "", piped) if part.strip()]
+    prompt = options.prompt or ""
+    texts = [part for part in (prompt, piped) if part.strip()]
     if not texts:
         raise UsageError('Nothing to send. Add a prompt, for example:  ragforge -p "What does this do?"')
-    if isinstance(parse_input(options.prompt or ""), Slash):
+    if isinstance(parse_input(prompt), Slash):
         return tuple(map(TextPart, texts))
     return (TextPart("\n\n".join(texts)),)
 

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Sequence
 from difflib import get_close_matches
 from importlib import import_module
+from itertools import pairwise
 from typing import Any
 
 import typer
@@ -45,6 +46,7 @@ class _Commands(TyperGroup):
         """Take words that begin with no subcommand, or stand behind `--`, for a prompt."""
         if ctx.resilient_parsing:
             return super().parse_args(ctx, args)
+        args = self._with_piped(args)
         rest = self.make_parser(ctx).parse_args(args=list(args))[1]
         before = args[: len(args) - len(rest)]
         is_message = before[-1:] == ["--"]
@@ -56,6 +58,17 @@ class _Commands(TyperGroup):
         ctx.meta[_WORDS] = " ".join(words)
         ctx._protected_args, ctx.args = [], []
         return []
+
+    def _with_piped(self, args: list[str]) -> list[str]:
+        """Let `-p` without a prompt, at the end or before another option, stand for what is piped in."""
+        options = {name for param in self.params for name in param.opts}
+        for index, (arg, following) in enumerate(pairwise([*args, "-p"])):
+            if arg == "--":
+                break
+            if arg in ("-p", "--prompt") and following.partition("=")[0] in options:
+                is_other = any(_is_command(word) for word in args[:index])  # it may have a -p of its own
+                return args if is_other else [*args[: index + 1], flags.PIPED, *args[index + 1 :]]
+        return args
 
     def _is_prompt(self, ctx: Any, words: Sequence[str]) -> bool:
         """Whether these words are a prompt.
@@ -200,7 +213,7 @@ def main(
     prompt, message = _prompts(context, prompt)
     options = Options(
         cwd=current_folder(),
-        prompt=prompt,
+        prompt="" if prompt == flags.PIPED else prompt,
         message=message,
         output_format=output_format,
         continue_newest=continue_,

@@ -14,6 +14,7 @@ from ragforge.domain.approvals import ApprovalRequest, TurnTerms
 from ragforge.domain.arguments import Args, Face, Former, arguments_of, modern, parse, usage, written
 from ragforge.domain.discovery import discover, find_one
 from ragforge.domain.errors import UsageError
+from ragforge.domain.printable import fenced
 
 if TYPE_CHECKING:  # verbs are declared before anything is opened
     from ragforge.domain.programs import ProgramView
@@ -67,7 +68,9 @@ class Report(Struct, frozen=True):
         lines = [
             line if isinstance(line, str) else "".join(span.text for span in line) for line in self.lines
         ]
-        return self.markdown or "\n".join([*(["```text", *lines, "```"] if lines else []), *self.notes])
+        return self.markdown or "\n".join(
+            [*([fenced("\n".join(lines), "text")] if lines else []), *self.notes]
+        )
 
 
 class Open(Struct, frozen=True):

@@ -6,6 +6,7 @@ from msgspec import Struct
 
 from ragforge.commands.base import Opens, Outcome, Report, Verb
 from ragforge.domain.arguments import ValuesOf, word
+from ragforge.domain.printable import fenced
 
 if TYPE_CHECKING:
     from ragforge.session.state import Session
@@ -26,7 +27,7 @@ class DiffArguments(Struct, frozen=True):
 async def _run(session: "Session", args: DiffArguments) -> Outcome:
     from ragforge.versions.comparison import compare
     from ragforge.versions.difference import as_text, lines_changed
-    from ragforge.versions.words import compared_words, fenced
+    from ragforge.versions.words import compared_words
 
     compared = await compare(session.worktree, args.start, args.end)
     title = compared_words(compared, *lines_changed(compared.files))

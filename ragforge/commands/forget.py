@@ -12,6 +12,7 @@ from ragforge.domain.arguments import option, rest, shell_option
 from ragforge.domain.commands import typed
 from ragforge.domain.errors import UsageError
 from ragforge.domain.memories import Memory
+from ragforge.domain.printable import inline_code
 
 if TYPE_CHECKING:
     from ragforge.session.state import Session
@@ -138,7 +139,11 @@ async def _put_back(session: "Session", args: ForgetArguments) -> Outcome:
     from ragforge.session.redaction import put_back
 
     content = await put_back(session, args.words.lower())
-    return Report(data={"restored": content}) if args.json else Tell(f"Restored everywhere: {content}")
+    return (
+        Report(data={"restored": content})
+        if args.json
+        else Tell(f"Restored everywhere: {inline_code(content)}")
+    )
 
 
 async def _forget(session: "Session", memory: Memory) -> str:

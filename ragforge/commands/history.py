@@ -9,6 +9,7 @@ from ragforge.commands.base import Confirm, NoArguments, Opens, Outcome, Report,
 from ragforge.domain.arguments import Former, option, shell_option, word
 from ragforge.domain.commands import is_in_shell
 from ragforge.domain.errors import UsageError
+from ragforge.domain.printable import fenced
 from ragforge.domain.words import counted
 
 if TYPE_CHECKING:
@@ -104,7 +105,6 @@ async def _clean_up(session: "Session", args: CleanUpArguments) -> Outcome:
 async def _show(session: "Session", args: ShowArguments) -> Outcome:
     from ragforge.files.open import size
     from ragforge.versions.path_nodes import lay_at
-    from ragforge.versions.words import fenced
 
     found = await lay_at(session.worktree, args.version, args.path)
     if args.number is None:

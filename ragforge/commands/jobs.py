@@ -6,6 +6,7 @@ from msgspec import Struct
 
 from ragforge.commands.base import NoArguments, Outcome, Tell, Verb
 from ragforge.domain.arguments import word
+from ragforge.domain.printable import fenced, inline_code
 
 if TYPE_CHECKING:
     from ragforge.session.state import Session
@@ -24,12 +25,12 @@ async def _run(session: "Session", args: NoArguments) -> Outcome:
 
 async def _output(session: "Session", args: JobArguments) -> Outcome:
     shown = session.workspace.redactor.text(session.workspace.jobs.output(args.id))
-    return Tell(f"```\n{shown}\n```")
+    return Tell(fenced(shown))
 
 
 async def _stop(session: "Session", args: JobArguments) -> Outcome:
     job = await session.workspace.jobs.stop(args.id)
-    return Tell(f"Stopped job {job.id}: `{job.command}`")
+    return Tell(f"Stopped job {job.id}: {inline_code(job.command)}")
 
 
 def _listed(jobs: "Jobs") -> str:
@@ -40,7 +41,7 @@ def _listed(jobs: "Jobs") -> str:
     return "\n".join(
         f"- **{job.id}** {job.status}"
         + (f" with {job.exit_code}" if job.status is JobStatus.EXITED else "")
-        + f": `{job.command}` (since {job.started_at.astimezone():%H:%M:%S})"
+        + f": {inline_code(job.command)} (since {job.started_at.astimezone():%H:%M:%S})"
         for job in jobs.list()
     )
 

@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING
 
 from ragforge.commands.base import NoArguments, Outcome, Report, Verb
+from ragforge.domain.printable import fenced
 
 if TYPE_CHECKING:
     from ragforge.session.machine import Library
@@ -17,7 +18,7 @@ async def _print(library: "Library", args: NoArguments) -> Outcome:
     from ragforge.session.metrics import all_samples, metrics_text
 
     text = metrics_text(await all_samples(library))
-    return Report(text.splitlines(), markdown=f"```\n{text}```")
+    return Report(text.splitlines(), markdown=fenced(text.rstrip()))
 
 
 VERB = Verb(

@@ -21,6 +21,7 @@ from ragforge.commands.base import (
 from ragforge.commands.program_run import RunFront, question
 from ragforge.domain.arguments import option, rest, shell_option, word
 from ragforge.domain.errors import UsageError
+from ragforge.domain.printable import fenced
 
 if TYPE_CHECKING:
     from ragforge.session.state import Session
@@ -214,7 +215,7 @@ async def _show(session: "Session", args: ProgramShowArguments) -> Outcome:
     tree = await _existing(session, name)
     version = await tree.named(args.version or "HEAD")
     text = (await tree.content(version)).decode("utf-8", "replace")
-    return Report(exact=text, markdown=f"```text\n{text.rstrip()}\n```")
+    return Report(exact=text, markdown=fenced(text.rstrip(), "text"))
 
 
 async def _list(session: "Session", args: NoArguments) -> Outcome:

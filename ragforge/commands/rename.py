@@ -7,6 +7,7 @@ from msgspec import Struct
 from ragforge.commands.base import Outcome, Tell, Verb
 from ragforge.domain.arguments import rest
 from ragforge.domain.errors import UsageError
+from ragforge.domain.printable import inline_code
 
 if TYPE_CHECKING:
     from ragforge.session.state import Session
@@ -29,7 +30,7 @@ async def _run(session: "Session", args: RenameArguments) -> Outcome:
     session.change(title=title)
     if session.live.stored and not session.live.read_only:
         await session.workspace.store.sessions.rename(session.id, title)
-    return Tell(f"This session is now called **{title}**.")
+    return Tell(f"This session is now called {inline_code(title)}.")
 
 
 VERB = Verb("rename", "Give this session a title.", RenameArguments, _run)

@@ -49,3 +49,10 @@ def cut_line(line: str, chars_max: int | None) -> str:
 def inline_code(words: str) -> str:
     """One line of words in Markdown that shows them as they are: none of them becomes markup."""
     return f"`{words.replace('`', chr(39))}`"
+
+
+def fenced(text: str, language: str = "") -> str:
+    """The text as a block of Markdown, whatever stands in it."""
+    longest = max((len(found) for found in re.findall("`+", text)), default=0)
+    fence = "`" * max(3, longest + 1)
+    return f"{fence}{language}\n{text}\n{fence}"

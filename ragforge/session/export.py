@@ -7,7 +7,7 @@ from collections.abc import Collection
 from ragforge.domain.exports import ExportFormat
 from ragforge.domain.json import JsonObject, JsonValue
 from ragforge.domain.messages import commands_in, text_of
-from ragforge.domain.printable import printable
+from ragforge.domain.printable import fenced, printable
 from ragforge.domain.redact import Redactor
 from ragforge.domain.turns import ConversationSession, Step, ToolCall, Turn
 from ragforge.domain.web_search import as_markdown as search_as_markdown
@@ -111,7 +111,7 @@ def _turns(stored: StoredTurns) -> list[str]:
 def _turn(turn: Turn, steps: list[Step], calls: list[ToolCall]) -> list[str]:
     sections = [f"## {turn.index + 1}. {turn.started_at:%Y-%m-%d %H:%M}"]
     for own in commands_in(turn.user):
-        sections.append(f"**!** `{own.command}`\n\n{_fenced(own.output)}")
+        sections.append(f"**!** `{own.command}`\n\n{fenced(own.output)}")
     sections.append(_quoted(text_of(turn.user)))
     for step in steps:
         if step.message.text.strip():
@@ -129,19 +129,6 @@ def _quoted(text: str) -> str:
 
 
 def _call(call: ToolCall) -> str:
-    body = _fenced(call.diff or call.result, kind="diff" if call.diff else "")
+    body = fenced(call.diff or call.result, "diff" if call.diff else "")
     args = json.dumps(call.args, ensure_ascii=False)
     return f"**{call.name}** ({call.status}, {call.duration_ms} ms) `{args}`\n\n{body}"
-
-
-def _fenced(body: str, *, kind: str = "") -> str:
-    fence = "`" * max(3, _longest_run(body, "`") + 1)
-    return f"{fence}{kind}\n{body}\n{fence}"
-
-
-def _longest_run(text: str, char: str) -> int:
-    longest = run = 0
-    for each in text:
-        run = run + 1 if each == char else 0
-        longest = max(longest, run)
-    return longest

@@ -5,6 +5,7 @@ import re
 from ragforge.domain.commands import typed
 from ragforge.domain.errors import UsageError
 from ragforge.domain.ids import short_id
+from ragforge.domain.printable import inline_code
 from ragforge.domain.versions import Branch, Version
 from ragforge.domain.words import first_words
 from ragforge.store.base_versions import Versions
@@ -122,4 +123,4 @@ async def find_branch(versions: Versions, project_id: str, name: str) -> Branch 
 def shown(version: Version) -> str:
     """Return a version for a user: the end of its id, and its label or title."""
     words = version.label or first_words(version.title)
-    return f"{short_id(version.id)} ({words})" if words else short_id(version.id)
+    return f"{short_id(version.id)} ({inline_code(words)})" if words else short_id(version.id)

@@ -1,6 +1,5 @@
 """What a move came to, in sentences for a user: the same in the interface and on the command line."""
 
-import re
 from collections.abc import Sequence
 from datetime import datetime
 
@@ -142,10 +141,3 @@ def compared_words(compared: Compared, added: int, removed: int) -> str:
     if not compared.files:
         return f"{between}: nothing differs."
     return f"{between}: {counted(len(compared.files), 'file')}, +{added} -{removed}."
-
-
-def fenced(text: str, language: str) -> str:
-    """The text as a block of Markdown, whatever stands in it."""
-    longest = max((len(found) for found in re.findall("`+", text)), default=0)
-    fence = "`" * max(3, longest + 1)
-    return f"{fence}{language}\n{text}\n{fence}"

@@ -5,6 +5,8 @@ import gzip
 import subprocess
 from pathlib import Path
 
+import pytest
+
 from ragforge.providers.local import FIRST_LINE
 from tests.cli.running import Program
 from tests.standins.gemini import Calls, Finish, GeminiStandIn, Text, Tokens
@@ -74,6 +76,27 @@ async def test_what_is_piped_in_follows_the_prompt_or_is_the_message(quick: Prog
     assert "Sum up @a.png:\n\nGrüße" in str(first).replace("\\n", "\n")
     assert str(first).count("image_url': {") == 1, "the prompt's image goes along"
     assert "only this" in str(second)
+
+
+@pytest.mark.parametrize(
+    "args", [("-p",), ("-p", "--no-memory"), ("--prompt", "-"), ("-p", "--output-format=json")]
+)
+async def test_a_prompt_flag_without_a_prompt_sends_what_is_piped_in(
+    quick: Program, openai: OpenAIStandIn, args: tuple[str, ...]
+):
+    ran = await quick.run(*args, stdin=b"only this")
+    assert ran.code == 0, ran.err
+    assert openai.chats[0]["messages"][-1]["content"].endswith("only this")
+
+
+async def test_a_prompt_may_begin_with_a_dash_and_nothing_piped_in_is_said(
+    quick: Program, openai: OpenAIStandIn
+):
+    assert (await quick.run("-p", "- one thing")).code == 0
+    assert openai.chats[0]["messages"][-1]["content"].endswith("- one thing")
+    empty = await quick.run("-p", stdin=b"")
+    assert (empty.code, len(openai.chats)) == (2, 1)
+    assert "Nothing to send" in empty.err
 
 
 async def test_input_that_is_not_utf_8_is_refused_with_a_way_out(quick: Program, openai: OpenAIStandIn):

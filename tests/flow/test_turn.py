@@ -150,6 +150,7 @@ async def test_arguments_that_do_not_fit_are_told_to_the_model(
     calls = [event.call for event in of_type(events, ToolEnded)]
     assert [call.status for call in calls] == [CallStatus.FAILED] * 2
     assert "file" in calls[0].result
+    assert "It takes: path, " in calls[0].result
     assert "nonsense" in calls[1].result
     assert ended(events).status is TurnStatus.FINISHED
 

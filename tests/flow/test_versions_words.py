@@ -2,6 +2,7 @@
 
 import pytest
 
+from ragforge.commands.base import Report, Tell, run_command
 from ragforge.domain.errors import UsageError
 from ragforge.domain.versions import MERGE, RESTORE, Version
 from ragforge.session.moves import checkout, undo
@@ -27,6 +28,26 @@ async def test_a_restore_is_found_by_what_it_changed(session: Session, gemini: G
     assert version.by == RESTORE
     assert "altogether mine" in version.words
     assert (version.lines_added, version.lines_removed) == (1, 1)
+
+
+@pytest.mark.parametrize(
+    "command", ["branch here", "branches", "diff HEAD HEAD", "rename my __init__ *file*"]
+)
+async def test_users_words_are_no_markup_in_what_a_command_says(
+    session: Session, gemini: GeminiStandIn, command: str
+):
+    words = "my __init__ *file*"
+    await turn(session, gemini, words, write("a.txt", "one\n"))
+    if command == "branches":
+        await start_branch(session.worktree, "here", "HEAD")
+    name, _, args = command.partition(" ")
+    said = await run_command(session, name, args)
+    text = said.text if isinstance(said, Tell) else said.shown if isinstance(said, Report) else ""
+    assert f"`{words}`" in text
+
+
+async def test_a_report_with_a_fence_in_it_stays_one_block():
+    assert Report(["```", "*a*"]).shown == "````text\n```\n*a*\n````"
 
 
 async def test_a_merge_is_found_by_what_it_changed(session: Session, gemini: GeminiStandIn):

@@ -12,7 +12,7 @@ from textual.widget import Widget
 from ragforge.domain.events import TextDelta, TurnStarted
 from ragforge.tui.widgets.answer import AnswerView
 from ragforge.tui.widgets.answer_fence import PIECE_LINES_MAX, Piece, pieces_of
-from ragforge.tui.widgets.answer_markdown import BulletList, NumberedList
+from ragforge.tui.widgets.answer_markdown import BulletList, NumberedList, column_widths
 from tests.tui.transcript_app import ChatApp, answers_drawn, turn
 from tests.tui.waiting import until
 
@@ -21,6 +21,11 @@ FENCE = f"```python\n{CODE}\n```\n"
 BULLETS = "".join(f"- item **{number}**\n" for number in range(12))
 NUMBERS = "".join(f"{number}. item {number}\n" for number in range(1, 13))
 NESTED = "1. one\n   - a\n   - b\n2. two\n\n   more of two\n3. three\n"
+
+COSTS = """| model | for | calls | input | cached | output | thoughts | cost |
+|---|---|--:|--:|--:|--:|--:|---|
+| at-127-0-0-1-8991:test-model | memory: summaries | 16 | 1,234,567 | 900 | 237 | 75 | price unknown |
+"""
 
 lines = st.lists(st.sampled_from(["", "x = 1", "    y = 2", "\tz", "  "]), max_size=PIECE_LINES_MAX + 50)
 
@@ -105,3 +110,30 @@ async def test_code_takes_the_colours_of_another_theme() -> None:
         (piece,) = app.query(Piece)
         app.theme = "textual-light"
         await until(pilot, lambda: not piece.lines.dark)
+
+
+@given(st.lists(st.tuples(st.integers(3, 90), st.booleans()), min_size=1, max_size=12), st.integers(36, 200))
+def test_columns_fill_the_room_and_no_one_has_more_than_it_wants(
+    columns: list[tuple[int, bool]], room: int
+) -> None:
+    wanted = [width for width, _ in columns]
+    widths = column_widths(wanted, [is_number for _, is_number in columns], room)
+    assert all(0 < width <= want for width, want in zip(widths, wanted, strict=True))
+    if sum(wanted) > room and any(width < want for width, want in zip(widths, wanted, strict=True)):
+        assert sum(widths) == room
+    else:
+        assert widths == wanted
+
+
+@pytest.mark.parametrize("step", [9, 1000])
+async def test_a_narrow_table_shows_all_of_its_words_and_keeps_numbers_whole(step: int) -> None:
+    app = ChatApp()
+    async with app.run_test(size=(80, 60)) as pilot:
+        app.transcript.show(TurnStarted(turn(text="Go")))
+        await grow(app, pilot, COSTS, step=step)
+        await until(pilot, lambda: "1,234,567" in app.screen_text())
+        shown = app.screen_text()
+        assert "…" not in shown
+        assert all(word in shown for word in ("calls", "input", "cached", "output", "thoughts", "900", "237"))
+        letters = "".join(shown.split())
+        assert all(letters.count(char) >= COSTS.count(char) for char in "mduk")

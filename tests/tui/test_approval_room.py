@@ -105,3 +105,13 @@ async def test_a_list_of_commands_above_the_prompt_leaves_the_status_line_at_40x
         await chat.until(lambda: chat.screen.status.region.bottom == 12, str(drawn(chat)))
         await chat.until(lambda: chat.screen.prompt.region.bottom < 12)
         task.cancel()
+
+
+async def test_why_it_is_asked_is_shown_to_its_end_in_a_narrow_terminal(lab: Lab) -> None:
+    reason = "runs a command that may change something: rm -rf notes, git commit -am 'work in progress'"
+    async with lab.chat(size=(50, 40)) as chat:
+        task = asyncio.create_task(chat.screen.parts.approval.ask(replace(PUSH, reason=reason)))
+        await chat.until(lambda: fits(chat, scrolls=True))
+        await chat.until(lambda: "in progress'" in " ".join(drawn(chat)), str(drawn(chat)))
+        assert not chat.panel.has_class("-tight")
+        task.cancel()

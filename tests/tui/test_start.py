@@ -136,7 +136,14 @@ async def test_another_endpoint_is_reached_by_its_url(lab: Lab) -> None:
         await chat.until(lambda: chat.top._asks_for == "endpoint-key")
         await chat.pilot.press("enter")
         await chat.until(lambda: chat.top._asks_for == "url" and "base_url" in hint(chat))
-        field.value = server.base_url
+        assert field.value == "not a url"
+        field.value = server.base_url.removesuffix("/v1")
+        await chat.pilot.press("enter")
+        await chat.until(lambda: chat.top._asks_for == "endpoint-key")
+        await chat.pilot.press("enter")
+        await chat.until(lambda: chat.top._asks_for == "url" and "usually ends in /v1" in hint(chat))
+        await chat.pilot.press("/", "v", "1")
+        assert field.value == server.base_url
         await chat.pilot.press("enter")
         await chat.until(lambda: chat.top._asks_for == "endpoint-key")
         assert server.key is None

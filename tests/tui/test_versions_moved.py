@@ -59,7 +59,7 @@ async def test_what_is_said_while_files_move_is_still_seen_afterwards(lab: Lab) 
         await chat.sees("Did it.")
         await chat.turn_ended()
         await chat.say("/rename Before")
-        await chat.sees("is now called **Before**")
+        await chat.sees("is now called `Before`")
         data_dir = chat.screen.ready().workspace.data_dir
         async with folder_lock(data_dir, lab.project, timeout_s=30):  # another session is at the folder
             await chat.say("/undo")
@@ -67,13 +67,13 @@ async def test_what_is_said_while_files_move_is_still_seen_afterwards(lab: Lab) 
             await chat.say("/undo")
             await chat.sees("Files are being moved to another version.")
             await chat.say("/rename Meanwhile")
-            await chat.sees("is now called **Meanwhile**")
+            await chat.sees("is now called `Meanwhile`")
         await chat.sees("a.txt.")
         await chat.until(lambda: "moving files" not in chat.status, "it is done")
         said = chat.words()
         assert "Did it." not in said
-        assert "**Before**" not in said
-        lines = ("Files are being moved to another version.", "is now called **Meanwhile**", "a.txt.")
+        assert "`Before`" not in said
+        lines = ("Files are being moved to another version.", "is now called `Meanwhile`", "a.txt.")
         places = [said.index(line) for line in lines]
         assert places == sorted(places)
         assert all(said.count(line) == 1 for line in lines)

@@ -30,6 +30,7 @@ WELCOME = (
     "ragforge uses a model that reads files, edits them and runs commands in this folder with your "
     "approval. Choose one now, or later with /model:"
 )
+URL_EXAMPLE = "http://localhost:8080/v1"
 KEYS = "Up, Down and Enter choose, Esc closes."
 WITHOUT = "Without a model, answers are search results. /model chooses one."
 LISTED_MAX = 20
@@ -57,7 +58,7 @@ class ModelScreen(Dialog[str | None]):
             yield PlainText("Welcome to ragforge" if self._first else "Model", classes="dialog-title")
             yield PlainText(WELCOME if self._first else self._present(), classes="dialog-detail")
             yield OptionList(markup=False)
-            yield Input(classes="hidden")
+            yield Input(classes="hidden", select_on_focus=False)
             yield PlainText("", classes="dialog-hint")
 
     def on_mount(self) -> None:
@@ -119,9 +120,7 @@ class ModelScreen(Dialog[str | None]):
             case ["list-gemini"]:
                 self._list_models("gemini")
             case ["other"]:
-                self._ask_for(
-                    "url", "http://localhost:8080/v1", "The endpoint's URL, up to and with its version."
-                )
+                self._ask_for("url", URL_EXAMPLE, "The endpoint's URL, up to and with its version.")
             case ["none"]:
                 self._asking = self._choose(
                     "local",
@@ -170,18 +169,22 @@ class ModelScreen(Dialog[str | None]):
         try:
             name = await self._conversation.add_endpoint(url, key)
         except RagforgeError as error:
-            self._ask_for("url", url, str(error))
+            self._ask_for("url", URL_EXAMPLE, str(error), typed=url)
             return
-        self._list_models(name)
+        self._list_models(name, url=url)
 
     @work(exclusive=True, group="menu")
-    async def _list_models(self, provider: str) -> None:
+    async def _list_models(self, provider: str, *, url: str = "") -> None:
+        """Show what it offers. url: asked for again, to be corrected, where it does not answer."""
         self._ask_for("")
         self._hint(f"Asking {provider} for its models ...")
         try:
             models = await self._conversation.models_of(provider)
         except RagforgeError as error:
-            self._hint(str(error))
+            if url:
+                self._ask_for("url", URL_EXAMPLE, str(error), typed=url)
+            else:
+                self._hint(str(error))
             return
         options = self.query_one(OptionList)
         options.clear_options()
@@ -202,13 +205,14 @@ class ModelScreen(Dialog[str | None]):
             return
         self.dismiss(told)
 
-    def _ask_for(self, what: str, placeholder: str = "", hint: str = "") -> None:
+    def _ask_for(self, what: str, placeholder: str = "", hint: str = "", *, typed: str = "") -> None:
         """Show the line to type in, or the list again where nothing is asked for."""
         self._asks_for = what
         field, options = self.query_one(Input), self.query_one(OptionList)
         field.set_class(not what, "hidden")
         options.set_class(bool(what), "hidden")
-        field.value, field.placeholder, field.password = "", placeholder, what.endswith("key")
+        field.value, field.placeholder, field.password = typed, placeholder, what.endswith("key")
+        field.cursor_position = len(typed)
         (field if what else options).focus()
         self._hint(f"{hint} Esc goes back." if what else hint)
 

@@ -1,6 +1,7 @@
 """Markdown that shows all a model writes and copies as logical text. Costly to import: see `answer.py`."""
 
 from collections.abc import Sequence
+from typing import cast
 
 from markdown_it import MarkdownIt
 from textual.app import ComposeResult
@@ -111,12 +112,25 @@ async def _replace_last(held: MarkdownList, rows: Sequence[Horizontal]) -> None:
     await held.mount_all(rows)
 
 
+_PADDING = 2
+"""On both sides of a cell together, in columns of the terminal."""
+_GUTTER = 1
+"""Between two cells."""
+_WORDS_MIN = 6 + _PADDING
+"""The least that a column of words keeps beside columns of numbers."""
+
+
 class Cell(MarkdownTableCellContents):
     """A cell; copied with a tab after it, or the row's end."""
 
     def __init__(self, content: Content, *, is_last: bool, classes: str) -> None:
         super().__init__(content, classes=classes)
         self._is_last = is_last
+
+    @property
+    def text(self) -> Content:
+        """What it shows."""
+        return cast("Content", self.content)
 
     def get_selection(self, selection: Selection) -> tuple[str, str] | None:
         """The text and what parts it from the next cell."""
@@ -134,6 +148,27 @@ class TableContent(MarkdownTableContent):
             yield from self._cells(row, classes=f"row{index} cell")
             self.last_row = index
 
+    def on_resize(self) -> None:
+        """Share the new width."""
+        self._share()
+
+    def _share(self) -> None:
+        """Give the columns their widths: Textual would cut words and numbers of all of them alike."""
+        count = len(self.headers)
+        # Textual keeps no rows of what has grown, but their cells.
+        cells = [cell.text for cell in self.query_children(Cell)]
+        columns = [cells[index::count] for index in range(count)]
+        wanted = [max((cell.cell_length for cell in column), default=0) + _PADDING for column in columns]
+        numbers = [not any(char.isalpha() for cell in rows for char in cell.plain) for _, *rows in columns]
+        room = self.size.width - _GUTTER * (len(wanted) - 1)
+        is_tight = sum(wanted) > room >= len(wanted) * (_PADDING + 1)
+        shares = column_widths(wanted, numbers, room)
+        self.styles.grid_columns = " ".join(map(str, shares)) if is_tight else "auto"
+
+    def _update_content(self, headers: list[Content], rows: list[list[Content]]) -> None:
+        super()._update_content(headers, rows)
+        self._share()
+
     async def _update_rows(self, updated_rows: list[list[Content]]) -> None:
         self.styles.grid_size_columns = len(self.headers)
         await self.query_children(f".cell.row{self.last_row}").remove()
@@ -142,6 +177,7 @@ class TableContent(MarkdownTableContent):
             cells.extend(self._cells(row, classes=f"row{index} cell"))
             self.last_row = index
         await self.mount_all(cells)
+        self._share()
 
     def _cells(self, row: list[Content], *, classes: str) -> list[Cell]:
         last = len(row) - 1
@@ -183,6 +219,23 @@ _BLOCKS: dict[str, type[MarkdownBlock]] = {
     "fence": Fence,
     "code_block": Fence,
 }
+
+
+def column_widths(wanted: Sequence[int], numbers: Sequence[bool], room: int) -> list[int]:
+    """Widths of columns that want more than the room: numbers stay whole where that leaves words enough.
+
+    wanted, room: in columns of the terminal. What wants less than an even share has what it wants, and the
+    others share the rest.
+    """
+    kept = sum(width for width, is_number in zip(wanted, numbers, strict=True) if is_number)
+    if room - kept < _WORDS_MIN * numbers.count(False):
+        numbers, kept = [False] * len(wanted), 0
+    widths, left, shared = list(wanted), room - kept, numbers.count(False)
+    for index in sorted(range(len(wanted)), key=wanted.__getitem__):
+        if not numbers[index]:
+            widths[index] = min(wanted[index], left // shared)
+            left, shared = left - widths[index], shared - 1
+    return widths
 
 
 def _beside(symbol: str, blocks: Sequence[MarkdownBlock]) -> Horizontal:

@@ -47,12 +47,13 @@ from ragforge.tui.widgets.text_rows import TextLine
 
 _ROWS_ROOMY = 6
 """Where the proposal needs more rows and would have fewer, what is only pleasant gives way."""
-_ROWS_PLEASANT = 5
-"""The reason, the border, the lines around the proposal."""
+_ROWS_PLEASANT = 4
+"""The border, the lines around the proposal."""
 _BORDER_ROWS = 2
 _ROWS_FOR_THE_CONVERSATION = 1
-_REASON_CHARS_MAX = 500
-"""It has one row; the proposal has the whole."""
+_SAID_CHARS_MAX = 500
+_REASON_CHARS_MAX = 200
+"""Four rows at 50 columns; the proposal has the whole."""
 _RULES_CHARS_MAX = 60
 """Longer ones would push the answers off the screen; they are listed below the proposal."""
 _HITS_MAX = 3
@@ -197,7 +198,8 @@ class ApprovalPanel(Widget):
         fixed = [child for child in self.children if child is not view and not child.has_class(PLEASANT)]
         room = self.screen.size.height - self._rows_beside() - _ROWS_FOR_THE_CONVERSATION
         spare = room - sum(child.outer_size.height for child in fixed)
-        pleasant = _BORDER_ROWS if view is None else _ROWS_PLEASANT
+        reason = sum(child.outer_size.height for child in self.children if child.has_class(PLEASANT))
+        pleasant = _BORDER_ROWS if view is None else _ROWS_PLEASANT + reason
         if not self.has_class("-tight") and spare - pleasant < min(view.rows if view else 0, _ROWS_ROOMY):
             self._be_tight(is_tight=True)
         self.screen.set_class(self.has_class("-tight"), TIGHT)  # the question before may have taken it away
@@ -495,7 +497,7 @@ def _what_and_why(request: ToolApproval) -> ComposeResult:
 
 def _said(request: ToolApproval) -> list[str]:
     """What the user has said that the call goes against."""
-    return [cut_line(revealed(hit.words), _REASON_CHARS_MAX) for hit in request.hits[:_HITS_MAX]]
+    return [cut_line(revealed(hit.words), _SAID_CHARS_MAX) for hit in request.hits[:_HITS_MAX]]
 
 
 def _lines(request: ToolApproval, *, is_tight: bool = False) -> list[TextLine]:
@@ -516,7 +518,7 @@ def _title(request: ToolApproval) -> str:
         case RunCommand():
             return "Run this command?"
         case _:
-            about = cut_line(revealed(request.summary), _REASON_CHARS_MAX)
+            about = cut_line(revealed(request.summary), _SAID_CHARS_MAX)
             return f"{_VERBS.get(request.tool, revealed(request.tool)).capitalize()} {about}".rstrip() + "?"
 
 

@@ -9,6 +9,7 @@ from ragforge.domain.commands import typed
 from ragforge.domain.errors import UsageError
 from ragforge.domain.ids import short_id
 from ragforge.domain.json import JsonObject
+from ragforge.domain.printable import fenced
 from ragforge.domain.versions import MoveAction, Version, files_touched
 from ragforge.domain.words import aligned
 from ragforge.session.moves import checkout
@@ -17,7 +18,6 @@ from ragforge.store.base_versions import Versions
 from ragforge.versions.head_move import Choices, MoveResult
 from ragforge.versions.log import files_json, files_words
 from ragforge.versions.names import shown
-from ragforge.versions.words import fenced
 
 BEFORE = "before the first turn"
 """The title of a version without changes, which alternatives go on from where nothing came before."""
@@ -140,7 +140,7 @@ def here_words(here: Here) -> str:
     first = here.alternatives[0]
     return (
         f"Alternatives from {shown(here.base)}:\n\n"
-        + fenced("\n".join(table(here.alternatives, head=here.head)), "")
+        + fenced("\n".join(table(here.alternatives, head=here.head)))
         + f"\n\n`/alternatives take {first.number}` takes one; `/diff {short_id(here.base.id)} "
         f"{short_id(first.version.id)}` shows what it changed. The others are kept and can be taken later."
     )
