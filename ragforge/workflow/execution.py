@@ -107,7 +107,7 @@ class Execution:
         self._given = [
             value for name in program.inputs if isinstance(value := run.state.registers.get(name), str)
         ]
-        self._is_whole = run.state.steps == 0
+        self._is_whole = run.state.steps == 0 and run.state.waited_at is None  # a wait resets the steps
         self._waited_s = 0.0
         self._began = time.monotonic()
         self._calls_began = 0
@@ -126,6 +126,8 @@ class Execution:
     async def go(self) -> None:
         """Run to the end. Raises RagforgeError; the run is kept however it ends."""
         run = self.run
+        if not self._is_whole:
+            self._tell_where()
         machine = Machine(
             self._program,
             self,
@@ -153,6 +155,14 @@ class Execution:
                 await self._book.keep(run)
             finally:
                 self._book.end()
+
+    def _tell_where(self) -> None:
+        """Say where a resumed run continues, and what may be paid twice."""
+        code, at = self._program.code, self.run.state.at
+        if at < len(code):
+            asks = code[at].operation != "WAIT_INPUT"
+            risk = " A call that was in progress there may be paid again." if asks else ""
+            self._front.tell(f"Continuing at line {code[at].at.line}.{risk}")
 
     def _ended(self, why: str) -> ProgramFault:
         self.run.is_done, self.run.fault = True, why

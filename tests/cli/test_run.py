@@ -86,6 +86,7 @@ async def test_a_killed_run_goes_on_and_asks_nothing_twice(program: Program, gem
     (program.project / "talk.spu").write_text(TALK.replace("$SECOND", "$OTHER"))
     resumed = await program.run("run", "talk.spu", "--resume", stdin=b"bye\n")
     assert (resumed.code, resumed.out) == (0, "Good bye.\n"), resumed.err
+    assert re.search(r"Continuing at line \d+\.\n", resumed.err), "nothing was in progress while it waited"
     first, second = (request.last_text for request in gemini.requests[-2:])
     assert "A, B" in first
     assert "Hello." in second

@@ -26,6 +26,8 @@ async def run(session: Session, *, resume: bool = False, events_max: int | None 
     async with aclosing(front.follow(execution)) as said:
         async for each in said:
             count += 1
+            if resume and count == 1:
+                assert str(each).startswith("Continuing at line ")
             if count == events_max:
                 break
             if isinstance(each, UserQuestion):
