@@ -273,7 +273,8 @@ async def _ask_consent(ready: _Ready) -> tuple[_Ready, _Refused | None]:
                 await parts.add_rules(approval.rules)
                 return ready, None
             case ConsentAnswer.NO:
-                return ready, _Refused(declined(answer.reason), CallStatus.DENIED)
+                told = declined(answer.reason) if answer.by_user else answer.reason
+                return ready, _Refused(told, CallStatus.DENIED)
             case ConsentAnswer.EDIT:
                 draft = answer.edited
                 ready, why = await _edited(ready, draft)
@@ -381,7 +382,8 @@ async def _run_guarded(call: _OpenCall, ready: _Ready, context: ToolContext) -> 
         call.waited_s.append(time.monotonic() - asked_s)
         if answer.answer is ConsentAnswer.NO:
             said = f" They said: {answer.reason}" if answer.reason else ""
-            return ToolResult(f"{why} The user declined; nothing was done.{said}", failed=True)
+            told = f"The user declined; nothing was done.{said}" if answer.by_user else answer.reason
+            return ToolResult(f"{why} {told}", failed=True)
         if changed := await _look_again(call, ready):
             return changed
         unkept = True

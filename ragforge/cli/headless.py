@@ -324,7 +324,9 @@ async def deny(request: ApprovalRequest) -> ApprovalAnswer:
     rule = f" Add --allow '{request.rules[0]}' to permit it." if request.rules else ""
     tell(f"not allowed: {wanted}.{rule}")
     return ApprovalAnswer(
-        ConsentAnswer.NO, "This run cannot ask for approval; only what was allowed beforehand can run."
+        ConsentAnswer.NO,
+        "This run cannot ask for approval; only what was allowed beforehand can run.",
+        by_user=False,
     )
 
 

@@ -104,7 +104,7 @@ class RunFront:
 
     async def _approve(self, request: ApprovalRequest) -> ApprovalAnswer:
         answer = await self._ask(QuestionKind.APPROVE, "", request=request)
-        nobody = ApprovalAnswer(ConsentAnswer.NO, "This run cannot ask questions.")
+        nobody = ApprovalAnswer(ConsentAnswer.NO, "This run cannot ask questions.", by_user=False)
         return answer if isinstance(answer, ApprovalAnswer) else nobody
 
     async def _ask(

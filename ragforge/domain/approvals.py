@@ -219,11 +219,15 @@ class ConsentAnswer(StrEnum):
 
 
 class ApprovalAnswer(Struct, frozen=True):
-    """The answer, with the reason for the model if it is no. edited: the draft as the user edited it."""
+    """The answer, with the reason for the model if it is no. edited: the draft as the user edited it.
+
+    by_user: False if nobody could be asked; the reason is the run's then, and no word of the user's.
+    """
 
     answer: ConsentAnswer
     reason: str = ""
     edited: str = ""
+    by_user: bool = True
 
 
 Approve: TypeAlias = Callable[[ApprovalRequest], Awaitable[ApprovalAnswer]]

@@ -61,11 +61,15 @@ class Lesson(Struct, frozen=True):
     @property
     def line(self) -> str:
         """It in one line: `3 Nov: pool of threads in billing.py, undone: deadlock in tests`."""
-        day = f"{day_words(self.at)}: "
+        return f"{day_words(self.at)}: {self.told}"
+
+    @property
+    def told(self) -> str:
+        """The same without the day."""
         times = f" ({self.support} times)" if self.support > 1 else ""
         if self.kind is LessonKind.STRATEGY:
-            return f"{day}{self.tried}, kept where another way had failed{times}"
-        return f"{day}{self.tried}, {self.outcome}{times}: {self.reason}"
+            return f"{self.tried}, kept where another way had failed{times}"
+        return f"{self.tried}, {self.outcome}{times}: {self.reason}"
 
     @property
     def text(self) -> str:

@@ -51,7 +51,7 @@ OPTIONAL = "(optional)"
 
 
 async def _deny(request: ApprovalRequest) -> ApprovalAnswer:
-    return ApprovalAnswer(ConsentAnswer.NO, "This run cannot ask questions.")
+    return ApprovalAnswer(ConsentAnswer.NO, "This run cannot ask questions.", by_user=False)
 
 
 async def _say_no(question: str, detail: str) -> bool:

@@ -207,7 +207,8 @@ async def test_a_state_of_any_size_goes_on(session: Session) -> None:
     resumed = RunFront(inputs=["on"])
     execution = await execution_for(session, RunArguments("big.spu", resume=True), resumed.front)
     said = [each async for each in resumed.follow(execution)]
-    (shown,) = [each for each in said if not isinstance(each, ProgramView)]
+    continuing, shown = [each for each in said if not isinstance(each, ProgramView)]
+    assert continuing == "Continuing at line 5."
     assert isinstance(shown, Report)
     assert str(shown.exact).strip() == large.strip()
     store = session.workspace.store

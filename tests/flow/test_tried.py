@@ -3,7 +3,9 @@
 from collections.abc import Callable
 from pathlib import Path
 
+from ragforge.cli.headless import deny
 from ragforge.commands.base import Report, run_command
+from ragforge.domain.approvals import ApprovalAnswer, ApprovalRequest
 from ragforge.domain.ids import now
 from ragforge.domain.lessons import Lesson, LessonKind
 from ragforge.domain.memories import MemoryFilter
@@ -16,7 +18,7 @@ from ragforge.session.state import Session
 from tests.flow.beside import an_answer, beside, done, until
 from tests.flow.recalling import block_of, chats
 from tests.flow.recorded import shell, write
-from tests.flow.running import environ, opened, say, says_no
+from tests.flow.running import User, environ, opened, say, says_no
 from tests.standins.gemini import Failure, GeminiStandIn, JsonText, Recorded, Text
 
 
@@ -104,7 +106,7 @@ async def test_the_second_time_the_failed_way_is_in_the_request(
         assert (lesson.reason, lesson.success, lesson.support) == ("That deadlocks in the tests.", 0.0, 1)
         [line] = await tried_before(session, again)
         failed = "Put the export into a pool of threads in export.py, undone: That deadlocks in the tests."
-        assert line.endswith(f": {failed}")
+        assert line == failed
         await is_listed(session, line)
         assert await tried_before(session, other) == []
         gemini.script(Text("Done."))
@@ -131,11 +133,11 @@ async def test_the_second_time_the_failed_way_is_in_the_request(
 
         held = await until(strategy)
         assert (held.tried, held.success, held.against) == ("Good", 0.8, lesson.turns)
-        assert set(await tried_before(session, again)) == {line, held.line}, held.line
+        assert set(await tried_before(session, again)) == {line, held.told}, held.told
         await run_command(session, "remember", "Threads deadlock in the tests.")
         [told] = await session.workspace.store.memories.find(MemoryFilter())
         await run_command(session, "forget", told.id)
-        assert await tried_before(session, again) == [held.line]
+        assert await tried_before(session, again) == [held.told]
         assert line not in await reported(session, "lessons"), "it is forgotten"
 
 
@@ -158,6 +160,26 @@ def teaching(*told: dict[str, object]) -> Callable[[Recorded], JsonText]:
         return JsonText(answer)
 
     return reply
+
+
+class Nobody(User):
+    """Stands for a run that cannot ask."""
+
+    async def approve(self, request: ApprovalRequest) -> ApprovalAnswer:
+        return await deny(request)
+
+
+async def test_what_a_run_cannot_ask_about_is_no_word_of_the_users(
+    tmp_path: Path, gemini: GeminiStandIn
+) -> None:
+    async with opened(tmp_path, environ(tmp_path, gemini, RAGFORGE_MEMORY_MODEL="local")) as session:
+        gemini.script(shell("bower install left-pad"), Text("Well."), Text("Done."))
+        await say(session, "Pad the numbers.", Nobody())
+        heard = str(gemini.asked("streamGenerateContent")[-1].body["contents"][-1])
+        assert "This run cannot ask for approval" in heard
+        assert "The user declined" not in heard
+        await say(session, "Pad them by hand.")
+        assert await lessons(session) == []
 
 
 async def test_denials_and_checks_teach_in_the_call_about_the_next_turn(

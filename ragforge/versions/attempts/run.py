@@ -153,4 +153,4 @@ class Run:
 
 
 async def _nobody(request: ApprovalRequest) -> ApprovalAnswer:
-    return ApprovalAnswer(ConsentAnswer.NO, UNATTENDED)
+    return ApprovalAnswer(ConsentAnswer.NO, UNATTENDED, by_user=False)

@@ -31,7 +31,7 @@ def _item(lesson: Lesson, score: float) -> Recalled:
         SECTION.heading,
         HitKind.TURN,
         f"lesson {lesson.turns[0]}",
-        lesson.line,
+        lesson.told,
         0,
         f"a similar problem ({score:.2f})",
         lesson.at,
