@@ -203,6 +203,7 @@ async def _answer(options: Options, parts: Parts, answered: _RunResult) -> None:
         # Nobody waits for the answer longer than the model took.
         _print_result(options, answered)
         await workspace.background.finish(timeout_s=timeouts.HEADLESS_BACKGROUND_S_MAX)
+        await workspace.background.end_calls(timeout_s=timeouts.HEADLESS_CALLS_S_MAX)
 
 
 Begin: TypeAlias = Callable[[TurnLimits], AsyncGenerator[AgentEvent, None]]

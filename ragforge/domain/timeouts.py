@@ -13,6 +13,8 @@ THREAD_STOP_S_MAX = 5.0
 """How long a cancelled call waits for its thread; longer only where the disk itself hangs."""
 HEADLESS_BACKGROUND_S_MAX = 5.0
 """How long `-p` waits for the summary of its own turn; the rest is done when the project is next opened."""
+HEADLESS_CALLS_S_MAX = 15.0
+"""How long `-p` waits, after that, for answers that are paid for already: each would be asked for again."""
 HEADLESS_BACKUP_S_MAX = 2.0
 """How long `-p` waits for the day's backup that is under way."""
 BACKGROUND_CLOSE_S_MAX = 2.0
@@ -188,6 +190,8 @@ NEO4J_DRAIN_AWAY_S_MAX = 0.5
 NEO4J_DELETE_S_MAX = 30.0
 NEO4J_STREAM_S_MAX = 60.0
 NEO4J_ROLL_UP_S_MAX = 5.0
+NEO4J_LEASE_S_MAX = 5.0
+"""Nobody waits for it: a server that takes so long for one is as good as away."""
 NEO4J_SIZES_KNOWN_S = 60.0
 NEO4J_OWED_MARGIN_S = 150.0
 """A session is looked at for so long after a write to it, which may take that long to be committed."""

@@ -3,6 +3,7 @@
 A part is a file in `derive/` with a `PART`. It shares the call, so it costs only what it adds to it.
 """
 
+import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import Any, Generic, Protocol, TypeAlias, TypeVar
@@ -75,6 +76,8 @@ class AnswerPart(Struct, Generic[T], frozen=True):
     which it brings None. Raises StoreError."""
     input_tokens_max: int = 0
     """What it may add to the input of one call, with what the instructions say of it."""
+    kind: Any = Any
+    """The type of what it reads, which waits as JSON until the store has it; Any for JSON itself."""
 
     def is_for(self, material: Material) -> bool:
         """Whether it applies to the turn."""
@@ -110,7 +113,9 @@ async def parts_for(provider: Provider, materials: Sequence[Material]) -> list[A
 
 async def inputs_of(home: PartHome, turn: Turn) -> dict[str, PartInput]:
     """Return the input of the parts for the turn, by their names. Raises StoreError."""
-    brought = {part.name: await part.bring(home, turn) for part in find_parts() if part.bring}
+    brings = {part.name: part.bring(home, turn) for part in find_parts() if part.bring}
+    # Together: from a server far away each answer takes its time.
+    brought = dict(zip(brings, await asyncio.gather(*brings.values()), strict=True))
     return {name: each for name, each in brought.items() if each is not None}
 
 

@@ -79,6 +79,9 @@ class BackgroundWork(Protocol):
     async def finish(self, *, timeout_s: float) -> None:
         """Wait for the work on this run's turns, for at most this long; the next start does the rest."""
 
+    async def end_calls(self, *, timeout_s: float) -> None:
+        """Call no model any more, and wait for the calls that are being paid for, for at most this long."""
+
     async def close(self) -> None:
         """Stop. Nothing is lost, because the stored data says what is still to do."""
 

@@ -1,6 +1,6 @@
 """This machine's own state: prompt history, drafts, queues, consent rules, where projects lie, what was
-recalled for which turn and of what use it was, what was hinted at, and which turns ran on since they were
-summarised.
+recalled for which turn and of what use it was, what was hinted at, which turns ran on since they were
+summarised, and what a model made of turns until the store has it.
 
 Nothing is in it alone that belongs to a conversation, so losing it loses none. It never travels with a store.
 The texts are kept as they are given: whoever calls has taken the secrets out.
@@ -42,6 +42,8 @@ UNUSABLE_MAX = ANSWERS_MAX // 20
 _ANSWERS = "answers of "
 RECALLED_MAX = 1_000
 """How many turns keep what was recalled for them; some 8 MB at most."""
+ANSWERS_HELD_MAX = 1_000
+"""Of so many turns what a model made of them waits for the store."""
 RECALL_USES_MAX = 1_000
 """Of so many turns of a project it is known whether what was recalled was of use."""
 _PERSON = "person "
@@ -53,6 +55,7 @@ TYPED = (
     ("draft", "key", "text", False),
     ("queue", "session", "messages", True),
     ("recalled", "turn", "block", True),
+    ("answer", "turn", "answer", True),
 )
 """Tables with what was said, their keys and columns, and whether these hold JSON."""
 
@@ -81,6 +84,18 @@ class Sealed(Struct, frozen=True):
     memory_id: str
     content: str
     lines: list[str]
+
+
+class HeldAnswer(Struct, frozen=True):
+    """What a model made of a turn, which the store does not have yet.
+
+    hash: of what the model was shown. answer: as JSON.
+    """
+
+    turn_id: str
+    session_id: str
+    hash: str
+    answer: str
 
 
 class HintHistory(Struct, frozen=True):
@@ -547,11 +562,12 @@ class LocalState:
             return None
 
     async def forget_recalled(self, session_id: str) -> None:
-        """Remove what was recalled in a session, and from it in others."""
+        """Remove what was recalled in a session, and from it in others, and what was made of its turns."""
 
         def job(connection: Connection) -> None:
             connection.execute("DELETE FROM recalled WHERE session = ?1 OR instr(block, ?1)", (session_id,))
-            connection.execute("DELETE FROM recall_use WHERE session = ?", (session_id,))
+            for table in ("recall_use", "answer"):
+                connection.execute(f"DELETE FROM {table} WHERE session = ?", (session_id,))
 
         await self._write(job)
 
@@ -644,6 +660,38 @@ class LocalState:
         await self._write(
             lambda connection: connection.execute(
                 "DELETE FROM ran_on WHERE turn = ? AND at <= ?", (turn_id, int(until.timestamp() * 1000))
+            )
+        )
+
+    async def hold_answers(self, answers: Sequence[HeldAnswer]) -> None:
+        """Keep what a model made of turns until `drop_answers`; of very many turns only the newest."""
+        rows = [(each.turn_id, each.session_id, each.hash, each.answer) for each in answers]
+
+        def job(connection: Connection) -> None:
+            connection.executemany("INSERT OR REPLACE INTO answer VALUES (?, ?, ?, ?)", rows)
+            connection.execute(
+                "DELETE FROM answer WHERE rowid <= "
+                "(SELECT rowid FROM answer ORDER BY rowid DESC LIMIT 1 OFFSET ?)",
+                (ANSWERS_HELD_MAX,),
+            )
+
+        await self._write(job)
+
+    async def held_answers(self, turn_ids: Sequence[str]) -> list[HeldAnswer]:
+        """What is held of these turns."""
+        marks = ", ".join("?" * len(turn_ids))
+        query = f"SELECT turn, session, hash, answer FROM answer WHERE turn IN ({marks})"
+        return await self._read(
+            lambda connection: [
+                HeldAnswer(*map(str, row)) for row in connection.execute(query, tuple(turn_ids))
+            ]
+        )
+
+    async def drop_answers(self, turn_ids: Sequence[str]) -> None:
+        """Forget what is held of these turns."""
+        await self._write(
+            lambda connection: connection.executemany(
+                "DELETE FROM answer WHERE turn = ?", [(turn,) for turn in turn_ids]
             )
         )
 

@@ -130,6 +130,17 @@ ALTER TABLE hint ADD COLUMN taken INTEGER NOT NULL DEFAULT 0;
 CREATE INDEX hint_project ON hint (project, offers, taken);
 """
 
+# What a model made of a turn, until the store has it: it was paid for.
+_LOCAL_ELEVENTH = """
+CREATE TABLE answer (
+    turn TEXT PRIMARY KEY,
+    session TEXT NOT NULL,
+    hash TEXT NOT NULL, -- of what the model was shown
+    answer TEXT NOT NULL -- JSON
+) STRICT;
+CREATE INDEX answer_session ON answer (session);
+"""
+
 APPLICATION_ID = 0x7261676C  # `ragl`, in the file's header
 LOCAL = Schema(
     application_id=APPLICATION_ID,
@@ -144,6 +155,7 @@ LOCAL = Schema(
         _LOCAL_EIGHTH,
         _LOCAL_NINTH,
         _LOCAL_TENTH,
+        _LOCAL_ELEVENTH,
     ),
 )
 

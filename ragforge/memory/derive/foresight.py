@@ -403,4 +403,5 @@ PART: AnswerPart[Foreseen] = AnswerPart(
     keep=_keep,
     bring=bring,
     input_tokens_max=800,
+    kind=Foreseen,
 )

@@ -58,10 +58,9 @@ class Failed(Struct, frozen=True):
 
 
 class Learnt(Struct, frozen=True):
-    """A lesson, with the task that it is about. by_model: whether a model worded it."""
+    """A lesson, with the first turn of the task that it is about. by_model: whether a model worded it."""
 
-    project_id: str
-    task: PastTask
+    source: Underived
     lesson: Lesson
     by_model: bool
 
@@ -161,7 +160,8 @@ def _request(task: PastTask) -> str:
 
 
 def _learnt(material: Material, task: PastTask, lesson: Lesson, *, by_model: bool) -> Learnt:
-    return Learnt(material.project_id, task, lesson, by_model)
+    first = task.turns[0]
+    return Learnt(Underived(first.id, material.project_id, first.ended_at or now()), lesson, by_model)
 
 
 def _failed(material: Material) -> Failed:
@@ -178,10 +178,9 @@ def _text(value: JsonObject, name: str) -> str:
 async def _keep(store: Store, redactor: Redactor, summary: Summary, value: Sequence[Learnt]) -> None:
     """Keep each beside the task that it is about. Raises StoreError."""
     for each in value:
-        turn = each.task.turns[0]
-        known = [one for one in await read_lessons(store, each.project_id) if one.turns[:1] != (turn.id,)]
-        lesson = await supported(each.lesson, known)
-        source = Underived(turn.id, each.project_id, turn.ended_at or now())
+        source = each.source
+        known = await read_lessons(store, source.project_id)
+        lesson = await supported(each.lesson, [one for one in known if one.turns[:1] != (source.owner,)])
         record = KIND.record(source, lesson, model=summary.model if each.by_model else "")
         await keep_record(store, redactor, record)
 
@@ -218,4 +217,5 @@ PART: AnswerPart[tuple[Learnt, ...]] = AnswerPart(
     keep=_keep,
     bring=bring,
     input_tokens_max=700,
+    kind=tuple[Learnt, ...],
 )

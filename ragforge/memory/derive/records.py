@@ -181,6 +181,7 @@ def record_part(
         read=lambda material, value: answered(material, read(material, value), model=True),
         without=lambda material: answered(material, rules(material), model=False),
         keep=keep,
+        kind=AnsweredRecord,
     )
 
 

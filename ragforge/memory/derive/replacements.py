@@ -55,4 +55,5 @@ PART: AnswerPart[tuple[Derived, ...]] = AnswerPart(
     read=lambda material, value: None,
     without=_links,
     keep=_keep,
+    kind=tuple[Derived, ...],
 )

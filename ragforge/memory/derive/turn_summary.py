@@ -8,9 +8,10 @@ after it had been summarised is owed one of its present end.
 import asyncio
 import logging
 import time
-from collections.abc import Collection, Generator, Iterator, Sequence
+from collections.abc import Collection, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from datetime import datetime
+from typing import TypeVar
 
 from msgspec.structs import replace
 
@@ -40,6 +41,7 @@ from ragforge.memory.derive.base import Derivation, Desk, Home, Moment, Queue, T
 from ragforge.memory.derive.levels import turn_chars
 from ragforge.memory.derive.vectors import ANSWER_CHARS_MAX, USER_CHARS_MAX
 from ragforge.memory.forgotten import Forgotten, read_forgotten
+from ragforge.memory.held_answers import drop, held, hold
 from ragforge.memory.material import Material, Understanding, Understood, answer_of, redacted
 from ragforge.memory.memories import associate, remember
 from ragforge.memory.part import find_parts, inputs_of
@@ -52,6 +54,7 @@ from ragforge.providers.base import Provider
 from ragforge.store.base import Store
 from ragforge.store.local import UNUSABLE_MAX
 
+T = TypeVar("T")
 log = logging.getLogger(__name__)
 
 LISTED_MAX = 48
@@ -94,7 +97,7 @@ class TurnSummaries(Derivation):
         """Turns that another process summarises, and until when they are left to it."""
         self._backlog: list[str] = []
         """Turns of earlier runs that were listed and still wait."""
-        self._last_listed: list[str] = []
+        self._last_done: list[str] = []
         self._ran_on: set[str] = set()
         """Turns that ran on and were listed in this run."""
         self._tried: set[str] = set()
@@ -175,6 +178,8 @@ class TurnSummaries(Derivation):
                     await self._together(home, turns)
                 else:
                     await self._side_by_side(home, turns)
+                # Only what was done is not to be listed again: a store may have failed before.
+                self._last_done = [turn.id for turn in turns]
                 return 0
         return await self._make_better()
 
@@ -190,11 +195,11 @@ class TurnSummaries(Derivation):
         passed_over |= set(self.desk.unfinished)
         turns = [turn for turn in owed.values() if turn.id not in passed_over]
         self._backlog = [turn.id for turn in turns]
-        if turns and self._backlog == self._last_listed:
+        if turns and self._backlog == self._last_done:
             log.warning("%d turns lack a summary right after they were given one", len(turns))
             self._left_until |= dict.fromkeys(self._backlog, moment + timeouts.WORK_AGAIN_S)
             turns = []
-        self._last_listed = self._backlog
+        self._last_done = []
         return turns
 
     async def _that_ran_on(self, home: Home) -> list[Turn]:
@@ -302,6 +307,7 @@ class TurnSummaries(Derivation):
             log.exception("No summary of %s", ", ".join(turn.id for turn in turns))
             until = time.monotonic() + self.desk.timing.final_s
             self._left_until |= {turn.id: until for turn in turns}
+            await drop(home.local, [turn.id for turn in turns])
 
     async def _summarise(self, home: Home, turns: Sequence[Turn], *, patient: bool) -> None:
         ended = [turn for turn in turns if turn.ended_at is not None]
@@ -311,9 +317,8 @@ class TurnSummaries(Derivation):
             return
         mine: list[Turn] = []
         try:
-            for turn in ended:
-                if await self._lease(home, turn):
-                    mine.append(turn)
+            leased = await asyncio.gather(*(self._lease(home, turn) for turn in ended))
+            mine += [turn for turn, is_mine in zip(ended, leased, strict=True) if is_mine]
             to_do = await self._still_to_do(home, mine)
             await self._understand(home, to_do, patient=patient)
         finally:
@@ -322,10 +327,22 @@ class TurnSummaries(Derivation):
         self.desk.wake(Moment.PUT_OFF)  # what stands in now is replaced later
 
     async def _understand(self, home: Home, turns: Sequence[Turn], *, patient: bool) -> None:
-        materials = [await material_of(home, turn, speaker=await self._speaker(home, turn)) for turn in turns]
-        began = time.perf_counter()
-        understood = await understand_turns(self.desk, home, materials, patient=patient)
-        TALLY.observe(EXTRACTION_SECONDS, time.perf_counter() - began)
+        # First what was paid for: the rest may take longer than this run.
+        held_of = await self._held(home, turns)
+        await self._keep(home, [turn for turn in turns if turn.id in held_of], held_of)
+        if missing := [turn for turn in turns if turn.id not in held_of]:
+            speakers = await asyncio.gather(*(self._speaker(home, turn) for turn in missing))
+            materials = [
+                await material_of(home, turn, speaker=speaker)
+                for turn, speaker in zip(missing, speakers, strict=True)
+            ]
+            began = time.perf_counter()
+            understood = await understand_turns(self.desk, home, materials, patient=patient)
+            TALLY.observe(EXTRACTION_SECONDS, time.perf_counter() - began)
+            await self._keep(home, missing, understood)
+
+    async def _keep(self, home: Home, turns: Sequence[Turn], understood: Mapping[str, Understanding]) -> None:
+        """Store what the turns came to. Raises StoreError."""
         for turn in turns:
             came_to = understood[turn.id]
             if is_task(turn.user):  # a model gave it its words: what it learns goes into its answer
@@ -336,7 +353,16 @@ class TurnSummaries(Derivation):
                 self.kept = (*self.kept, KeptOfTurn(number, turn.session_id, new))[-KEPT_TOLD_MAX:]
             await _kept(home, turn, understood[turn.id].summary)
             await self.desk.understood(home, turn, owners, own=turn.id in self._in_hand)
-        self.desk.wake(Moment.UNDERSTOOD)
+        if turns:
+            await drop(home.local, [turn.id for turn in turns])
+            self.desk.wake(Moment.UNDERSTOOD)
+
+    async def _held(self, home: Home, turns: Sequence[Turn]) -> dict[str, Understanding]:
+        """What a model made of the turns before, and the store did not get. Raises StoreError."""
+        if not await home.local.held_answers([turn.id for turn in turns]):
+            return {}
+        forgotten = await read_forgotten(home.store, home.project_id)
+        return await held(home.local, [await shown_turn(home, turn, forgotten) for turn in turns])
 
     async def _speaker(self, home: Home, turn: Turn) -> str:
         """Who said it: of this run's turns the user, of others whoever wrote them, or began their session."""
@@ -404,8 +430,7 @@ async def _is_done(home: Home, turn_id: str, until: datetime) -> None:
 
 async def _give_back(home: Home, turns: Sequence[Turn]) -> None:
     with suppress(StoreError):  # they end by themselves
-        for turn in turns:
-            await home.store.leases.give_back(_lease_of(turn))
+        await asyncio.gather(*(home.store.leases.give_back(_lease_of(turn)) for turn in turns))
 
 
 def _lease_of(turn: Turn) -> str:
@@ -442,25 +467,25 @@ async def material_of(
     speaker: who said it. known: the memories that it is compared with; None to look for those near to it,
     and for what the parts of the call need.
     """
-    forgotten = await read_forgotten(home.store, home.project_id)
+    forgotten, found = await asyncio.gather(
+        read_forgotten(home.store, home.project_id), home.store.calls.of_turns([turn.id])
+    )
     turn = await asyncio.to_thread(forgotten.turn, turn)
-    calls = [
-        forgotten.call(call, session=turn.session_id) for call in await home.store.calls.of_turns([turn.id])
-    ]
-    if known is not None or says_nothing(turn, calls):
-        near, near_turns = tuple(known or ()), tuple[Turn, ...]()
-    else:
-        near, near_turns = await asyncio.gather(
-            near_memories(home, turn, speaker=speaker), turns_near(home, turn)
-        )
-    # What the model wrote is kept as it is, and an earlier version knew fewer kinds of secrets.
-    clean = home.redactor
-    shown = replace(turn, user=clean.parts(turn.user), assistant=clean.text(turn.assistant))
-    parent = await home.store.turns.get(turn.parent) if turn.parent else None
-    before = clean.text(answer_of(await asyncio.to_thread(forgotten.turn, parent))) if parent else ""
+    calls = [forgotten.call(call, session=turn.session_id) for call in found]
+    shown = await shown_turn(home, turn, forgotten)
+    is_alone = known is not None or says_nothing(turn, calls)
+    # All at once: a store that is far away needs as long for each as for all.
+    near, near_turns, parent, corrections, inputs = await asyncio.gather(
+        _given(tuple(known or ())) if is_alone else near_memories(home, turn, speaker=speaker),
+        _given(()) if is_alone else turns_near(home, turn),
+        home.store.turns.get(turn.parent) if turn.parent else _given(None),
+        corrections_of(home, shown, calls, forgotten),
+        inputs_of(home, shown) if known is None else _given({}),
+    )
+    before = ""
     if parent is not None:
+        before = home.redactor.text(answer_of(await asyncio.to_thread(forgotten.turn, parent)))
         near_turns = (*near_turns, parent)
-    corrections = await corrections_of(home, shown, calls, forgotten)
     return Material(
         shown,
         home.project_id,
@@ -470,8 +495,20 @@ async def material_of(
         before,
         speaker,
         tuple(corrections),
-        await inputs_of(home, shown) if known is None else {},
+        inputs,
     )
+
+
+async def _given(value: T) -> T:
+    return value
+
+
+async def shown_turn(home: Home, turn: Turn, forgotten: Forgotten) -> Turn:
+    """The turn as a model is shown it: without what is forgotten, and without secrets."""
+    turn = await asyncio.to_thread(forgotten.turn, turn)
+    # What the model wrote is kept as it is, and an earlier version knew fewer kinds of secrets.
+    clean = home.redactor
+    return replace(turn, user=clean.parts(turn.user), assistant=clean.text(turn.assistant))
 
 
 async def corrections_of(
@@ -582,12 +619,19 @@ async def understand_turns(
             answer = await _understand(home, provider, wanted)
             if not answer.of_turns:
                 raise NoSummary(UNREADABLE, usage=answer.usage)
-            return answer.of_turns, answer.usage
+            told = {
+                each.turn.id: await asyncio.to_thread(completed, answer.of_turns[each.turn.id], each)
+                for each in wanted
+                if each.turn.id in answer.of_turns
+            }
+            # Before anything else: whatever goes wrong from here on, it is not paid for again.
+            await undisturbed(
+                hold(home.local, home.redactor, [each.turn for each in wanted], told), cancel_after=True
+            )
+            return told, answer.usage
 
         if missing and (told := await desk.ask(home, call, tries=1, patient=patient)):
-            turns = {each.turn.id: each for each in missing}
-            for turn_id, one in told.items():
-                found[turn_id] = await asyncio.to_thread(completed, one, turns[turn_id])
+            found |= told
     for each in materials:
         if each.turn.id not in found:
             found[each.turn.id] = await asyncio.to_thread(_offline, each)

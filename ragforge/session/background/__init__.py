@@ -84,6 +84,11 @@ class Background:
                 async with asyncio.timeout(min(timeout_s, timeouts.HEADLESS_BACKUP_S_MAX)):
                     await self._work.backed_up.wait()
 
+    async def end_calls(self, *, timeout_s: float) -> None:
+        """Call no model any more, and wait for the calls that are being paid for, for at most so long."""
+        if self._work:
+            await self._work.end_calls(timeout_s=timeout_s)
+
     async def close(self) -> None:
         """Stop; what was begun is not lost, because what is stored says what is still to do."""
         self._closed = True

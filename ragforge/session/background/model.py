@@ -3,7 +3,7 @@
 import asyncio
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from datetime import datetime
 from typing import TypeVar
 from urllib.parse import urlsplit
@@ -188,6 +188,10 @@ class Thinker(Struct):
     _resume_at: float = 0.0
     _one: asyncio.Lock = field(default_factory=asyncio.Lock)
     _current: "asyncio.Task[object] | None" = None
+    _paid_for: int = 0
+    """How many calls of a service elsewhere are under way."""
+    _none_paid_for: asyncio.Event = field(default_factory=asyncio.Event)
+    _ending: bool = False
 
     @property
     def resumes_in_s(self) -> float:
@@ -229,8 +233,18 @@ class Thinker(Struct):
             raise
 
     async def _asked(self, ready: Ready, call: Callable[[Provider], Awaitable[T]]) -> T:
+        if self._ending:
+            # An answer that nobody stays for would be paid for: whoever asks is ended soon.
+            await asyncio.Event().wait()
         if not ready.one_at_a_time:
-            return await self._within_time(call(ready.provider))
+            self._paid_for += 1
+            self._none_paid_for.clear()
+            try:
+                return await self._within_time(call(ready.provider))
+            finally:
+                self._paid_for -= 1
+                if not self._paid_for:
+                    self._none_paid_for.set()
         async with self._one:
             await self.idle.wait()
             task = asyncio.ensure_future(self._within_time(call(ready.provider)))
@@ -245,6 +259,14 @@ class Thinker(Struct):
             if task.cancelled():
                 raise TakenBack
             return task.result()
+
+    async def end_calls(self, *, timeout_s: float) -> None:
+        """Begin no call any more, and wait for those under way elsewhere, for at most so long."""
+        self._ending = True
+        if self._paid_for:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(timeout_s):
+                    await self._none_paid_for.wait()
 
     def take_back(self) -> None:
         """The user needs the server that answers one at a time."""

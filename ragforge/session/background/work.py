@@ -141,6 +141,10 @@ class Work:
             while await derivation.step() == 0:
                 pass
 
+    async def end_calls(self, *, timeout_s: float) -> None:
+        """Call no model any more, and wait for the calls that are being paid for, for at most so long."""
+        await self._thinker.end_calls(timeout_s=timeout_s)
+
     async def close(self) -> None:
         """Keep the last counts and release the model's connections; the lanes have ended."""
         if session := self._desk.newest:

@@ -2,6 +2,7 @@
 
 import hashlib
 
+from ragforge.domain import timeouts
 from ragforge.domain.errors import StoreUnavailable
 from ragforge.domain.ids import new_id
 from ragforge.store.json_text import storable
@@ -38,7 +39,11 @@ class Neo4jLeases:
             return True
         try:
             (row,) = await self._nodes.graph.write(
-                TAKE, what=_name(what), holder=self._holder, milliseconds=int(seconds * 1000)
+                TAKE,
+                deadline_s=timeouts.NEO4J_LEASE_S_MAX,
+                what=_name(what),
+                holder=self._holder,
+                milliseconds=int(seconds * 1000),
             )
         except StoreUnavailable as error:
             self._nodes.carrier.lost(str(error))
@@ -50,7 +55,9 @@ class Neo4jLeases:
         if self._nodes.carrier.away:
             return
         try:
-            await self._nodes.graph.write(GIVE_BACK, what=_name(what), holder=self._holder)
+            await self._nodes.graph.write(
+                GIVE_BACK, deadline_s=timeouts.NEO4J_LEASE_S_MAX, what=_name(what), holder=self._holder
+            )
         except StoreUnavailable as error:
             self._nodes.carrier.lost(str(error))
 
