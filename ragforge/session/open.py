@@ -24,6 +24,7 @@ from ragforge.domain.redact import Redactor
 from ragforge.domain.shares import SharedSession
 from ragforge.domain.turns import ConversationSession, Project, Turn
 from ragforge.domain.usage import Purpose, Usage, sum_costs
+from ragforge.domain.words import first_words
 from ragforge.embedders.base import other_embedder
 from ragforge.memory.forgotten import read_forgotten
 from ragforge.memory.recall.search import Recall
@@ -57,6 +58,8 @@ from ragforge.versions.state import HistoryState, open_history_state
 log = logging.getLogger(__name__)
 
 TITLE_CHARS_MAX = 60
+TITLED_CHARS_MAX = 20_000
+"""Of what was said, where a title is looked for: no secret at its beginning is longer."""
 
 
 async def open_workspace(
@@ -223,14 +226,14 @@ async def new_session(workspace: Workspace) -> Session:
     return session
 
 
-async def store_session(session: Session, *, first_words: Parts) -> None:
-    """Save a new session, titled with its first words; no effect for a stored one."""
+async def store_session(session: Session, *, said: Parts) -> None:
+    """Save a new session, titled with the first words of what was said; no effect for a stored one."""
     live = session.live
     if live.stored:
         return
-    words = " ".join(text_of(first_words).split())
-    title = words if len(words) <= TITLE_CHARS_MAX else words[: TITLE_CHARS_MAX - 1] + "…"
-    session.change(title=live.record.title or session.workspace.redactor.text(title))
+    # Cleaned before it is cut: of a secret that is cut off, nothing is known to be one.
+    words = session.workspace.redactor.text(text_of(said)[:TITLED_CHARS_MAX])
+    session.change(title=live.record.title or first_words(words, TITLE_CHARS_MAX))
     workspace = session.workspace
     await keep_project(workspace.store, workspace.project)
     await workspace.store.sessions.add(live.record)

@@ -317,7 +317,7 @@ async def _version(session: Session, run: _Run, ended: Turn) -> Version | None:
 async def _begin(session: Session, parts: Parts) -> _Run:
     """Store the message as a child of the head, before anything else happens."""
     workspace, live = session.workspace, session.live
-    await store_session(session, first_words=parts)
+    await store_session(session, said=parts)
     await keep_end(session)
     parent, window = await _parent(session)
     kept = workspace.redactor.parts(shell_commands.with_commands(session, parts))

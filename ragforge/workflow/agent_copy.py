@@ -49,7 +49,7 @@ async def session_in_copy(
     if not await session.worktree.is_tracked():
         raise UsageError(session.worktree.not_tracked)
     workspace = child.workspace
-    await store_session(child, first_words=parts)
+    await store_session(child, said=parts)
     room = await in_thread(lambda _: make_room(workspace.data_dir))
     try:
         async with turns, session.worktree.ground() as ground:

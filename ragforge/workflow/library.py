@@ -72,7 +72,7 @@ class StoreLibrary:
             message["program"],
             message["type"],
             message["timestamp"],
-            first_words(shown(content), TEXT_CHARS_MAX),
+            first_words(self._workspace.redactor.text(shown(content)), TEXT_CHARS_MAX),
             content,
             message["context"]["domain"] or "",
             message["context"]["language"],
@@ -124,7 +124,8 @@ class StoreLibrary:
         reasons = [str(each["what"]) if is_object(each) and "what" in each else str(each) for each in changes]
         merged: list[str] = version.get("mergedFrom") or []
         told = f"Merge {' and '.join(map(short_id, merged))}" if merged else description
-        title = first_words(version.get("title") or "; ".join(reasons) or told, TITLE_CHARS)
+        title = self._workspace.redactor.text(version.get("title") or "; ".join(reasons) or told)
+        title = first_words(title, TITLE_CHARS)
         await tree.add(version["code"], parents[0], version_id=version["id"], title=title, merged=parents[1])
         project = await tree.project_id()
         facts = records.ProgramVersionRecord(

@@ -54,7 +54,7 @@ async def embedded(session: Session, owner: Owner, text: str) -> None:
 async def said_before(session: Session, words: Sequence[tuple[str, str]]) -> list[Turn]:
     """Turns that are stored in the session as if they had been said long ago, a minute apart."""
     store, turns = session.workspace.store, list[Turn]()
-    await store_session(session, first_words=(TextPart(words[0][0]),))
+    await store_session(session, said=(TextPart(words[0][0]),))
     for number, (user, answer) in enumerate(words):
         at = LONG_AGO + timedelta(minutes=number)
         turn = Turn(

@@ -26,7 +26,7 @@ async def test_a_turn_is_in_it_whole(tmp_path: Path, gemini: GeminiStandIn) -> N
         async def made() -> list[BackupSet]:
             return list_backups(session.workspace.data_dir)
 
-        await store_session(session, first_words=(TextPart("one"),))
+        await store_session(session, said=(TextPart("one"),))
         saying = asyncio.create_task(say(session, "one"))
         await gemini.wait_for_requests(1)
         with suppress(TimeoutError):

@@ -12,6 +12,8 @@ from tests.planted import PLANTED, samples
 from tests.standins.gemini import Call, Calls, Finish, GeminiStandIn, Reply, Text
 
 KEY = "AQ.Zk9-secret_key/With+odd=chars42"
+SHAPED = "AIzaSy" + "A1b2C3d4E5f" * 3
+"""A key that is known by its form only."""
 PIECES = [KEY[at : at + 3] for at in range(0, len(KEY), 3)]
 
 
@@ -102,3 +104,12 @@ async def test_planted_secrets_reach_neither_disk_nor_model(tmp_path: Path) -> N
 
 def as_printed(events: list[AgentEvent]) -> str:
     return "\n".join(map(str, events))
+
+
+@pytest.mark.parametrize("before", [28, 42, 49])
+async def test_a_title_holds_no_part_of_a_secret_that_it_cuts(
+    tmp_path: Path, gemini: GeminiStandIn, before: int
+) -> None:
+    async with opened(tmp_path, environ(tmp_path, gemini)) as session:
+        await say(session, f"{'a ' * (before // 2)}{SHAPED} is the key")
+        assert SHAPED[:8] not in session.live.record.title

@@ -238,7 +238,7 @@ async def test_the_first_turn_of_a_project_has_a_version_however_early_the_crash
 ) -> None:
     async with started_again(tmp_path, gemini) as session:
         words = (TextPart("the first of all"),)
-        await store_session(session, first_words=words)
+        await store_session(session, said=words)
         first = Turn(new_id(), session.id, None, 0, words, now(), model=MODEL)
         await session.workspace.store.turns.start(first)  # and nothing else is written any more
         record = await session.workspace.store.sessions.get(session.id)

@@ -144,7 +144,7 @@ class World:
 
     async def begin(self, session: Session, words: str) -> "RunningTurn":
         parts = (TextPart(words),)
-        await store_session(session, first_words=parts)
+        await store_session(session, said=parts)
         await keep_end(session)
         store, head = session.workspace.store, session.live.record.head
         parent = await store.turns.get(head) if head else None

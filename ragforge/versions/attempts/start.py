@@ -87,7 +87,7 @@ async def start_alternatives(session: Session, wanted: AttemptRequest) -> Group:
     if not await session.worktree.is_tracked():
         raise UsageError(session.worktree.not_tracked)
     async with moving(session):
-        await store_session(session, first_words=request.parts)
+        await store_session(session, said=request.parts)
         checking = await check_command(session.workspace)
         async with session.worktree.ground() as ground:
             group, notes = await _prepared(session, ground, request, ways, checking.command)
