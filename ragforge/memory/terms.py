@@ -13,7 +13,7 @@ SAME_SHARE = 0.6
 _NUMBER = re.compile(r"\d+(?:[.,]\d+|:\d\d(?!\d))*")
 
 
-@lru_cache(4_096)
+@lru_cache(TEXTS_KEPT_MAX)
 def terms(text: str) -> frozenset[str]:
     """The stems of its words, in English where the lexicon knows them: what is spelled alike or means the
     same in two languages is one term."""

@@ -56,7 +56,7 @@ SHORT_WORDS_MAX = 4
 NEW_CHARS_MAX = 80
 """Of what holds now, in a mark."""
 SPOKEN_MAX = 256
-SENTENCES_MAX = 4_096
+SENTENCES_MAX = 1_024
 """How many turns and sentences are kept as they are compared: the same ones are found again and again."""
 
 _INSTEAD = AnyOf(lambda language: language.goes)
