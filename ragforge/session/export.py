@@ -20,14 +20,14 @@ from ragforge.store.json_text import to_json
 async def as_document(
     store: Store, redactor: Redactor, record: ConversationSession, format: ExportFormat
 ) -> str:
-    """The path to the session's head to be read: every message, answer and tool call, without secrets."""
-    match format:
-        case ExportFormat.JSON:
-            return await _as_json(store, redactor, record)
-        case ExportFormat.HTML:
-            return _as_html(record.title, await as_markdown(store, redactor, record))
-        case _:
-            return await as_markdown(store, redactor, record)
+    """The path to the session's head to be read: every message, answer and tool call, without secrets.
+
+    Codes for terminals are shown and not obeyed, whatever the document is read with.
+    """
+    if format is ExportFormat.JSON:
+        return await _as_json(store, redactor, record)
+    markdown = printable(await as_markdown(store, redactor, record))
+    return _as_html(redactor.text(record.title), markdown) if format is ExportFormat.HTML else markdown
 
 
 async def as_markdown(store: Store, redactor: Redactor, record: ConversationSession) -> str:
@@ -46,10 +46,10 @@ def _as_html(title: str, markdown: str) -> str:
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta http-equiv="Content-Security-Policy" '
         "content=\"default-src 'none'; style-src 'unsafe-inline'\">\n"
-        f"<title>{html.escape(title)}</title>\n"
+        f"<title>{html.escape(printable(title))}</title>\n"
         "<style>body{max-width:50rem;margin:2rem auto;padding:0 1rem;font:1rem/1.5 sans-serif}"
         "pre{white-space:pre-wrap;overflow-wrap:anywhere;font-family:inherit}</style>\n</head>\n<body>\n"
-        f"<pre>{html.escape(printable(markdown))}</pre>\n</body>\n</html>\n"
+        f"<pre>{html.escape(markdown)}</pre>\n</body>\n</html>\n"
     )
 
 

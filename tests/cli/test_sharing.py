@@ -14,7 +14,7 @@ KEY = "sk-proj-abcdefghijklmnopqrstuvwxyz0123456789ABCD"
 async def test_a_session_is_exported_imported_searched_forked_and_its_memories_accepted(
     quick: Program, openai: OpenAIStandIn, tmp_path: Path
 ) -> None:
-    openai.script(Reply(text=["The walrus eats at noon."]), Reply(text=["At noon."]))
+    openai.script(Reply(text=["The walrus \x1b[31meats\x1b[0m at noon."]), Reply(text=["At noon."]))
     await quick.run("-p", f"When does the walrus eat? Use yarn, never npm. The key is {KEY}")
     [session] = (await quick.run("sessions", "--json")).json
     id, file = session["id"], tmp_path / "walrus.ragforge"
@@ -66,7 +66,8 @@ async def is_written_to_be_read(program: Program, id: str, folder: Path) -> None
         assert (await program.run("sessions", "export", id, str(shown), "--format", format)).code == 0
         assert "walrus" in shown.read_text()
         assert KEY not in shown.read_text()
-    assert (
-        json.loads((folder / "shown.json").read_text())["turns"][0]["assistant"] == "The walrus eats at noon."
-    )
+        assert "\x1b" not in shown.read_text(), "its codes do nothing in a terminal"
+    assert "walrus ␛[31meats" in (folder / "shown.md").read_text()
+    answer = json.loads((folder / "shown.json").read_text())["turns"][0]["assistant"]
+    assert answer == "The walrus \x1b[31meats\x1b[0m at noon."
     assert (await program.run("sessions", "export", id, "x.md", "--files")).code == 2
