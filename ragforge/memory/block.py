@@ -37,6 +37,7 @@ MORE_MAX = 10_000
 
 _MARK = re.compile(r"\(replaced \d[^)]*\)")
 """What holds in place of a line: it says so in few words, and a line of its own says all of it."""
+_DATED = re.compile(r"(?<=\w) \(\d{4}-\d\d-\d\d\)")
 _FRAME_LIKE = re.compile(r"[<＜‹〈](?=[\s/\\]*recalled)", re.IGNORECASE)
 _IS_HARMLESS = re.compile(r"[ -;=-~]*")
 """What most lines are made of: nothing in it is a control or begins a tag."""
@@ -136,9 +137,11 @@ class _Making(Struct):
         """Remove memories that a turn's line says with more context: one statement, one line."""
         if item.kind is HitKind.MEMORY:
             return
-        told = _without_mark(item.text)
+        told = _without_notes(item.text)
         for section, items in self.chosen.items():
-            for each in [one for one in items if one.kind is HitKind.MEMORY and says(told, one.text)]:
+            for each in [
+                one for one in items if one.kind is HitKind.MEMORY and says(told, _without_notes(one.text))
+            ]:
                 if section not in self.counted:  # what holds always stays where it is looked for
                     items.remove(each)
                     self.spent[section] -= each.tokens
@@ -155,12 +158,14 @@ class _Making(Struct):
 
     def _says(self, item: Recalled) -> bool:
         """Whether a line says it already."""
+        said = _without_notes(item.text)
         lines = (each.text for items in self.chosen.values() for each in items)
-        return any(says(_without_mark(line), item.text) for line in lines)
+        return any(says(_without_notes(line), said) for line in lines)
 
 
-def _without_mark(line: str) -> str:
-    return _MARK.sub("", line) if "(replaced " in line else line
+def _without_notes(line: str) -> str:
+    """The line as it was said: without a mark, and without the dates that a memory has behind its days."""
+    return _DATED.sub("", _MARK.sub("", line)) if "(" in line else line
 
 
 def _once(wanted: Sequence[Recalled]) -> list[Recalled]:

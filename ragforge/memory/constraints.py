@@ -28,6 +28,7 @@ _DEMANDS = AnyOf(lambda language: language.demands)
 _BINDS = AnyOf(lambda language: language.binds)
 _EXPERIENCES = AnyOf(lambda language: language.experiences)
 _CONDITION = AnyOf(lambda language: language.condition)
+_WHO_SINCE = AnyOf(lambda language: language.who_since)
 _REQUIRES = AnyOf(lambda language: language.requires)
 _SOFTENS = AnyOf(lambda language: language.softens)
 _POLITE = AnyOf(lambda language: language.cues.get("polite", ()))
@@ -41,7 +42,7 @@ APPLIES_MAX = 12
 
 def is_standing(words: str) -> bool:
     """Whether it is a rule for all that comes. `words` is plain."""
-    return _STANDING.search(words) is not None
+    return _STANDING.search(words) is not None and _STANDING.search(_WHO_SINCE.without(words)) is not None
 
 
 def is_demand(words: str) -> bool:

@@ -21,6 +21,7 @@ _OBJECTS = AnyOf(lambda language: language.objects_to_value)
 _GIVES = AnyOf(lambda language: language.gives_value)
 _VALUE = re.compile(r"(?<![\w.,:/#-])(\d+(?:[.,:]\d+)?)(?: ?(%|[^\W\d]+))?(?![\w/'-])")
 _WORD = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)*")
+_PAUSE = re.compile(r"[,;.:](?=\s)|\s[–—-]\s")
 _SIGNS = re.compile(r"[\s,;:.!…()'\"–—→>=-]*")
 
 
@@ -52,7 +53,18 @@ def _words() -> frozenset[str]:
 
 @lru_cache(TEXTS_KEPT_MAX)
 def second_thought(message: str) -> SecondThought | None:
-    """What the message changes the value to; None where it says anything else."""
+    """What the message changes the value to, and perhaps why; None where it says anything else."""
+    if thought := _thought(message):
+        return thought
+    # "no, 72, we voted": behind an objection with its value a few words more say why.
+    at = next((each for each in _PAUSE.finditer(message) if _VALUE.search(message[: each.start()])), None)
+    if at is None or _VALUE.search(message, at.end()) or len(message.split()) > WORDS_MAX:
+        return None
+    thought = _thought(message[: at.start()])
+    return thought if thought and thought.objects and "?" not in message else None
+
+
+def _thought(message: str) -> SecondThought | None:
     words = plain(message).lower().strip()
     if len(words.split()) > WORDS_MAX or "?" in words or "\n" in words:
         return None

@@ -288,6 +288,17 @@ async def test_one_statement_is_one_line(session: Session, gemini: GeminiStandIn
     assert [item.turn_id for item in block.items] == [turn.id]
 
 
+async def test_a_memory_with_the_date_of_its_day_is_told_by_its_turn(
+    session: Session, gemini: GeminiStandIn
+) -> None:
+    words = "enough for now, tomorrow the page of the tides"
+    (turn,) = await said_before(session, [(words, "Noted.")])
+    dated = "tomorrow (2026-03-05) the page of the tides"
+    await remembered(session, dated, MemoryType.OBSERVATION, turns=[turn.id], importance=0.9)
+    block = await block_for(session, gemini, "write the page of the tides")
+    assert [item.turn_id for item in block.items] == [turn.id]
+
+
 async def test_a_line_of_code_that_names_what_is_asked_for_is_a_statement(
     session: Session, gemini: GeminiStandIn
 ) -> None:

@@ -5,7 +5,14 @@ import pytest
 from ragforge.domain.approvals import Deed, Prohibition
 from ragforge.domain.ids import now
 from ragforge.domain.memories import MemorySource, MemoryType, Strength
-from ragforge.memory.constraints import applies_to_in, condition_of, is_demand, is_requirement, strength_of
+from ragforge.memory.constraints import (
+    applies_to_in,
+    condition_of,
+    is_demand,
+    is_requirement,
+    is_standing,
+    strength_of,
+)
 from ragforge.memory.memories import new_memory
 from ragforge.memory.prohibitions import prohibitions_in
 
@@ -149,6 +156,7 @@ def test_a_rule_may_name_when_it_holds(sentence: str, condition: str) -> None:
         ("the gate: it has to open within two seconds", True),
         ("la carte ne doit bouger que quand on a fini de taper", True),
         ("le formulaire doit accepter deux prénoms", True),
+        ("the warden counts on his phone, must work without a network", True),
         ("The gate must never open by itself.", False),
         ("Every form must have a label.", False),
         ("commit messages must be in English", False),
@@ -160,3 +168,18 @@ def test_a_rule_may_name_when_it_holds(sentence: str, condition: str) -> None:
 )
 def test_what_the_product_must_do_is_no_rule_of_working(sentence: str, expected: bool) -> None:
     assert is_requirement(sentence) is expected
+
+
+@pytest.mark.parametrize(
+    ("sentence", "expected"),
+    [
+        ("Marta left, it's Jonas from now on", False),
+        ("Jonas looks after the tickets from now on", False),
+        ("Marta arrête, c'est Jonas à partir de maintenant", False),
+        ("From now on, ask Jonas before you change a price.", True),
+        ("From now on it's Jonas, and never send him mails at night.", True),
+        ("à partir de maintenant tu relis avant d'envoyer", True),
+    ],
+)
+def test_who_does_something_from_now_on_is_no_rule(sentence: str, expected: bool) -> None:
+    assert is_standing(sentence) is expected

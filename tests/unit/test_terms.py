@@ -238,6 +238,38 @@ def test_a_number_that_the_user_reconsiders_is_another_one_in_all_of_its_turn() 
         assert Validity([old, other]).replacement(old, statement) is None
 
 
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("save the tide tables each night, keep 9, on the old disk", "the old disk is full. keep 5"),
+        ("the plan of the tables: rows of 14, the band in front", "rows of 14 don't fit beside the band, 11"),
+        (
+            "les tables: rangées de 14, l'orchestre devant",
+            "rangées de 14 ça ne tient pas devant l'orchestre, 11",
+        ),
+        ("the ticket is 20 at the door", "no no, 25, we voted"),
+        ("le billet coûte 20 à l'entrée", "non, 25, on a voté"),
+    ],
+)
+def test_a_number_may_be_changed_with_the_reason_beside_it(old: str, new: str) -> None:
+    before, after = turns((old, ""), (new, ""))
+    assert Validity([before, after]).replacement(before, old) is not None
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("keep 9 tide tables on the old disk", "keep 3 logs on the old disk"),
+        ("the api listens on port 8000", "the printer listens on port 8001"),
+        ("the ticket is 20 at the door", "no, wait, 3 tests fail"),
+        ("the ticket is 20 at the door", "no, 25? we did not vote"),
+    ],
+)
+def test_a_number_of_something_else_changes_nothing(old: str, new: str) -> None:
+    before, after = turns((old, ""), (new, ""))
+    assert Validity([before, after]).replacement(before, old) is None
+
+
 def test_what_an_answer_says_took_the_place_of_something_goes_when_that_returns() -> None:
     old, new = turns(
         ("move the queue to Postgres, it loses jobs", "`jobs.sql` takes the place of the Kafka consumer."),

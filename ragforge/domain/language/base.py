@@ -106,6 +106,8 @@ class Language(Struct, frozen=True, kw_only=True):
     """Says what is wrong with what was done, or why it cannot stay."""
     chooses: Patterns = ()
     """What is to be used comes right after."""
+    who_since: Patterns = ()
+    """Who does something from now on: no rule, but for its words."""
     requires: Patterns = ()
     """Says what something must do or be; the first group is what."""
     rule_subjects: str = ""

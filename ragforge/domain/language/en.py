@@ -17,6 +17,7 @@ LANGUAGE = Language(
         lines look make need new now ok okay one please problem project put read run said see show test
         tests thing things think time try use used using want way work works yes line good first last two
         get got set let's don't didn't i'm it's i'll that's we'll there's can't won't isn't doesn't
+        agree agreed settle settled chose chosen
         yesterday today tomorrow prefer prefers like name called decided always never listens runs
         many long often currently still ever exactly handle handles deal deals
     """,
@@ -640,7 +641,15 @@ LANGUAGE = Language(
         r"<clause>(?:stay|stick|keep) (?:within|to|below|under|inside|out of)\b",
         r"(?:,|\bbut|\band|\bso) nothing (?:in|outside|else|from|under|that)\b",
     ),
+    who_since=(
+        r"\b(?:it's|it is|that's|with) (?-i:[A-ZÀ-Þ][\w-]+)(?: \w+){0,4} from now on\b",
+        r"\bfrom now on,? (?:it's|it is|that's) (?-i:[A-ZÀ-Þ][\w-]+)",
+        r"(?:^|[,;:.!] )(?-i:[A-ZÀ-Þ][\w-]+) (?:is|does|runs|handles|leads|takes (?:over|care)|looks after)\b"
+        r"[^,;:.!]* from now on\b",
+    ),
     requires=(
+        r"[,;:] ()must (?:also |still )?(?:be|fit|handle|keep|last|load|run|scale|stay|support|survive|"
+        r"work)\b",
         r"^(?:(?:<openings>|well|ok|okay),? )*((?:[\w'-]+:? ){1,6}?)"
         r"(?:(?:must|should|shall|may|can)(?:n't| not)?|cannot|(?:has|have|needs?) to)\b",
     ),
@@ -923,6 +932,7 @@ LANGUAGE = Language(
             r"(?:set to |the |every |on |at |port )?<number>(?![\d.]*\w*-)"
         ),
         r"<number> ?\w{0,4} ?(?:->|→|=>) ?\d",
+        r"<number>(?: ?[^\W\d]+)? (?:do|does|did|wo|ca|ai|is|are|was|were)(?:n't|nt| not)\b",
         r"<number>(?: ?[^\W\d]+)? (?:is|are|was|were|seems?|feels?|looks?) (?:\w+ ){0,2}?(?:too|not enough|"
         r"wrong)\b",
         r"\b(?:forget|scrap|drop) (?:about )?(?:[\w'-]+ ){0,6}?(?:of|at) <number>",

@@ -18,6 +18,7 @@ LANGUAGE = Language(
         fais faut fichier fichiers fonction jamais lance ligne mets mettre montre non nouveau nouvelle oui
         pense problème projet regarde sais toujours utilise utiliser va vais vas veut veux voir vérifie
         c'est j'ai qu'il d'un d'une n'est s'il hier demain aujourd'hui préfère aime nom appelle décidé
+        convenu retenu choisi
         tourne écoute combien maintenant finalement déjà plutôt aujourd hui chez
     """,
     courtesies="""
@@ -624,7 +625,14 @@ LANGUAGE = Language(
         r"\bd(?:oit|oivent) être (?:du|de la|des|valides?|au|sous|uniques?|écrite?s? en|en) ",
         r"(?:,|\bmais|\bet) rien (?:dans|hors|en dehors|d'autre|sous)\b",
     ),
+    who_since=(
+        r"\b(?:c'est|ce sera|ça sera|avec) (?-i:[A-ZÀ-Þ][\w-]+)(?: \w+){0,4} "
+        r"(?:à partir de maintenant|désormais|dorénavant)\b",
+        r"\b(?:à partir de maintenant|désormais|dorénavant),? (?:c'est|ce sera) (?-i:[A-ZÀ-Þ][\w-]+)",
+    ),
     requires=(
+        r"[,;:] ()doi(?:t|vent) (?:aussi |encore )?(?:être|durer|fonctionner|gérer|marcher|rester|supporter|"
+        r"tenir|tourner)\b",
         r"^(?:(?:<openings>|et|mais|donc|alors|bon|ok),? )*((?:(?:[\w-]+'){0,2}[\w-]+[:,]? ){1,6}?)(?:ne )?"
         r"(?:d(?:oit|oivent|evra|evront|evrait|evraient)|p(?:eut|euvent) (?:pas|plus)|a besoin)\b",
     ),
@@ -895,6 +903,7 @@ LANGUAGE = Language(
         r"<number>(?: ?[^\W\d]+)?,? (?:c'est|c'était|est|sont|était|me semble|ça fait|fait) (?:\w+ "
         r"){0,2}?trop\b",
         r"\bn'est plus (?:à |de |d'|sur )?(?:l[ea] |port )?<number>",
+        r"<number>(?: ?[^\W\d]+)?,? (?:ça |ce |elles? |ils? )?(?:ne |n')\w+ (?:pas|plus)\b",
         r"<number>,? (?:est|était) (?:\w+ )?(?:pris|occupé|utilisé|bloqué)e?\b",
         r"\bétait (?:à |de |d'|sur )?(?:l[ea] |port )?<number>",
     ),

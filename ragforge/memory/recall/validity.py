@@ -40,7 +40,7 @@ from ragforge.memory.replacement import (
 )
 from ragforge.memory.second_thoughts import second_thought, stated_values
 from ragforge.memory.sentences import cut_sentence, one_line, sentences
-from ragforge.memory.set_values import NumberWithUnit, set_values, sets_otherwise
+from ragforge.memory.set_values import NumberWithUnit, same_kind, set_values, sets_otherwise
 from ragforge.memory.short_answers import asks
 from ragforge.memory.statements import plain
 from ragforge.memory.terms import SAME_SHARE, about, last_number, numbers_in, terms
@@ -79,6 +79,7 @@ _NAMED = re.compile(
 _O_CLOCK = re.compile(r"(?::00)+$")
 _DECIMALS = re.compile(r"(?<=\d)[.,:]\d+")
 _MEASURED = re.compile(r"(?<![\w.,:])(\d+(?:[.,]\d+)?) ?([^\W\d]+(?: [^\W\d]+){1,3})")
+_TOLD = re.compile(r"([^\W\d_]{3,}) (of |de |d')?(?<![\w.,:])(\d+(?:[.,]\d+)?)(?![\w.:/-])")
 MEASURED_WORDS = 2
 """A number of what two words name, whatever stands between them: `60 litre tank`, `60 requests a minute`."""
 
@@ -208,6 +209,18 @@ class Spoken(Struct, frozen=True, dict=True):
         """The numbers that the user gives of what two words name, in English."""
         found = ((in_english(each[2])[:MEASURED_WORDS], each[1]) for each in _MEASURED.finditer(self.user))
         return {" ".join(map(stem, words)): number for words, number in found if len(words) == MEASURED_WORDS}
+
+    @cached_property
+    def told(self) -> dict[str, NumberWithUnit]:
+        """The numbers that the user gives right behind what is to be done, or behind what is counted by
+        them, by its stem in English: `keep 7`, `rows of 12`."""
+        values = {each.number: each for each in stated_values(self.user)}
+        found = ((stem(word), each) for each in _TOLD.finditer(self.user) for word in in_english(each[1])[:1])
+        return {
+            word: values[each[3]]
+            for word, each in found
+            if each[3] in values and (each[2] or word in decision_terms())
+        }
 
 
 class ValueChange(Struct, frozen=True):
@@ -429,10 +442,17 @@ def _given_otherwise(old: Spoken, new: Spoken) -> Iterator[ValueChange]:
                 yield ValueChange(before, value, new, text, of=old.turn.id)
     yield from _reconsidered(old, new)
     for what, value in new.measured.items():
-        if (before := old.measured.get(what, value)) != value:
-            shared = old.words & new.words - set(what.split())
-            if shared:
-                yield ValueChange(before, value, new, new.user, of=old.turn.id)
+        yield from _of_the_same(what, old.measured.get(what, value), value, old, new)
+    for what, given in new.told.items():
+        before = old.told.get(what, given)
+        if before.unit == given.unit or not (before.unit and given.unit):
+            yield from _of_the_same(what, before.number, given.number, old, new)
+
+
+def _of_the_same(what: str, before: str, value: str, old: Spoken, new: Spoken) -> Iterator[ValueChange]:
+    """The change of what both turns give a number, where both speak of something else as well."""
+    if before != value and old.words & new.words - set(what.split()):
+        yield ValueChange(before, value, new, new.user, of=old.turn.id)
 
 
 def _reconsidered(old: Spoken, new: Spoken) -> Iterator[ValueChange]:
@@ -516,9 +536,17 @@ def _same_frame(statement: str, by: Spoken) -> str:
         others = _names_set(sentence)
         if names and others and not names & others:
             continue  # two constants in the same file
+        if not _counts_the_same(statement, sentence):
+            continue  # seven backups and three logs
         if not numbers & there and len(wanted & words) >= SAME_SHARE * len(wanted):
             return sentence
     return ""
+
+
+def _counts_the_same(statement: str, sentence: str) -> bool:
+    """Whether a number of the one can be another value for one of the other."""
+    old, new = stated_values(statement), stated_values(sentence)
+    return not (old and new) or any(same_kind(one, other) or not one.unit for one in old for other in new)
 
 
 @lru_cache(SENTENCES_MAX)
