@@ -160,7 +160,15 @@ class _Making(Struct):
         """Whether a line says it already."""
         said = _without_notes(item.text)
         lines = (each.text for items in self.chosen.values() for each in items)
-        return any(says(_without_notes(line), said) for line in lines)
+        # What says that it holds no longer does not say what holds, though it is in the same words.
+        return any(
+            says(_without_notes(line), said) for line in lines if not _is_gone(line) or _is_gone(item.text)
+        )
+
+
+def _is_gone(line: str) -> bool:
+    """Whether the line says that something else holds in its place."""
+    return _MARK.search(line) is not None and " in part: " not in line
 
 
 def _without_notes(line: str) -> str:

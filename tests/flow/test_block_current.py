@@ -96,6 +96,41 @@ async def test_what_replaces_a_statement_is_known_whatever_the_message_finds(
         assert any("18 degrees" in line and "(replaced" not in line for line in shown), shown
 
 
+async def test_of_a_reversal_that_is_undone_what_it_had_reversed_holds_again(
+    tmp_path: Path, gemini: GeminiStandIn
+) -> None:
+    async with beside(tmp_path, environ(tmp_path, gemini, RAGFORGE_MEMORY_MODEL="local")) as session:
+        for words in (
+            "we keep the readings of the meters in MySQL",
+            "use DuckDB instead of MySQL for the readings of the meters",
+            "back to MySQL for the readings of the meters",
+        ):
+            gemini.script(Text("Done."))
+            await say(session, words)
+            await done(session)
+        message = "Where do we keep the readings of the meters?"
+        for holds, gone in (("MySQL", "DuckDB"), ("DuckDB", "in MySQL")):
+            shown = [item.text for item in (await block_for(session, gemini, message)).items]
+            assert any(holds in line and "(replaced" not in line for line in shown), shown
+            assert all("(replaced" in line or holds in line for line in shown if gone in line), shown
+            await undo(session)
+
+
+async def test_of_a_deleted_turn_its_memory_is_left_and_nothing_else(
+    session: Session, gemini: GeminiStandIn
+) -> None:
+    (turn,) = await said_before(session, [("we keep the readings in DuckDB, on the disk of Ada", "Noted.")])
+    memory = await remembered(session, "we keep the readings in DuckDB", turns=[turn.id])
+    other = await new_session(session.workspace)
+    await session.workspace.store.sessions.delete(session.id)
+    gemini.script(Text("Yes."))
+    built = of_type(await say(other, "where do we keep the readings?"), ContextBuilt)
+    await close_session(other)
+    assert [(item.id, item.text) for item in built[0].block.items] == [
+        (memory.id, "[decision] we keep the readings in DuckDB")
+    ]
+
+
 async def test_what_replaced_a_statement_is_marked_where_it_was_replaced_itself(session: Session) -> None:
     store, project = session.workspace.store, session.workspace.project.id
     turns = await said_before(session, [("a", "1"), ("b", "2"), ("c", "3"), ("d", "4")])

@@ -13,7 +13,8 @@ from ragforge.domain.memories import Memory, MemoryFilter, MemorySort
 from ragforge.memory.forgotten import MARK
 from ragforge.session.library import close_library, open_library
 from ragforge.session.memory_book import MemoryBook
-from ragforge.session.open import close_workspace, open_workspace
+from ragforge.session.moves import undo
+from ragforge.session.open import close_workspace, new_session, open_workspace
 from ragforge.session.persons import be_somebody_else, same_person_words
 from ragforge.session.state import Session
 from ragforge.store.local import open_local_state
@@ -97,6 +98,32 @@ async def test_a_preference_is_in_its_owners_block_alone_and_a_decision_in_every
         assert not (await MemoryBook(session.workspace).hand_over(mine)).owner
     async with beside(tmp_path, bob) as session:
         assert "French" in await block_before(session, gemini, question)
+
+
+async def test_what_two_decided_holds_while_one_of_them_stands_by_it(
+    store_url: str, tmp_path: Path, gemini: GeminiStandIn
+) -> None:
+    ada = await machine(tmp_path, "ada", store_url, gemini, email="ada@example.org")
+    bob = await machine(tmp_path, "bob", store_url, gemini, email="bob@example.org")
+    question = "Which database are the orders in?"
+    async with beside(tmp_path, ada) as hers:
+        gemini.script(Text("Noted."), Text("Noted."))
+        await say(hers, DECIDED)
+        await done(hers)
+        async with beside(tmp_path, bob) as his:
+            await say(his, DECIDED)
+            await done(his)
+            [both] = await listed(hers)
+            assert len(both.turns) == 2, "one memory, said twice"
+            await undo(hers)
+            [left] = await listed(his)
+            assert not left.abandoned
+            asking = await new_session(hers.workspace)
+            assert "PostgreSQL" in await block_before(asking, gemini, question)
+            await undo(his)
+            [gone] = await listed(his)
+            assert gone.abandoned
+            assert "PostgreSQL" not in await block_before(await new_session(hers.workspace), gemini, question)
 
 
 @pytest.mark.parametrize("store_url", ["sqlite"], indirect=True)

@@ -264,6 +264,9 @@ class Validity:
                 return again or _replacement(by, text)
         for each in self._known:
             if turn.started_at < each.at and each.concerns(statement):
+                said_in = self._by_id.get(each.turn_id)
+                if said_in and self._returned(statement, each.new.content, said_in):
+                    continue
                 text = cut_sentence(one_line(each.new.content), NEW_CHARS_MAX)
                 return Replacement(each.turn_id, each.at, text)
         for by in later:
