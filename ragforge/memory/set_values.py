@@ -12,7 +12,7 @@ from ragforge.memory.statements import is_question, is_wondering, plain
 from ragforge.memory.terms import about
 
 _SETS = AnyOf(lambda language: language.sets)
-_VALUE = re.compile(r"(\b(?:at|à|to)\s+)?(?<![\w.,:])(\d+(?:[.,:]\d+)?) ?([^\W\d]+)?")
+_VALUE = re.compile(r"(\b(?:at|à|to)\s+)?(?<![\w.,:])(\d+(?:[.,:]\d+)?) ?([^\W\d]+|%)?")
 _DIGIT = re.compile(r"\d")
 CLOCK = "clock"
 CLOCK_DIGITS_MAX = 2
@@ -64,15 +64,16 @@ def set_values(sentence: str) -> tuple[SetValue, ...]:
 def sets_otherwise(sentence: str, statement: str) -> bool:
     """Whether the sentence sets what the statement gives, in the same unit, to another number."""
     changes = set_values(sentence)
-    given = values_in(plain(statement)) if changes else ()
-    if len(given) != 1 or statement.rstrip().endswith("?"):
+    if not changes or statement.rstrip().endswith("?"):
         return False
-    return any(
-        each.value.unit == given[0].unit
-        and each.value.number != given[0].number
-        and _is_about(each, given[0], about(statement))
-        for each in changes
-    )
+    values = values_in(plain(statement))
+    for each in changes:
+        given = [value for value in values if value.unit == each.value.unit]
+        others = len(values) - len(given)
+        is_clear = len(given) == 1 and (not others or each.value.unit)
+        if is_clear and each.value.number != given[0].number and _is_about(each, given[0], about(statement)):
+            return True
+    return False
 
 
 def _is_about(change: SetValue, given: NumberWithUnit, words: frozenset[str]) -> bool:

@@ -316,6 +316,17 @@ async def test_a_memory_that_fits_far_less_than_a_turn_stays_out(
     assert [item.id for item in block.items] == [turn.id]
 
 
+async def test_the_same_question_asked_before_keeps_no_answer_out(
+    session: Session, gemini: GeminiStandIn
+) -> None:
+    question = "which dusty cellar are the readings of the meters kept in at night?"
+    (told, _) = await said_before(
+        session, [("we keep the meter readings in DuckDB", "All right."), (question, "I do not know.")]
+    )
+    block = await block_for(session, gemini, question)
+    assert told.id in {item.turn_id for item in block.items}, block.text
+
+
 async def test_one_statement_is_one_line(session: Session, gemini: GeminiStandIn) -> None:
     (turn,) = await said_before(session, [("we keep the readings in DuckDB", "`readings.duckdb` it is.")])
     await remembered(session, "we keep the readings in DuckDB", turns=[turn.id])

@@ -249,6 +249,13 @@ def test_a_number_that_the_user_reconsiders_is_another_one_in_all_of_its_turn() 
         ),
         ("the ticket is 20 at the door", "no no, 25, we voted"),
         ("le billet coûte 20 à l'entrée", "non, 25, on a voté"),
+        (
+            "La salle : à partir de 9 personnes, avec un acompte de 20 %",
+            "Acompte : plutôt 35 %, la ville insiste",
+        ),
+        ("tides come from TideData, every 3 hours", "TideData wants money now. Switch to OpenTides, please."),
+        ("les marées viennent de TideData", "TideData devient payant. On passe à OpenTides."),
+        ("please keep the labels on the screens in French", "Plus besoin d'étiquettes en français"),
     ],
 )
 def test_a_number_may_be_changed_with_the_reason_beside_it(old: str, new: str) -> None:
@@ -263,11 +270,24 @@ def test_a_number_may_be_changed_with_the_reason_beside_it(old: str, new: str) -
         ("the api listens on port 8000", "the printer listens on port 8001"),
         ("the ticket is 20 at the door", "no, wait, 3 tests fail"),
         ("the ticket is 20 at the door", "no, 25? we did not vote"),
+        ("tides come from TideData, every 3 hours", "The tests are red. Switch to Python 3.13."),
+        ("La salle : 9 personnes, acompte de 20 %", "Remise : plutôt 35 %"),
     ],
 )
 def test_a_number_of_something_else_changes_nothing(old: str, new: str) -> None:
     before, after = turns((old, ""), (new, ""))
     assert Validity([before, after]).replacement(before, old) is None
+
+
+def test_a_long_number_is_one_thing_in_all_of_its_turn() -> None:
+    said = "tables are held until 18:00, then they go to whoever stands there"
+    old, new = turns(
+        (said, "`release()` runs at 18:00."),
+        ("18:00 is too early for the last bus, 19:30", "`release()` runs later."),
+    )
+    assert Validity([old, new]).replacement(old, said) is not None
+    alone, other = turns((said, ""), ("18:00 is too early for the backup, 19:30", ""))
+    assert Validity([alone, other]).replacement(alone, said) is None
 
 
 def test_what_an_answer_says_took_the_place_of_something_goes_when_that_returns() -> None:

@@ -166,6 +166,8 @@ class Language(Struct, frozen=True, kw_only=True):
     """The first group is a value that becomes another one."""
     asks_to_change: Patterns = ()
     """A question whether the value that was just told should be another one."""
+    switches: Patterns = ()
+    """How an order begins to use something else than what was just spoken of."""
     sets: Patterns = ()
     """The first group is what is set to the number that comes next."""
     value_change_words: str = ""

@@ -828,7 +828,14 @@ LANGUAGE = Language(
             r"big|much))\b"
         ),
     ),
+    switches=(
+        r"(?:(?:so|then|please|ok|let's|we(?:'ll)?),? )*(?:switch|move|migrate|change|go)(?: over)? to "
+        r"(?=(?-i:[A-ZÀ-Þ])|<known>)",
+        r"(?:(?:so|then|please|ok|let's|we(?:'ll)?),? )*(?:use|take) (?=(?-i:[A-ZÀ-Þ][\w.+#-]*)|<known>)"
+        r"(?=[^.!?]*\binstead\b)",
+    ),
     sets=(
+        r"^((?:[\w'-]+ ?){1,4}?) ?: ?(?:rather |now |make it |better |no,? |instead )(?=\d)",
         (
             r"\b(?:bump|raise|lower|increase|reduce|decrease|set|change|cut|extend|shorten|limit|move|shift|"
             r"postpone|delay)(?:e?d|s)? ((?:[\w'-]+ ){1,5}?)to (?=\d)"

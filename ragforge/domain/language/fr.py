@@ -798,7 +798,13 @@ LANGUAGE = Language(
         ),
         r"\b(?:ça suffit|c'est (?:trop|assez|suffisant))\b",
     ),
+    switches=(
+        r"(?:(?:donc|alors|bon|ok|on|nous),? )*(?:passe[rz]?|passons|bascule[rz]?|migre[rz]?|change[rz]?) "
+        r"(?:à|sur|vers|pour|chez) (?=(?-i:[A-ZÀ-Þ])|<known>)",
+    ),
     sets=(
+        r"^((?:[\w'-]+ ?){1,4}?) ?: ?(?:plutôt |maintenant |finalement |désormais |non,? |mets |passe à )"
+        r"(?=\d)",
         (
             r"\b(?:passe|mets|mettez|monte|baisse|descends|porte|fixe|règle|change|augmente|réduis|décale|"
             r"repousse|avance|limite)[rsz]? ((?:[\w'-]+ ){1,5}?)à (?=\d)"

@@ -55,6 +55,13 @@ class TurnPassages(Struct, frozen=True):
         return max(each, key=lambda one: one.score, default=Fitness())
 
     @property
+    def told(self) -> Fitness:
+        """The fitness of the best statement that is no question: the message itself, sent before, is the best
+        of all and says nothing."""
+        each = [one.fitness for one in (*self.user, *self.answer) if not one.text.endswith("?")]
+        return max(each, key=lambda one: one.score, default=Fitness())
+
+    @property
     def fits(self) -> bool:
         """Whether any statement fits."""
         return any(passage.fitness.fits for passage in (*self.user, *self.answer))

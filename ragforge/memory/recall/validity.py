@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from functools import cached_property, lru_cache
+from itertools import pairwise
 
 from msgspec import Struct
 
@@ -19,6 +20,7 @@ from ragforge.domain.messages import text_of
 from ragforge.domain.turns import Turn
 from ragforge.domain.words import day_words
 from ragforge.memory.departures import who_acts, who_left, without_actors
+from ragforge.memory.likeness import content_words, names_in
 from ragforge.memory.material import answer_of
 from ragforge.memory.own_words import own_words
 from ragforge.memory.recall.replacements import ReplacedStatement
@@ -67,6 +69,8 @@ _STANDING = AnyOf(lambda language: language.standing)
 _DONE = AnyOf(lambda language: language.done)
 _ALL_DONE = AnyOf(lambda language: language.all_done)
 _VALUE_GONE = AnyOf(lambda language: language.value_gone)
+_POLITE = AnyOf(lambda language: language.cues.get("polite", ()))
+_SWITCHES = AnyOf(lambda language: language.switches)
 _ASKS_TO_CHANGE = AnyOf(lambda language: language.asks_to_change)
 
 _NAMED = re.compile(
@@ -319,8 +323,9 @@ class Validity:
 
     def _replaced(self, turn: Turn, statement: str, by: Spoken) -> str:
         """What in the later turn takes the statement's place; empty where nothing does."""
+        mine = self._by_id.get(turn.id)
         for change in self._changes:
-            if change.by is by and change.of in ("", turn.id) and _holds(change, statement):
+            if change.by is by and change.of in ("", turn.id) and _holds(change, statement, mine):
                 return change.sentence
         return (
             _same_frame(statement, by)
@@ -330,6 +335,7 @@ class Validity:
             or next(
                 (each for each in by.naming if by.turn.parent == turn.id and corrects(each, statement)), ""
             )
+            or _switched(statement, by)
             or self._taken_back(turn, statement, by)
             or _stopped(statement, by)
         )
@@ -409,8 +415,8 @@ def _times(turns: Sequence[Turn]) -> dict[str, datetime]:
     return found
 
 
-def _holds(change: ValueChange, statement: str) -> bool:
-    """Whether the statement gives the old value of what was changed."""
+def _holds(change: ValueChange, statement: str, mine: Spoken | None) -> bool:
+    """Whether the statement gives the old value of what was changed. mine: its turn, compared."""
     if change.name and change.name in statement:
         given = {found[1]: found[2] for found in _NAMED.finditer(statement)}.get(change.name)
         return given is not None and given != change.new
@@ -421,10 +427,12 @@ def _holds(change: ValueChange, statement: str) -> bool:
         return False
     if change.of:
         return True
-    shared = about(statement) & change.by.terms
-    if is_telling(change.old):
-        return bool(shared - {each.unit for each in stated_values(statement)})
-    return len(shared) >= SHARED_MIN
+    words = about(statement)
+    if not is_telling(change.old):
+        return len(words & change.by.terms) >= SHARED_MIN
+    # In one turn such a number is one thing, whatever else a sentence says of it.
+    same = (each for _, each, numbers in mine.framed if old <= numbers) if mine else ()
+    return bool(words.union(*same) & change.by.terms - {each.unit for each in stated_values(statement)})
 
 
 def _bare(number: str) -> str:
@@ -574,9 +582,21 @@ def _is_standing(statement: str) -> bool:
 
 def _stopped(statement: str, by: Spoken) -> str:
     """The later sentence that ends the instruction."""
-    if not by.ending or not _is_standing(statement):
+    if not by.ending or not (_is_standing(statement) or _POLITE.search(plain(statement))):
         return ""
     return next((sentence for sentence in by.ending if ends_instruction(sentence, statement)), "")
+
+
+def _switched(statement: str, by: Spoken) -> str:
+    """The later sentence that orders a switch to something else, right behind one about what the statement
+    names: `Mailjet wants money now. Switch to Brevo.`"""
+    for before, sentence in pairwise(by.said):
+        if _SWITCHES.match(plain(sentence)):
+            # A name at the beginning of a sentence has its capital as any word has.
+            gone = names_in(before).union(content_words(before)[:1]) & names_in(statement)
+            if any(not any(map(str.isdigit, each)) for each in gone - names_in(sentence)):
+                return sentence
+    return ""
 
 
 def _things(pattern: AnyOf, readable: Sequence[str]) -> frozenset[str]:

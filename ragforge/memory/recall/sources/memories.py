@@ -70,7 +70,7 @@ async def _look(lookup: Lookup) -> Finding:
         fitness = await fit.measure([each.memory.content for each in chosen])
         fitting = [(each, one) for each, one in zip(chosen, fitness, strict=True) if _fits(each, one)]
         said = (await lookup.passages(above)).turns
-        every = [*(one.score for _, one in fitting), *(each.fitness.score for each in said)]
+        every = [*(one.score for _, one in fitting), *(each.told.score for each in said)]
         least = FLOOR * max(every, default=0.0)
         best = sorted((each for each in fitting if each[1].score >= least), key=lambda each: -each[1].score)
         holding = await lookup.holding([each.memory for each, _ in best], above)

@@ -6,12 +6,13 @@ from collections.abc import Mapping, Sequence
 from ragforge.domain.context import Recalled
 from ragforge.domain.search import HitKind
 from ragforge.memory.recall.explain import because, scores_of
+from ragforge.memory.recall.fit import Fitness
 from ragforge.memory.recall.passages import TurnPassages, statement
 from ragforge.memory.recall.results import RankedHit
 from ragforge.memory.recall.source import Above, ContextSource, Finding, FoundTurns, Lookup, Section
 
 FLOOR = 0.6
-"""Of the best score: what is below it is not shown."""
+"""Of the best score, by what was told: what is below it is not shown."""
 DOUBTFUL_MORE = 0.15
 """So much more it takes where no statement of the turn fits the message, in a language of which the embedder
 compares pieces of words; of a message that it understands nothing else is shown."""
@@ -59,14 +60,15 @@ def ranked(turns: Sequence[TurnPassages], hits: Mapping[str, RankedHit]) -> list
         return []
     found = max(hits[each.turn.id].hit.score for each in turns) or 1.0
     said = max(each.fitness.score for each in turns) or 1.0
-    scores = [
-        (each, (hits[each.turn.id].hit.score / found + each.fitness.score / said) / 2) for each in turns
-    ]
-    top = max(score for _, score in scores)
+
+    def score(each: TurnPassages, fitness: Fitness) -> float:
+        return (hits[each.turn.id].hit.score / found + fitness.score / said) / 2
+
+    top = max(score(each, each.told) for each in turns)
     chosen = [
-        (each, score)
-        for each, score in scores
-        if score >= (FLOOR if each.fits else FLOOR + DOUBTFUL_MORE) * top
+        (each, score(each, each.fitness))
+        for each in turns
+        if score(each, each.fitness) >= (FLOOR if each.fits else FLOOR + DOUBTFUL_MORE) * top
     ]
     return sorted(chosen, key=lambda each: -each[1])[:TURNS_MAX]
 
