@@ -286,6 +286,21 @@ async def test_what_the_product_must_do_has_to_fit_the_message_unless_the_user_p
     assert said.id in {item.id for item in (await block_for(session, gemini, "hello")).items}
 
 
+async def test_of_what_the_product_must_do_only_what_holds_is_shown(
+    session: Session, gemini: GeminiStandIn
+) -> None:
+    wish = partial(remembered, session, type=MemoryType.PREFERENCE, source=MemorySource.BACKGROUND)
+    said = "the pump of the pond must stop after 40 minutes"
+    (old, _) = await said_before(
+        session,
+        [(said, "`POND_PUMP_MAX = 40`."), ("the pump of the pond must stop after 25 minutes", "Yes.")],
+    )
+    await wish(said, turns=[old.id])
+    block = await block_for(session, gemini, "when does the pump of the pond stop?")
+    assert lines(block, instructions.SECTION.heading) == []
+    assert any("25 minutes" in line for line in lines(block, past_turns.SECTION.heading))
+
+
 async def test_a_summary_by_rules_stands_for_its_turns_which_speak_for_themselves(
     tmp_path: Path, gemini: GeminiStandIn
 ) -> None:

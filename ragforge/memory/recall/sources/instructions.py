@@ -53,11 +53,19 @@ async def _look(lookup: Lookup) -> Finding:
     request = lookup.request
     work = partial(standing, lookup.recall, request.around, request.limits)
     read = await lookup.attempt(work, Read())
-    memories = read.memories
 
-    async def items(_: Above) -> list[Recalled]:
+    async def items(above: Above) -> list[Recalled]:
         fit = await lookup.fit()
-        fitness = await fit.measure([each.content for each in memories])
+        fits = dict(
+            zip(read.memories, await fit.measure([each.content for each in read.memories]), strict=True)
+        )
+        # What may be a value and no wish can have another one since.
+        doubtful = [each for each, one in fits.items() if one.fits and not _is_for_all_work(each)]
+        holding = await lookup.holding(doubtful, above) if doubtful else ()
+        for each, left in zip(doubtful, holding, strict=True):
+            if not left:
+                del fits[each]
+        memories, fitness = list(fits), list(fits.values())
         conditions = [condition_of(each.content) for each in memories]
         met = await fit.measure(conditions)
         holds = [one.fits or _is_met(text, fit.terms) for text, one in zip(conditions, met, strict=True)]
