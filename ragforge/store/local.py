@@ -832,6 +832,8 @@ def _explained(path: Path) -> Generator[None]:
     except StoreMoved as error:
         raise moved(machine_file(path.parent)) from error
     except StoreUnavailable as error:
+        if "disk is full" in str(error):
+            raise
         raise StoreUnavailable(
             f"Cannot use {path} ({error.__cause__ or error}), which holds this machine's prompt history, "
             "drafts and permission rules. Make its folder writable, or choose another with RAGFORGE_DATA_DIR."

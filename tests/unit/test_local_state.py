@@ -15,6 +15,7 @@ from ragforge.domain.messages import ImagePart, TextPart
 from ragforge.store.local import LocalState, open_local_state
 from ragforge.store.schemas import LOCAL
 from ragforge.store.sqlite.prepare import Schema, prepare
+from tests.disks import small_disk
 
 
 @pytest_asyncio.fixture
@@ -265,6 +266,19 @@ async def test_a_damaged_file_is_named_and_left_alone(tmp_path: Path) -> None:
     with pytest.raises(StoreDamaged, match=r"local\.db cannot be used .*but no conversations.*Move it away"):
         await open_local_state(tmp_path)
     assert (tmp_path / "local.db").read_bytes().startswith(b"not a database")
+
+
+async def test_a_full_disk_is_named_as_that(tmp_path: Path) -> None:
+    with small_disk(tmp_path / "disk"):
+        state = await open_local_state(tmp_path / "disk")
+        await state.add_prompt("one", project_id="a")
+        await state.close()
+        filled = subprocess.run(
+            ["dd", "if=/dev/zero", f"of={tmp_path}/disk/rest"], check=False, capture_output=True
+        )
+        assert b"No space left" in filled.stderr
+        with pytest.raises(StoreUnavailable, match=r"disk is full\. Free some space"):
+            await open_local_state(tmp_path / "disk")
 
 
 async def test_damage_found_while_reading_is_told(local: LocalState) -> None:
