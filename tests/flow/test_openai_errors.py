@@ -236,9 +236,20 @@ async def test_a_base_url_without_its_version_says_what_is_missing():
 
 async def test_a_redirect_is_told_not_followed_with_the_key():
     async with OpenAIStandIn() as server:
-        server.script(Failure(308, "", (("Location", "https://elsewhere.example/v1"),)))
-        with pytest.raises(ModelUnreachable, match=r"redirects to https://elsewhere\.example/v1"):
+        elsewhere = "https://elsewhere.example/v1/chat/completions"
+        server.script(
+            *(
+                Failure(308, "", (("Location", place),))
+                for place in (elsewhere, "/v1/chat/completions", "file:///x")
+            )
+        )
+        with pytest.raises(
+            ModelUnreachable, match=r"redirects to .*set base_url of .* to https://elsewhere\.example/v1\.$"
+        ):
             await events_of(provider_at(server.base_url, key="k"))
+        for _ in range(2):
+            with pytest.raises(ModelUnreachable, match=r"redirects to .*usually ends in /v1"):
+                await events_of(provider_at(server.base_url, key="k"))
 
 
 async def test_any_other_refusal_repeats_the_servers_words():

@@ -198,7 +198,7 @@ class Answer:
     def _finish_reason(self) -> tuple[FinishReason, str]:
         match self._finish:
             case None | "abort":
-                return FinishReason.INCOMPLETE, "The stream ended without a finish reason."
+                return FinishReason.INCOMPLETE, ""
             case "length":
                 return FinishReason.LENGTH, ""
             case "content_filter":

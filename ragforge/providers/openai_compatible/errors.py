@@ -9,6 +9,7 @@ import time
 from collections.abc import Mapping
 from contextlib import suppress
 from email.utils import parsedate_to_datetime
+from urllib.parse import urljoin
 
 import msgspec
 from msgspec import Struct
@@ -62,8 +63,7 @@ class Service(Struct, frozen=True):
 
 def refused(service: Service, status: int, body: str, headers: Mapping[str, str]) -> ModelError | Retryable:
     """What to raise for a response that is not an answer."""
-    words = _what_it_says(service, body)
-    said = f" It says: {words}" if words else ""
+    said = _said(service, body)
     if status < 500 and _NO_MONEY.search(body):
         return ModelOverloaded(f"{service.name} is out of credit or quota.{said}")
     if status not in (401, 403, 429) and _TOO_LONG.search(body):
@@ -87,10 +87,7 @@ def refused(service: Service, status: int, body: str, headers: Mapping[str, str]
             error = ModelOverloaded(f"{service.name} failed ({status}).{said} Try again with /retry.")
             return Retryable(error, reason=str(status), delay_s=_delay_s(headers))
         case _ if 300 <= status < 400:
-            target = headers.get("location", "another address")
-            return ModelUnreachable(
-                f"{service.base_url} redirects to {target}. Set base_url of {service.name} to that."
-            )
+            return ModelUnreachable(_redirected(service, headers.get("location", "")))
         case _:
             return ModelError(f"{service.name} refused the request ({status}).{said}")
 
@@ -108,8 +105,18 @@ def no_stream(service: Service, content_type: str, body: str) -> ModelError:
     return AnswerUnusable(
         f"{service.base_url} answered with {content_type or 'something unnamed'} instead of a stream: is it "
         f"a chat completions service? Check base_url of the endpoint {service.name}, it usually ends in "
-        f"/v1. It says: {_what_it_says(service, body)}"
+        f"/v1.{_said(service, body)}"
     )
+
+
+def _redirected(service: Service, location: str) -> str:
+    """Where a request was sent on to, and the setting that follows: keys are not sent after it."""
+    target = urljoin(f"{service.base_url}/chat/completions", location) if location else "another address"
+    base = re.sub(r"/(chat/completions|models)/*$", "", target)
+    told = f"{service.base_url} redirects to {target}."
+    if base == service.base_url or not base.startswith(("http://", "https://")):
+        return f"{told} Check base_url of the endpoint {service.name}: it usually ends in /v1."
+    return f"{told} If you trust it, set base_url of {service.name} to {base}."
 
 
 def unreachable(service: Service, reason: str) -> ModelError:
@@ -143,6 +150,11 @@ def _key_refused(service: Service, status: int, said: str) -> str:
 def _model_unknown(service: Service, said: str) -> str:
     pull = f" Get it with: ollama pull {service.model}" if "try pulling it" in said else ""
     return f"{service.name} has no model {service.model!r}.{said}{pull} Choose another one with /model."
+
+
+def _said(service: Service, body: str) -> str:
+    words = _what_it_says(service, body)
+    return f" It says: {words}" if words else ""
 
 
 def _what_it_says(service: Service, body: str) -> str:
