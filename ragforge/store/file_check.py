@@ -1,7 +1,7 @@
 """What is wrong with a database of the store as a file, and what can be repaired without losing anything."""
 
 import stat
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 
@@ -110,6 +110,9 @@ def _database_faults(file: StoreFile, *, deep: bool) -> list[str]:
         if not deep:
             return []
         found += _integrity(connection)
+        found += [
+            f"Its table {name} is missing." for name in _tables_missing(connection, schema.steps[:version])
+        ]
         broken = list(connection.execute("PRAGMA foreign_key_check"))[:FAULTS_MAX]
         found += [
             f"Row {row} of {table} refers to a {parent} that is missing." for table, row, parent, _ in broken
@@ -123,6 +126,17 @@ def _integrity(connection: Connection) -> list[str]:
         rows = list(connection.execute(f"PRAGMA integrity_check({FAULTS_MAX})"))
         found += [f"SQLite's integrity check: {text}." for (text,) in rows if text != "ok"]
     return found
+
+
+def _tables_missing(connection: Connection, steps: Sequence[str]) -> list[str]:
+    """The tables that these steps make and that are not there."""
+    query = "SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name"
+    with closing(apsw.Connection(":memory:")) as made:
+        for step in steps:
+            made.execute(step)
+        due = [name for (name,) in made.execute(query)]
+    present = {name for (name,) in connection.execute(query)}
+    return [name for name in due if name not in present and not name.startswith("sqlite_")]
 
 
 @contextmanager

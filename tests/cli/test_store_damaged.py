@@ -62,6 +62,28 @@ def content(path: Path) -> bytes:
     return path.read_bytes() if path.is_file() else b""
 
 
+@pytest.mark.parametrize("role", [Role.CONTENTS, *ROLES])
+async def test_a_missing_table_is_found_and_named(quick: Program, openai: OpenAIStandIn, role: Role):
+    (quick.project / "kept.txt").write_text("kept")
+    await quick.run("-p", "the parser fails")
+    assert (await quick.run("db", "check")).code == 0
+    file = part(quick.data, role)
+    gone = {Role.CONTENTS: "blob", Role.CONVERSATIONS: "memory", Role.VERSIONS: "turn", Role.MACHINE: "rule"}[
+        role
+    ]
+    with closing(apsw.Connection(os.fspath(file.path))) as db:
+        db.execute(f"DROP TABLE {gone}")
+    checked = await quick.run("db", "check")
+    assert (checked.code, checked.err.count("Stopped unexpectedly")) == (1, 0), checked
+    assert str(file.path) in checked.out
+    assert gone in checked.out
+    repaired = await quick.run("db", "check", "--repair")
+    assert "Stopped unexpectedly" not in repaired.err
+    if role is Role.CONTENTS:
+        assert (await quick.run("db", "check")).code == 0
+        assert (await quick.run("-p", "and now?")).code == 0
+
+
 @pytest.mark.parametrize(("role", "kind"), DAMAGES)
 async def test_damage_is_said_in_words_and_nothing_is_destroyed(
     quick: Program, openai: OpenAIStandIn, role: Role, kind: str
