@@ -1,5 +1,6 @@
 """The list above the prompt."""
 
+import gc
 import os
 import threading
 from pathlib import Path
@@ -9,6 +10,7 @@ import pytest
 from ragforge.tui.project_files import PathMatches, ProjectFiles
 from ragforge.tui.widgets.completion import (
     CommandRow,
+    Completion,
     CompletionKind,
     CompletionRequest,
     command_choices,
@@ -44,6 +46,19 @@ async def test_tab_completes_a_command_and_sends_nothing():
         await pilot.press("/", "h", "tab")
         await until(pilot, lambda: app.prompt.text == "/help")
         assert app.sent == []
+
+
+async def test_typing_on_leaves_no_search_behind_that_never_began(
+    tmp_path: Path, recwarn: pytest.WarningsRecorder
+):
+    app = app_with(tmp_path)
+    async with app.run_test() as pilot:
+        completion = app.query_one(Completion)
+        completion.follow("@m", first_line=True)
+        completion.follow("@ma", first_line=True)
+        await until(pilot, lambda: completion.chosen)
+    gc.collect()
+    assert "never awaited" not in " ".join(str(each.message) for each in recwarn)
 
 
 async def test_enter_on_a_command_without_arguments_sends_it():

@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import partial
 
 from msgspec import Struct
 from textual import events
@@ -161,7 +162,7 @@ class Completion(Static):
             # What is shown meanwhile must fit what is typed: Enter may come before the files do.
             shown = [choice.label for choice in self._choices if choice.insert.startswith("@")]
             self._show(path_choices(wanted, ranked(wanted.query, shown)))
-            self.run_worker(self._find(wanted), group="files", exclusive=True, exit_on_error=False)
+            self.run_worker(partial(self._find, wanted), group="files", exclusive=True, exit_on_error=False)
 
     def show_history(self, query: str, entries: Sequence[str]) -> None:
         """Offer the messages of before that hold every word of the query."""
