@@ -101,6 +101,25 @@ async def test_what_comes_late_over_a_slow_line_is_written_once(
     await assert_exactly_once(server, speaker.acknowledged, head=speaker.turn.id)
 
 
+async def test_nothing_is_sent_again_while_a_slow_server_may_still_be_at_work_on_it(
+    server: Neo4jServer, proxy: Proxy, url: str, tmp_path: Path
+) -> None:
+    async with opened(url, tmp_path) as store:
+        speaker = Speaker(store, await new_session(store))
+        await store.sessions.claim(speaker.session.id)
+        await arrived(store)
+        await speaker.speak()
+        await arrived(store)
+        assert speaker.turn
+        # Longer than it has at first, and less than it has then.
+        proxy.watched, proxy.watched_delay_s = speaker.turn.id.encode(), 1.5 * timeouts.NEO4J_STEP_S_MAX
+        await speaker.speak()
+        await arrived(store)
+    first, second, *_ = proxy.watched_at
+    assert second - first > timeouts.NEO4J_STEP_S_MAX + timeouts.NEO4J_SERVER_GRACE_S
+    await assert_exactly_once(server, speaker.acknowledged, head=speaker.turn.id)
+
+
 async def test_a_server_that_was_never_reached_keeps_nothing_and_says_what_to_do(
     proxy: Proxy, url: str, tmp_path: Path
 ) -> None:

@@ -12,6 +12,7 @@ async with Proxy(port) as proxy:
 import asyncio
 import contextlib
 import socket
+import time
 from collections.abc import Iterator
 from types import TracebackType
 
@@ -38,6 +39,11 @@ class Proxy:
         self.drop = False
         self.accepted = 0
         """Connections since the start."""
+        self.watched = b""
+        self.watched_at: list[float] = []
+        """When pieces from clients came that hold what is watched, by `time.monotonic`."""
+        self.watched_delay_s = 0.0
+        """Each of these waits so long."""
         self._to_port = to_port
         self._answer_bytes_left: int | None = None
         self._writers: set[asyncio.StreamWriter] = set()
@@ -107,6 +113,9 @@ class Proxy:
         """Pass on one direction until either side ends it."""
         with contextlib.suppress(OSError):
             while piece := await reader.read(CHUNK):
+                if not is_answer and self.watched and self.watched in piece:
+                    self.watched_at.append(time.monotonic())
+                    await asyncio.sleep(self.watched_delay_s)
                 if self.delay_s:
                     await asyncio.sleep(self.delay_s)
                 if self.drop:
