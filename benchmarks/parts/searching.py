@@ -32,8 +32,8 @@ from ragforge.store.base import Record, Store
 from ragforge.store.neo4j.connection import Graph
 from ragforge.store.neo4j.schema import WORDS_INDEX, filters_inside
 from ragforge.store.neo4j.search import TERMS_MAX
-from ragforge.store.neo4j.search_words import lucene, lucene_scope, stemmer
-from ragforge.store.text import keywords
+from ragforge.store.neo4j.search_words import lucene, lucene_scope
+from ragforge.store.text import keywords, stemmer
 
 COUNT, DIMENSIONS = 20_000, 256
 ROUNDS = 5

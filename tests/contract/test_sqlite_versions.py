@@ -1,7 +1,6 @@
 """The tree in a file of SQLite: what a page costs, what cannot be, what is checked and put right."""
 
 from pathlib import Path
-from typing import Any
 
 import apsw
 import pytest
@@ -22,6 +21,7 @@ from ragforge.store.sqlite.versions import (
 )
 from tests.contract.builders import new_session, said
 from tests.contract.builders_versions import a_branch, a_version, new_line, new_version, worked
+from tests.contract.sqlite_steps import steps_of
 
 
 @pytest.fixture
@@ -31,21 +31,6 @@ def path(tmp_path: Path) -> Path:
 
 async def opened(path: Path) -> Store:
     return await open_store(f"sqlite://{path}", machine_dir=path.parent)
-
-
-def steps_of(path: Path, sql: str, values: Any) -> tuple[int, int]:
-    """How many steps SQLite's machine takes for the statement, and how many rows come of it."""
-    steps: list[int] = []
-
-    def note(event: dict[str, Any]) -> None:
-        steps.append(event["stmt_status"]["SQLITE_STMTSTATUS_VM_STEP"])
-
-    connection = apsw.Connection(str(path))
-    connection.trace_v2(apsw.SQLITE_TRACE_PROFILE, note)
-    rows = len(list(connection.execute(sql, values)))
-    connection.close()
-    (count,) = steps
-    return count, rows
 
 
 async def test_a_page_costs_the_same_however_many_versions_there_are(path: Path) -> None:
