@@ -50,7 +50,7 @@ def _told(saved: "Saved") -> str:
     known = f"Remembered as {_with_article(memory.type)}"
     if saved.was_known:
         known = "Confirmed" if saved.was_unsure else "Already known"
-    lines = [f"{known}: {shown(memory)}. `/forget {memory.id[:ID_CHARS_SHOWN]}` forgets it."]
+    lines = [f"{known}: {_quoted(memory)}. `/forget {memory.id[:ID_CHARS_SHOWN]}` forgets it."]
     lines += [f"\nIt replaces {shown(old)}." for old in saved.replaced]
     if saved.near:
         title = "Similar memories, which are kept (use `/forget ID` if one no longer applies):"
@@ -60,8 +60,12 @@ def _told(saved: "Saved") -> str:
 
 def shown(memory: Memory) -> str:
     """A memory in Markdown, on one line: its id and its words, which are no markup and have no full stop."""
+    return f"`{memory.id[:ID_CHARS_SHOWN]}` {_quoted(memory)}"
+
+
+def _quoted(memory: Memory) -> str:
     words = " ".join(memory.content.split()).replace("`", "'").removesuffix(".")
-    return f"`{memory.id[:ID_CHARS_SHOWN]}` `{words}`"
+    return f"`{words}`"
 
 
 def _with_article(type: MemoryType) -> str:

@@ -37,7 +37,7 @@ LIGHT = Theme(
     name="ragforge-light",
     dark=False,
     primary="#205a9e",
-    secondary="#56607a",
+    secondary="#515a72",
     accent="#8a5a00",
     success="#2c6e36",
     warning="#8a5a00",
@@ -47,7 +47,8 @@ LIGHT = Theme(
     surface="#f1f1ee",
     panel="#e5e5e1",
     variables={
-        "foreground-muted": "#22262c 68%",  # Textual's 60 % is hard to read on white
+        # Textual's 60 % is hard to read on white; a text's own style takes no percentage.
+        "foreground-muted": "#676a6d",
         "input-selection-background": "#205a9e 25%",
         "block-cursor-text-style": "none",
         "scrollbar": "#c9cac6",

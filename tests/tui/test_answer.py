@@ -12,7 +12,7 @@ from textual.widget import Widget
 from ragforge.domain.events import TextDelta, TurnStarted
 from ragforge.tui.widgets.answer import AnswerView
 from ragforge.tui.widgets.answer_fence import PIECE_LINES_MAX, Piece, pieces_of
-from ragforge.tui.widgets.answer_markdown import BulletList, NumberedList, column_widths
+from ragforge.tui.widgets.answer_markdown import BulletList, NumberedList
 from tests.tui.transcript_app import ChatApp, answers_drawn, turn
 from tests.tui.waiting import until
 
@@ -110,19 +110,6 @@ async def test_code_takes_the_colours_of_another_theme() -> None:
         (piece,) = app.query(Piece)
         app.theme = "textual-light"
         await until(pilot, lambda: not piece.lines.dark)
-
-
-@given(st.lists(st.tuples(st.integers(3, 90), st.booleans()), min_size=1, max_size=12), st.integers(36, 200))
-def test_columns_fill_the_room_and_no_one_has_more_than_it_wants(
-    columns: list[tuple[int, bool]], room: int
-) -> None:
-    wanted = [width for width, _ in columns]
-    widths = column_widths(wanted, [is_number for _, is_number in columns], room)
-    assert all(0 < width <= want for width, want in zip(widths, wanted, strict=True))
-    if sum(wanted) > room and any(width < want for width, want in zip(widths, wanted, strict=True)):
-        assert sum(widths) == room
-    else:
-        assert widths == wanted
 
 
 @pytest.mark.parametrize("step", [9, 1000])

@@ -10,6 +10,7 @@ from textual.widgets import Input, OptionList
 
 from ragforge.tui.screens.model import ModelScreen
 from ragforge.tui.screens.store import StoreScreen
+from ragforge.tui.widgets.fact_columns import FactColumns
 from ragforge.tui.widgets.plain import PlainText
 from tests.tui.chat_app import Chat, Lab
 from tests.tui.test_screens import Compare, after_typing, app_in, shop, shop_with_sessions
@@ -146,10 +147,9 @@ def test_the_screen_of_the_store(shop_with_sessions: Path, snap_compare: Compare
     async def opened(pilot: Pilot[Any]) -> None:
         await before(pilot)
         # The place and the time it took are another each time.
-        facts = pilot.app.screen.query_one("#facts", PlainText)
-        await until(pilot, lambda: "SQLite" in facts.text)
-        lines = {line.split()[0]: line for line in facts.text.splitlines()}
-        fixed = {"kind": "kind        SQLite", "place": "place       /home/me/ragforge.db"}
-        facts.set_text("\n".join([*fixed.values(), lines["holds"]]))
+        shown = pilot.app.screen.query_one(FactColumns)
+        await until(pilot, lambda: "SQLite" in shown.text)
+        holds = dict(shown.facts)["holds"]
+        shown.show([("kind", "SQLite"), ("place", "/home/me/ragforge.db"), ("holds", holds)])
 
     assert snap_compare(app, terminal_size=(columns, 24), run_before=opened)

@@ -50,11 +50,14 @@ def is_whole(app: App[Any]) -> bool:
     return not app.screen_stack or app.screen.is_mounted
 
 
-async def until_still(pilot: Pilot[Any], *, timeout_s: float = 180.0) -> None:
-    """Returns once the screen stays as it is: nothing moves any more, and no worker is left that draws."""
+async def until_still(pilot: Pilot[Any], *, looks: int = 5, timeout_s: float = 180.0) -> None:
+    """Returns once the screen stays as it is: nothing moves any more, and no worker is left that draws.
+
+    looks: how often in a row it has to be the same.
+    """
     seen: list[str] = []
     deadline_s = monotonic() + timeout_s
-    while len(seen) < 5 or len(set(seen)) > 1:
+    while len(seen) < looks or len(set(seen)) > 1:
         await pilot.pause(0.02)
         drawing = [worker.name for worker in pilot.app.workers if _draws(worker)]
         if monotonic() > deadline_s:
@@ -63,7 +66,7 @@ async def until_still(pilot: Pilot[Any], *, timeout_s: float = 180.0) -> None:
             seen = []
             continue
         strips = pilot.app.screen._compositor.render_strips()
-        seen = [*seen[-4:], repr([list(strip) for strip in strips])]
+        seen = [*seen[1 - looks :], repr([list(strip) for strip in strips])]
 
 
 def _draws(worker: Worker[Any]) -> bool:

@@ -35,7 +35,7 @@ def _reason(why: Why, hit: Hit) -> str:
         case HitSource.MEANING:
             return f"meaning {why.score:.2f}"
         case HitSource.GRAPH:
-            return "beside what matches" if hit.kind is HitKind.TURN else ""
+            return "next to a match" if hit.kind is HitKind.TURN else ""
         case HitSource.METADATA:
             return ""
         case _:

@@ -12,6 +12,7 @@ from textual.widgets import Input
 
 from ragforge.domain.reveal import spelled_out
 from ragforge.tui.screens.dialog import Dialog
+from ragforge.tui.widgets.key_hint import KeyHint
 from ragforge.tui.widgets.plain import PlainText
 
 
@@ -30,7 +31,7 @@ class AskScreen(Dialog[str | None]):
         with Vertical(classes="dialog wide"):
             yield PlainText(self._question, classes="dialog-title")
             yield Input(select_on_focus=False)
-            yield PlainText("Enter sends · Esc ends the program's input", classes="dialog-hint")
+            yield KeyHint("Enter sends · Esc ends the program's input")
 
     def on_mount(self) -> None:
         """Let the line be typed in."""

@@ -18,6 +18,7 @@ from ragforge.domain.words import counted
 from ragforge.tui.keys import Where, declared
 from ragforge.tui.screens.list_dialog import ListDialog, list_keys
 from ragforge.tui.widgets.diff_view import diff_lines
+from ragforge.tui.widgets.key_hint import KeyHint
 from ragforge.tui.widgets.plain import PlainText
 from ragforge.tui.widgets.row_list import RowList
 from ragforge.tui.widgets.text_rows import TextLine, TextRows
@@ -97,7 +98,7 @@ class ChangesScreen(ListDialog[str | None]):
             with VerticalScroll(id="version-diff", can_focus=False):
                 yield TextRows()
             yield from self._compose_line()
-            yield PlainText("", classes="dialog-hint")
+            yield KeyHint()
 
     def _compose_line(self) -> ComposeResult:
         """What is typed into, where something is."""

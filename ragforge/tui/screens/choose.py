@@ -12,6 +12,7 @@ from textual.containers import Vertical, VerticalScroll
 from ragforge.domain.reveal import spelled_out
 from ragforge.tui.screens.dialog import Dialog
 from ragforge.tui.widgets.diff_view import diff_lines
+from ragforge.tui.widgets.key_hint import KeyHint
 from ragforge.tui.widgets.plain import PlainText
 from ragforge.tui.widgets.text_rows import TextRows
 
@@ -67,7 +68,7 @@ class ChooseScreen(Dialog[str | None]):
                 )
             yield PlainText(f"Esc  {self.ESCAPE}", classes="dialog-choice", id="_0")
             if self._rows:
-                yield PlainText(self._hint, classes="dialog-hint")
+                yield KeyHint(self._hint)
 
     @property
     def _hint(self) -> str:

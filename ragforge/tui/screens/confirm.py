@@ -87,6 +87,7 @@ class ConfirmScreen(Dialog[bool | None]):
         """Say how much of the command is below."""
         event.stop()
         self._rest.set_text(self.query_one(ProposalView).rest)
+        self._rest.display = bool(self._rest.text)
 
     def on_click(self, event: events.Click) -> None:
         """Answers are clicked as well as pressed."""

@@ -41,6 +41,7 @@ from ragforge.tui.widgets.dashboard_lists import (
     WishTable,
     wish_value,
 )
+from ragforge.tui.widgets.key_hint import KeyHint
 from ragforge.tui.widgets.plain import PlainText
 from ragforge.tui.widgets.row_list import RowList
 
@@ -122,7 +123,7 @@ class DashboardScreen(ListDialog[DashboardAnswer | None]):
             field.display = False
             yield field
             yield ActionLine(id="dashboard-actions")
-            yield PlainText("", classes="dialog-hint")
+            yield KeyHint()
 
     async def on_mount(self) -> None:
         """Show the first tab."""
@@ -313,7 +314,7 @@ class DashboardScreen(ListDialog[DashboardAnswer | None]):
         """Type other words for it."""
         if wish := self._chosen_wish:
             self._ask_for(wish, wish.content, is_rule=False)
-            self._tell("Enter saves the new text, Esc keeps the old one.")
+            self._tell("Enter saves the new text · Esc keeps the old one")
 
     def action_allow_wish(self) -> None:
         """Type the rule that lets happen what it speaks of, without asking."""
@@ -325,7 +326,8 @@ class DashboardScreen(ListDialog[DashboardAnswer | None]):
                 return
             self._ask_for(wish, rule, is_rule=True)
             self._tell(
-                "Enter adds the rule: what matches it is allowed in this project without asking. Esc cancels."
+                "What matches the rule is allowed in this project without asking.\n"
+                "Enter adds the rule · Esc cancels"
             )
 
     def _ask_for(self, wish: Memory, text: str, *, is_rule: bool) -> None:

@@ -12,6 +12,7 @@ from ragforge.domain.printable import printable
 from ragforge.domain.words import first_words
 from ragforge.tui.screens.turn import ReadScreen
 from ragforge.tui.widgets.foresight_line import ExpectedColumns, columns_of
+from ragforge.tui.widgets.key_hint import KeyHint
 from ragforge.tui.widgets.plain import PlainText
 
 if TYPE_CHECKING:  # loaded after the first frame
@@ -37,4 +38,4 @@ class ExpectedScreen(ReadScreen):
             yield PlainText(f"{why[:1].upper()}{why[1:]}.", classes="dialog-detail")
             with VerticalScroll(id="expected", can_focus=False):
                 yield ExpectedColumns(*columns_of(each, marked))
-            yield PlainText("Esc goes back", classes="dialog-hint")
+            yield KeyHint("Esc goes back")

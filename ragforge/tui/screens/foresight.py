@@ -36,6 +36,7 @@ from ragforge.tui.textual_types import app_of
 from ragforge.tui.widgets.foresight_chart import ForesightChart
 from ragforge.tui.widgets.foresight_line import MARK
 from ragforge.tui.widgets.foresight_lists import ForeseerList, RankedTurns
+from ragforge.tui.widgets.key_hint import KeyHint
 from ragforge.tui.widgets.plain import PlainText
 
 if TYPE_CHECKING:  # loaded after the first frame
@@ -47,8 +48,8 @@ TIGHT = 16
 """Below it the list has the room of the curves."""
 CHROME_LINES = 8
 """Title, detail, hint and border."""
-HINT = "Enter opens the diff · E expectations · ← → your depth, with Shift the project's · Tab people"
-HINT_NARROW = "Enter diff · E expected · ← → depth · Tab people"
+HINT = "Enter diff · E expectations · ← → depth, with Shift the project's · Tab people · Esc closes"
+HINT_NARROW = "Enter diff · E expected · ← → depth · Tab people · Esc closes"
 HINT_FORESEERS = f"Tab goes back to the turns · means of at least {COUNT_MIN} · Esc closes"
 
 
@@ -76,7 +77,7 @@ class ForesightScreen(ListDialog[None]):
             yield RankedTurns()
             yield ForeseerList()
             yield PlainText("", id="foresight-detail")
-            yield PlainText("", classes="dialog-hint")
+            yield KeyHint()
 
     async def on_mount(self) -> None:
         """Read the turns."""

@@ -8,7 +8,7 @@ from ragforge.tui.screens.lookup import LookupScreen
 from ragforge.tui.widgets.completion import by_use
 from ragforge.tui.widgets.entry_list import LookupEntry
 
-KEYS = "Enter copies a command to the prompt · Up and Down choose · Esc closes"
+KEYS = "Enter copies it to the prompt · Up and Down choose · Esc closes"
 OWN = (
     LookupEntry(
         "!",

@@ -16,6 +16,7 @@ from ragforge.domain.printable import one_line
 from ragforge.tui.keys import Where
 from ragforge.tui.screens.base import Chat, NamedScreen
 from ragforge.tui.screens.list_dialog import ListDialog, list_keys
+from ragforge.tui.widgets.key_hint import KeyHint
 from ragforge.tui.widgets.plain import PlainText
 from ragforge.tui.widgets.row_list import MUTED, NO_POINTER, POINTER, RowList, cut
 
@@ -54,7 +55,7 @@ class HintsScreen(ListDialog[ProactiveHint | None]):
             yield PlainText("Hints", classes="dialog-title")
             yield HintRows()
             yield PlainText("", id="hint-detail")
-            yield PlainText(KEYS, classes="dialog-hint")
+            yield KeyHint(KEYS)
 
     def on_mount(self) -> None:
         """Choose the first."""

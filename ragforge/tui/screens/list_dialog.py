@@ -19,6 +19,7 @@ from ragforge.domain import timeouts
 from ragforge.tui.keys import Where, declared
 from ragforge.tui.screens.dialog import Dialog
 from ragforge.tui.textual_types import AbstractMeta
+from ragforge.tui.widgets.key_hint import KeyHint
 from ragforge.tui.widgets.plain import PlainText
 
 if TYPE_CHECKING:  # loaded after the first frame
@@ -69,7 +70,7 @@ class ListDialog(Dialog[ScreenResultType], metaclass=AbstractMeta):
     def _tell(self, words: str) -> None:
         """Say it below the list."""
         if self.is_current:  # not closed meanwhile
-            self.query_one(".dialog-hint", PlainText).set_text(words)
+            self.query_one(KeyHint).set_text(words)
 
 
 class FilterLine(ListDialog[ScreenResultType]):
@@ -143,7 +144,7 @@ class FilterDialog(FilterLine[ScreenResultType]):
             yield PlainText(self.HEADING, classes="dialog-title")
             yield Input(self._words, placeholder=self.PLACEHOLDER, select_on_focus=False)
             yield from self._compose_list()
-            yield PlainText("", classes="dialog-hint")
+            yield KeyHint()
 
     @abstractmethod
     def _compose_list(self) -> ComposeResult:

@@ -49,10 +49,10 @@ class LogScreen(ChangesScreen):
     AUTO_FOCUS = ""  # keys are the list's until a name is asked for
     HEADING = "Versions"
     HINT = (
-        "Enter checks out · C chat only · F files only · B branch · L label · M marks, to compare\n"
+        "Enter checks out · C chat · F files · B branch · L label · M compare\n"
         "Shift+Up and Shift+Down scroll the changes · Esc closes"
     )
-    HINT_SHORT = "Enter checks out · B branch · L label · Esc"
+    HINT_SHORT = "Enter checks out · B branch · L label · Esc closes"
     BINDINGS: ClassVar[list[BindingType]] = [*version_keys("branch_version", "label_version", "mark_version")]
 
     def __init__(self, conversation: Conversation) -> None:
@@ -170,7 +170,7 @@ class LogScreen(ChangesScreen):
         field.value, field.placeholder, field.display = text, placeholder, True
         field.cursor_position = len(text)
         field.focus()
-        self._tell("Enter saves, Esc cancels.")
+        self._tell("Enter saves · Esc cancels")
 
     @on(Input.Submitted)
     async def _typed(self, event: Input.Submitted) -> None:

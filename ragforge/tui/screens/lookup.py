@@ -12,12 +12,18 @@ from textual.widgets import Input
 
 from ragforge.tui.screens.list_dialog import FilterLine, in_order, list_keys
 from ragforge.tui.widgets.entry_list import EntryList, LookupEntry
+from ragforge.tui.widgets.key_hint import KeyHint, key_lines
 from ragforge.tui.widgets.plain import PlainText
 
 SHORT = 20
 """Rows from which on there is room for what is only pleasant."""
-ROWS_BESIDE, ROWS_BESIDE_SHORT = 16, 9
-"""Of the screen: border, title, line, the chosen one whole, and what the keys do."""
+ROWS_BESIDE, ROWS_BESIDE_SHORT = 11, 6
+"""Of the screen: border, title, line, and how many more there are."""
+DETAIL_ROWS, DETAIL_ROWS_NARROW, DETAIL_ROWS_SHORT = 4, 6, 2
+"""For the chosen one whole."""
+NARROW = 60
+CELLS_BESIDE = 6
+"""Of the screen: border and padding."""
 
 
 class LookupScreen(FilterLine[str | None]):
@@ -40,7 +46,7 @@ class LookupScreen(FilterLine[str | None]):
             yield Input(self._words, placeholder="type to search", select_on_focus=False)
             yield EntryList(self._entries, nothing="Nothing fits.")
             yield PlainText("", id="entry-detail")
-            yield PlainText(self._hint, classes="dialog-hint")
+            yield KeyHint(self._hint)
 
     def on_mount(self) -> None:
         """Type at once."""
@@ -52,7 +58,11 @@ class LookupScreen(FilterLine[str | None]):
         """Use the rows that there are."""
         is_short = self.size.height < SHORT
         self.set_class(is_short, "-short")
-        self._list.set_rows_max(self.size.height - (ROWS_BESIDE_SHORT if is_short else ROWS_BESIDE))
+        details = DETAIL_ROWS_NARROW if self.size.width < NARROW else DETAIL_ROWS
+        details = DETAIL_ROWS_SHORT if is_short else details
+        self.query_one("#entry-detail").styles.height = details
+        below = details + len(key_lines(self._hint, self.size.width - CELLS_BESIDE))
+        self._list.set_rows_max(self.size.height - below - (ROWS_BESIDE_SHORT if is_short else ROWS_BESIDE))
 
     @property
     def _list(self) -> EntryList:

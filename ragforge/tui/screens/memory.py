@@ -98,7 +98,7 @@ class MemoryScreen(FilterDialog[TurnPlace | None]):
 
     def _hint(self) -> None:
         self._tell(
-            "Enter saves the new text, Esc keeps the old one." if self._editing else f"{HINT}\n{HINT_MORE}"
+            "Enter saves the new text · Esc keeps the old one" if self._editing else f"{HINT}\n{HINT_MORE}"
         )
 
     # What is known of the chosen one

@@ -16,6 +16,7 @@ from ragforge.domain.errors import RagforgeError
 from ragforge.tui.screens.base import Chat, NamedScreen
 from ragforge.tui.screens.dialog import Dialog
 from ragforge.tui.textual_types import app_of
+from ragforge.tui.widgets.key_hint import KeyHint
 from ragforge.tui.widgets.plain import PlainText
 
 if TYPE_CHECKING:  # loaded after the first frame
@@ -31,7 +32,7 @@ WELCOME = (
     "approval. Choose one now, or later with /model:"
 )
 URL_EXAMPLE = "http://localhost:8080/v1"
-KEYS = "Up, Down and Enter choose, Esc closes."
+KEYS = "Up and Down choose · Enter takes it · Esc closes"
 WITHOUT = "Without a model, answers are search results. /model chooses one."
 LISTED_MAX = 20
 """Models of one server."""
@@ -59,7 +60,7 @@ class ModelScreen(Dialog[str | None]):
             yield PlainText(WELCOME if self._first else self._present(), classes="dialog-detail")
             yield OptionList(markup=False)
             yield Input(classes="hidden", select_on_focus=False)
-            yield PlainText("", classes="dialog-hint")
+            yield KeyHint()
 
     def on_mount(self) -> None:
         """Show what is known at once, and what runs on this machine when it has answered."""
@@ -86,11 +87,11 @@ class ModelScreen(Dialog[str | None]):
             options.add_option(Option("Keep conversations in Neo4j first, then choose a model", STORE))
         options.highlighted = 0
         options.focus()
-        self._hint(f"{KEYS} Looking for model servers on this machine ...")
+        self._hint(f"Looking for model servers on this machine ...\n{KEYS}")
         found = await self._conversation.local_endpoints()
         self._list_local(found, are_first=not source)
         if not self._asks_for:
-            self._hint(KEYS if found else f"{KEYS} No model server answers on this machine.")
+            self._hint(KEYS if found else f"No model server answers on this machine.\n{KEYS}")
 
     def _list_local(self, found: Sequence[FoundEndpoint], *, are_first: bool) -> None:
         """Add the models of servers on this machine: first where no key is known, since they need none."""
@@ -193,7 +194,7 @@ class ModelScreen(Dialog[str | None]):
         options.highlighted = 0 if models else None
         options.focus()
         self._hint(
-            "Enter chooses, Esc goes back." if models else f"{provider} lists no models. Esc goes back."
+            "Enter chooses · Esc goes back" if models else f"{provider} lists no models.\nEsc goes back"
         )
 
     @work(exclusive=True, group="model")
@@ -214,10 +215,10 @@ class ModelScreen(Dialog[str | None]):
         field.value, field.placeholder, field.password = typed, placeholder, what.endswith("key")
         field.cursor_position = len(typed)
         (field if what else options).focus()
-        self._hint(f"{hint} Esc goes back." if what else hint)
+        self._hint(f"{hint}\nEsc goes back" if what else hint)
 
     def _hint(self, words: str) -> None:
-        self.query_one(".dialog-hint", PlainText).set_text(words)
+        self.query_one(KeyHint).set_text(words)
 
     def action_back(self) -> None:
         """Back to the list, or close. What was being asked of a server is dropped."""

@@ -27,7 +27,7 @@ class RewindScreen(ChangesScreen):
         "Enter goes back to before the turn · C chat only · F files only\n"
         "Shift+Up and Shift+Down scroll · Esc closes · /redo restores everything"
     )
-    HINT_SHORT = "Enter goes back · C chat · F files · Esc"
+    HINT_SHORT = "Enter goes back · C chat · F files · Esc closes"
     LIST_SHARE = 0.4
     BINDINGS: ClassVar[list[BindingType]] = [*version_keys()]
 
@@ -59,7 +59,7 @@ class RewindScreen(ChangesScreen):
         found = await self._book.taken_back(rows)
         added, removed = lines_changed(found)
         files = f"{counted(len(found), 'file')}, +{added} -{removed}" if found else "no files"
-        words = f"Undoes {counted(len(rows), 'turn')}: {files}. Your own later edits stay."
+        words = f"Undoes {counted(len(rows), 'turn')}: {files}. Your own later edits are kept."
         return Told(words, found)
 
     def _command(self, part: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from msgspec import Struct
+from rich.cells import cell_len
 from textual import events, on, work
 from textual.app import ComposeResult
 from textual.binding import BindingType
@@ -30,6 +31,8 @@ if TYPE_CHECKING:  # loaded after the first frame
 
 LINES_A_HIT = 4
 INDENT = "    "
+NARROW = 60
+"""Below so many columns a title keeps half of its line."""
 
 
 class Chosen(Struct, frozen=True):
@@ -63,7 +66,7 @@ class SearchScreen(FilterDialog[Chosen | None]):
             yield Static(id="hits", markup=False)
 
     async def _fill(self) -> None:
-        self._tell("Enter opens the session at this turn, Esc closes")
+        self._tell("Enter opens this turn · Esc closes")
         self.read_line()
 
     def _show_limit(self, limited: str = "") -> None:
@@ -111,6 +114,7 @@ class SearchScreen(FilterDialog[Chosen | None]):
         mark = "› " if chosen else "  "
         who = who_of(hit, self._writers)
         facts = "  " + " · ".join(filter(None, (one_line(what(hit)), age_words(hit.at, now()), who)))
+        facts = cut(facts, min(cell_len(facts), width // 2)) if width < NARROW else facts
         title = one_line(hit.session_title or hit.session_id)
         head = Content.assemble(
             (mark, "bold"),

@@ -24,7 +24,7 @@ if TYPE_CHECKING:  # loaded after the first frame
 
 ROWS_AROUND = 12
 """Lines of the screen that are not the list."""
-NO_ARCHIVED = "This project has no archived sessions. Ctrl+F shows the others."
+NO_ARCHIVED = "This project has no archived sessions.\nCtrl+F shows the others · Esc closes"
 
 
 class SessionsScreen(FilterDialog[str | None]):
@@ -63,7 +63,7 @@ class SessionsScreen(FilterDialog[str | None]):
         self._narrowed_by = None
         self.read_line()
         if not rows:
-            self._tell(NO_ARCHIVED if self._archived else "No sessions in this project yet. Esc closes.")
+            self._tell(NO_ARCHIVED if self._archived else "No sessions in this project yet.\nEsc closes")
 
     def on_resize(self) -> None:
         """Fit the new height."""
@@ -71,11 +71,11 @@ class SessionsScreen(FilterDialog[str | None]):
 
     def _hint(self) -> None:
         self._tell(
-            "Enter saves the new title, Esc keeps the old one"
+            "Enter saves the new title · Esc keeps the old one"
             if self._renaming
-            else "Archived. Enter resumes, Ctrl+E renames, Ctrl+X deletes, Ctrl+F back"
+            else "Archived · Enter resumes · Ctrl+E renames · Ctrl+X deletes · Ctrl+F back · Esc closes"
             if self._archived
-            else "Enter resumes, Ctrl+E renames, Ctrl+X deletes, Ctrl+F archived, Esc closes"
+            else "Enter resumes · Ctrl+E renames · Ctrl+X deletes · Ctrl+F archived · Esc closes"
         )
 
     def read_line(self) -> None:

@@ -21,13 +21,15 @@ from ragforge.session import server_connection, servers
 from ragforge.session.servers import Server
 from ragforge.tui.screens.base import Chat, NamedScreen
 from ragforge.tui.screens.dialog import Dialog
+from ragforge.tui.widgets.fact_columns import FactColumns
+from ragforge.tui.widgets.key_hint import KeyHint
 from ragforge.tui.widgets.plain import PlainText
 
 if TYPE_CHECKING:  # loaded after the first frame
     from ragforge.session.conversation import Conversation
 
-KEYS = "Up, Down and Enter choose, Esc closes."
-NAME_CELLS = 12
+KEYS = "Up and Down choose · Enter takes it · Esc closes"
+NARROW = 60
 
 
 class StoreChoice(StrEnum):
@@ -70,10 +72,10 @@ class StoreScreen(Dialog[str | None]):
         """The facts, what can be done, and a line to type in where something is asked for."""
         with Vertical(classes="dialog wide"):
             yield PlainText("Where conversations are kept", classes="dialog-title")
-            yield PlainText("Looking ...", id="facts", classes="dialog-detail")
+            yield FactColumns("Looking ...", id="facts", classes="dialog-detail")
             yield OptionList(markup=False)
             yield Input(classes="hidden", select_on_focus=False)
-            yield PlainText("", classes="dialog-hint")
+            yield KeyHint()
 
     def on_mount(self) -> None:
         """Show what there is; with an address, connect to it."""
@@ -95,10 +97,14 @@ class StoreScreen(Dialog[str | None]):
             # What the error says need not be told twice.
             facts = servers.link_facts(replace(link, away="") if link.away == str(error) else link)
             lines = [str(error), ""]
-        lines += [f"{fact.name:<{NAME_CELLS}}{fact.words}" for fact in facts]
+        shown = [*(("", words) for words in lines), *((fact.name, fact.words) for fact in facts)]
         if mentioned := servers.applications_server(workspace.environ):
-            lines += ["", mentioned]
-        self._show("\n".join(lines))
+            shown += [("", ""), ("", mentioned)]
+        self.query_one(FactColumns).show(shown)
+
+    def on_resize(self) -> None:
+        """Leave out what is only pleasant where there is little room."""
+        self.set_class(self.size.width < NARROW, "-narrow")
 
     # The list
 
@@ -108,7 +114,7 @@ class StoreScreen(Dialog[str | None]):
         choices = {StoreChoice.CONNECT: "Connect to a Neo4j server"}
         if not server_connection.is_embedded(self._conversation.workspace):
             choices[StoreChoice.EMBEDDED] = "Keep them on this machine again, in the built-in store"
-        self._offer({**choices, StoreChoice.CLOSE: "Close"}, f"{hint} {KEYS}".strip())
+        self._offer({**choices, StoreChoice.CLOSE: "Close"}, f"{hint}\n{KEYS}".strip())
         self._at_menu = True
 
     def _offer(self, choices: dict[StoreChoice, str], hint: str) -> None:
@@ -201,7 +207,7 @@ class StoreScreen(Dialog[str | None]):
             self._told = await server_connection.use_server(workspace, server)
             here = await server_connection.to_copy(workspace, server)
         except StoreForeign as error:
-            self._show(str(error))
+            self._say(str(error))
             self._offer(
                 {StoreChoice.BACK: "No, go back", StoreChoice.ADOPT: "Yes, keep them next to that data"},
                 "Keep conversations there anyway?",
@@ -214,7 +220,7 @@ class StoreScreen(Dialog[str | None]):
             self.dismiss(self._told)
             return
         holds = servers.counts_words(there.counts)
-        self._show(f"Connected to {there.kind}, which contains {holds}. {self._told}")
+        self._say(f"Connected to {there.kind}, which contains {holds}. {self._told}")
         self._offer(
             {
                 StoreChoice.COPY: f"Copy the history of this machine: {here}",
@@ -226,7 +232,7 @@ class StoreScreen(Dialog[str | None]):
     @work(exclusive=True, group="store")
     async def _copy(self) -> None:
         def tell(words: str) -> None:
-            self._work(f"{words} Esc stops it. What was copied so far is kept; copy again to continue.")
+            self._work(f"{words} What was copied so far is kept; copy again to continue.\nEsc stops it")
 
         tell("Copying ...")
         try:
@@ -248,8 +254,9 @@ class StoreScreen(Dialog[str | None]):
 
     # What is shown
 
-    def _show(self, words: str) -> None:
-        self.query_one("#facts", PlainText).set_text(words)
+    def _say(self, sentence: str) -> None:
+        """Say it in place of the facts."""
+        self.query_one(FactColumns).show([("", sentence)])
 
     def _work(self, words: str) -> None:
         """Something is being done: nothing to choose and nothing to type."""
@@ -266,7 +273,7 @@ class StoreScreen(Dialog[str | None]):
         field.value, field.placeholder = value, placeholder
         field.cursor_position = len(value)
         (field if what else options).focus()
-        self.query_one(".dialog-hint", PlainText).set_text(f"{hint} Esc goes back." if what else hint)
+        self.query_one(KeyHint).set_text(f"{hint}\nEsc goes back" if what else hint)
 
     def action_back(self) -> None:
         """Back to the list, or close. What was being asked of a server, or copied, is stopped."""

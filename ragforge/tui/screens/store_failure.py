@@ -14,11 +14,12 @@ from textual.widgets.option_list import Option
 
 from ragforge.tui.launch import NotOpened
 from ragforge.tui.screens.dialog import Dialog
+from ragforge.tui.widgets.key_hint import KeyHint
 from ragforge.tui.widgets.plain import PlainText
 
 PASSWORD_HINT = (
-    "It is used for this run only and not saved; `ragforge db connect` saves one. Enter connects, Esc goes "
-    "back."
+    "It is used for this run only and not saved; `ragforge db connect` saves one.\n"
+    "Enter connects · Esc goes back"
 )
 
 
@@ -60,13 +61,13 @@ class NotOpenedScreen(Dialog[FailureAnswer]):
                 markup=False,
             )
             yield Input(password=True, placeholder="password", classes="hidden")
-            yield PlainText(self._hint, classes="dialog-hint")
+            yield KeyHint(self._hint)
 
     @property
     def _hint(self) -> str:
         return (
             f"The built-in store is {self._opened.embedded}. It has none of the server's conversations, "
-            "and this run's conversation stays in it. Up, Down and Enter choose, Esc quits."
+            "and this run's conversation stays in it.\nUp and Down choose · Enter takes it · Esc quits"
         )
 
     def on_mount(self) -> None:
@@ -110,7 +111,7 @@ class NotOpenedScreen(Dialog[FailureAnswer]):
         options.set_class(asks, "hidden")
         field.value = ""
         (field if asks else options).focus()
-        self.query_one(".dialog-hint", PlainText).set_text(PASSWORD_HINT if asks else self._hint)
+        self.query_one(KeyHint).set_text(PASSWORD_HINT if asks else self._hint)
 
     def action_back(self) -> None:
         """Back to the ways on; quit from there."""

@@ -10,6 +10,7 @@ from textual.containers import Vertical, VerticalScroll
 
 from ragforge.tui.keys import Where, declared
 from ragforge.tui.screens.dialog import Dialog
+from ragforge.tui.widgets.key_hint import KeyHint
 from ragforge.tui.widgets.plain import PlainText
 
 if TYPE_CHECKING:  # loaded after the first frame
@@ -65,4 +66,4 @@ class TurnScreen(ReadScreen):
             with VerticalScroll(id="turn-text", can_focus=False):
                 yield PlainText(turn.user[:CHARS_SHOWN], classes="turn-user")
                 yield PlainText(turn.answer[:CHARS_SHOWN])
-            yield PlainText(f"Esc closes · {turn.command} opens it", classes="dialog-hint")
+            yield KeyHint(f"Esc closes · {turn.command} opens it")

@@ -11,8 +11,9 @@ from textual.containers import Vertical, VerticalScroll
 
 from ragforge.tui.screens.changes import changed_lines
 from ragforge.tui.screens.turn import ReadScreen
+from ragforge.tui.widgets.key_hint import KeyHint
 from ragforge.tui.widgets.plain import PlainText
-from ragforge.tui.widgets.text_rows import TextRows
+from ragforge.tui.widgets.text_rows import TextLine, TextRows
 
 if TYPE_CHECKING:  # loaded after the first frame
     from ragforge.versions.difference import Difference
@@ -33,9 +34,10 @@ class TurnChangesScreen(ReadScreen):
             yield PlainText(self._title, classes="dialog-title")
             with VerticalScroll(id="version-diff", can_focus=False):
                 yield TextRows()
-            yield PlainText("Arrows scroll · Esc goes back", classes="dialog-hint")
+            yield KeyHint("Up and Down scroll · Esc goes back")
 
     async def on_mount(self) -> None:
         """Draw it."""
-        lines = await asyncio.to_thread(changed_lines, self._files)
+        nothing = [TextLine("No file changed in this turn.", kind="note")]
+        lines = await asyncio.to_thread(changed_lines, self._files) or nothing
         self.query_one(TextRows).set_lines(lines)

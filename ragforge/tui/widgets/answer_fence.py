@@ -4,11 +4,13 @@ Costly to import, as `answer_markdown.py` is.
 """
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from markdown_it.token import Token
+from pygments.token import Token as _Token
 from textual.app import ComposeResult
 from textual.content import Content
+from textual.highlight import HighlightTheme, highlight
 from textual.widgets import Label, Markdown
 from textual.widgets._markdown import MarkdownBlock, MarkdownFence
 
@@ -48,7 +50,20 @@ class Lines(NamedTuple):
 
     def highlighted(self) -> Content:
         """The code in its colours."""
-        return MarkdownFence.highlight(self.code, self.language or NO_LANGUAGE, self.ansi, self.dark)
+        language = self.language or NO_LANGUAGE
+        if self.ansi:
+            return MarkdownFence.highlight(self.code, language, self.ansi, self.dark)
+        return highlight(self.code, language=language, theme=CodeTheme)
+
+
+class CodeTheme(HighlightTheme):
+    """Textual's, which leaves the lines of a diff without colours."""
+
+    STYLES: ClassVar[Any] = {
+        **HighlightTheme.STYLES,
+        _Token.Generic.Deleted: "$text-error",
+        _Token.Generic.Inserted: "$text-success",
+    }
 
 
 class Piece(Label):

@@ -1,14 +1,18 @@
 """Markdown that shows all a model writes and copies as logical text. Costly to import: see `answer.py`."""
 
 from collections.abc import Sequence
-from typing import cast
+from itertools import zip_longest
 
 from markdown_it import MarkdownIt
+from rich.cells import cell_len
 from textual.app import ComposeResult
 from textual.await_complete import AwaitComplete
 from textual.containers import Horizontal, Vertical
 from textual.content import Content
+from textual.layout import Layout
+from textual.layouts.grid import GridLayout
 from textual.selection import Selection
+from textual.widget import Widget
 from textual.widgets import Markdown
 from textual.widgets._markdown import (
     MarkdownBlock,
@@ -24,6 +28,10 @@ from textual.widgets._markdown import (
 )
 
 from ragforge.tui.widgets.answer_fence import Fence
+
+CELL_PADDING = 2
+WORD_CELLS_MAX = 14
+"""A longer word may be broken: else a path in one column would leave no room for the others."""
 
 
 class Bullet(MarkdownBullet):
@@ -112,25 +120,24 @@ async def _replace_last(held: MarkdownList, rows: Sequence[Horizontal]) -> None:
     await held.mount_all(rows)
 
 
-_PADDING = 2
-"""On both sides of a cell together, in columns of the terminal."""
-_GUTTER = 1
-"""Between two cells."""
-_WORDS_MIN = 6 + _PADDING
-"""The least that a column of words keeps beside columns of numbers."""
-
-
 class Cell(MarkdownTableCellContents):
     """A cell; copied with a tab after it, or the row's end."""
 
-    def __init__(self, content: Content, *, is_last: bool, classes: str) -> None:
+    def __init__(self, content: Content, header: Content | None, *, is_last: bool, classes: str) -> None:
+        """header: its column's; None for that itself."""
         super().__init__(content, classes=classes)
+        self.words = content
+        self._header = header
         self._is_last = is_last
 
-    @property
-    def text(self) -> Content:
-        """What it shows."""
-        return cast("Content", self.content)
+    def stack(self, is_stacked: bool) -> None:
+        """Whether it stands on a line of its own, behind the name of its column, and not in columns."""
+        if self._header is None:
+            self.display = not is_stacked
+            return
+        named = Content.assemble(self._header.stylize("$text-muted"), "  ", self.words)
+        self.update(named if is_stacked else self.words)
+        self.styles.padding = (0, 1, 1 if is_stacked and self._is_last else 0, 1)
 
     def get_selection(self, selection: Selection) -> tuple[str, str] | None:
         """The text and what parts it from the next cell."""
@@ -139,49 +146,105 @@ class Cell(MarkdownTableCellContents):
 
 
 class TableContent(MarkdownTableContent):
-    """The cells. Textual's own carry their text as a tooltip, which it would read as markup."""
+    """The cells, in columns where each word has room, else one below the other.
+
+    Textual's own shrink all columns alike, until figures are cut off, and carry their text as a tooltip,
+    which it would read as markup.
+    """
+
+    DEFAULT_CSS = """
+    TableContent {
+        /* A line a row: lines between them would double the height. */
+        keyline: none;
+        grid-gutter: 0;
+        & > .cell, & > .header { text-overflow: fold; }
+    }
+    """
+    _laid_out: tuple[int, ...] | None = None
+    """The columns as they are; empty while the cells stand below each other."""
+
+    def pre_layout(self, layout: Layout) -> None:
+        """As wide as what is in them."""
+        assert isinstance(layout, GridLayout)
+        layout.auto_minimum = layout.expand = layout.shrink = False
+        layout.stretch_height = True
 
     def compose(self) -> ComposeResult:
         """Headers, then rows."""
         yield from self._cells(self.headers, classes="header")
         for index, row in enumerate(self.rows, 1):
-            yield from self._cells(row, classes=f"row{index} cell")
+            yield from self._cells(row, classes=f"row{index} cell", headers=self.headers)
             self.last_row = index
 
-    def on_resize(self) -> None:
-        """Share the new width."""
-        self._share()
+    def on_mount(self) -> None:
+        """Nothing is drawn in columns of another width before."""
+        self._lay_out()
 
-    def _share(self) -> None:
-        """Give the columns their widths: Textual would cut words and numbers of all of them alike."""
-        count = len(self.headers)
-        # Textual keeps no rows of what has grown, but their cells.
-        cells = [cell.text for cell in self.query_children(Cell)]
-        columns = [cells[index::count] for index in range(count)]
-        wanted = [max((cell.cell_length for cell in column), default=0) + _PADDING for column in columns]
-        numbers = [not any(char.isalpha() for cell in rows for char in cell.plain) for _, *rows in columns]
-        room = self.size.width - _GUTTER * (len(wanted) - 1)
-        is_tight = sum(wanted) > room >= len(wanted) * (_PADDING + 1)
-        shares = column_widths(wanted, numbers, room)
-        self.styles.grid_columns = " ".join(map(str, shares)) if is_tight else "auto"
+    def on_resize(self) -> None:
+        """Fit the new width."""
+        self._lay_out()
 
     def _update_content(self, headers: list[Content], rows: list[list[Content]]) -> None:
         super()._update_content(headers, rows)
-        self._share()
+        words_of_all = (*headers, *(each for row in rows for each in row))
+        for cell, words in zip(self.query_children(Cell), words_of_all, strict=False):
+            cell.words = words
+        self._laid_out = None
+        self._lay_out()
 
     async def _update_rows(self, updated_rows: list[list[Content]]) -> None:
-        self.styles.grid_size_columns = len(self.headers)
+        self.rows[max(0, self.last_row - 1) :] = updated_rows
         await self.query_children(f".cell.row{self.last_row}").remove()
         cells: list[Cell] = []
         for index, row in enumerate(updated_rows, self.last_row):
-            cells.extend(self._cells(row, classes=f"row{index} cell"))
+            cells.extend(self._cells(row, classes=f"row{index} cell", headers=self.headers))
             self.last_row = index
         await self.mount_all(cells)
-        self._share()
+        self._laid_out = None
+        self._lay_out()
 
-    def _cells(self, row: list[Content], *, classes: str) -> list[Cell]:
+    def _lay_out(self) -> None:
+        width = self.size.width or (self.parent.size.width if isinstance(self.parent, Widget) else 0)
+        if not width:
+            return
+        widths = column_widths([[each.plain for each in row] for row in (self.headers, *self.rows)], width)
+        if widths == self._laid_out:
+            return
+        self._laid_out = widths
+        self.styles.grid_size_columns = len(widths) or 1
+        self.styles.grid_columns = " ".join(map(str, widths)) or "1fr"
+        for cell in self.query_children(Cell):
+            cell.stack(not widths)
+
+    def _cells(self, row: list[Content], *, classes: str, headers: list[Content] | None = None) -> list[Cell]:
         last = len(row) - 1
-        return [Cell(cell, is_last=index == last, classes=classes) for index, cell in enumerate(row)]
+        names = headers or [None] * len(row)
+        return [
+            Cell(cell, name, is_last=index == last, classes=classes)
+            for index, (cell, name) in enumerate(zip(row, names, strict=False))
+        ]
+
+
+def column_widths(rows: list[list[str]], width: int) -> tuple[int, ...]:
+    """The columns of a table in so many cells, each with room for its words; none where that cannot be."""
+    columns = list(zip_longest(*rows, fillvalue=""))
+    whole = [max(map(_longest_line, column)) + CELL_PADDING for column in columns]
+    if sum(whole) <= width:
+        return tuple(whole)
+    least = [min(max(map(_longest_word, column)), WORD_CELLS_MAX) + CELL_PADDING for column in columns]
+    left = width - sum(least)
+    if left < 0:
+        return ()
+    wanted = sum(whole) - sum(least)
+    return tuple(low + left * (high - low) // wanted for low, high in zip(least, whole, strict=True))
+
+
+def _longest_line(cell: str) -> int:
+    return max(map(cell_len, cell.split("\n")))
+
+
+def _longest_word(cell: str) -> int:
+    return max(map(cell_len, cell.split()), default=0)
 
 
 class Table(MarkdownTable):
@@ -219,23 +282,6 @@ _BLOCKS: dict[str, type[MarkdownBlock]] = {
     "fence": Fence,
     "code_block": Fence,
 }
-
-
-def column_widths(wanted: Sequence[int], numbers: Sequence[bool], room: int) -> list[int]:
-    """Widths of columns that want more than the room: numbers stay whole where that leaves words enough.
-
-    wanted, room: in columns of the terminal. What wants less than an even share has what it wants, and the
-    others share the rest.
-    """
-    kept = sum(width for width, is_number in zip(wanted, numbers, strict=True) if is_number)
-    if room - kept < _WORDS_MIN * numbers.count(False):
-        numbers, kept = [False] * len(wanted), 0
-    widths, left, shared = list(wanted), room - kept, numbers.count(False)
-    for index in sorted(range(len(wanted)), key=wanted.__getitem__):
-        if not numbers[index]:
-            widths[index] = min(wanted[index], left // shared)
-            left, shared = left - widths[index], shared - 1
-    return widths
 
 
 def _beside(symbol: str, blocks: Sequence[MarkdownBlock]) -> Horizontal:

@@ -17,7 +17,7 @@ from ragforge.domain.approvals import Mode
 from ragforge.domain.events import UsageUpdated
 from ragforge.domain.printable import one_line
 from ragforge.domain.usage import Usage
-from ragforge.domain.words import counted
+from ragforge.domain.words import counted, first_words
 from ragforge.tui.widgets.tool_words import fitting
 
 
@@ -151,7 +151,7 @@ def status_words(status: Status, width: int) -> str:
 
 def explained(status: Status) -> str:
     """Every piece of the line and what it means, as Markdown."""
-    return "\n".join(f"- `{fact.words}`: {fact.about}" for fact in _facts(status))
+    return "\n".join(f"- `{fact.words.rstrip('.')}`: {fact.about}" for fact in _facts(status))
 
 
 def laid_out(facts: list[_Fact], width: int) -> list[PlacedFact]:
@@ -236,7 +236,7 @@ def _left(status: Status) -> list[_Fact]:
         ),
         _Fact(
             status.session,
-            status.session[:20],
+            first_words(status.session, 20),
             _MUTED,
             13,
             "This session's title. /rename changes it; /sessions lists all sessions.",

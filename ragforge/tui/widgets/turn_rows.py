@@ -33,8 +33,9 @@ class TurnRows(RowList[TurnRow]):
     def _draw_rows(self, rows: Sequence[TurnRow], width: int, chosen: TurnRow | None) -> list[Content]:
         lines: list[Content] = []
         goes = False
+        digits = len(str(max(row.turn.index for row in rows) + 1))
         for row in rows:
-            number = f"{row.turn.index + 1:>4} "
+            number = f"{row.turn.index + 1:>{digits}} "
             words = cut(one_line(row_words(row)), max(8, width - 2 - cell_len(number))).rstrip()
             style = "bold" if row is chosen else MUTED if goes else ""
             pointer = POINTER if row is chosen else NO_POINTER

@@ -1,0 +1,72 @@
+"""What a dialog says of its keys: none of it is cut off, and all of it can be clicked."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.cells import cell_len
+from textual.widgets import Input
+
+from ragforge.tui.screens.help import KEYS
+from ragforge.tui.widgets.key_hint import SEPARATOR, KeyHint, key_lines
+from tests.standins.gemini import Text
+from tests.tui.chat_app import Chat, Lab
+
+WORDS = st.sampled_from(["Enter", "opens", "it", "Ctrl+E", "edits", "Esc", "closes", "a", "端口", "x" * 50])
+PARTS = st.lists(WORDS, min_size=1, max_size=5).map(" ".join)
+HINTS = st.lists(st.lists(PARTS, min_size=1, max_size=6).map(SEPARATOR.join), min_size=1, max_size=3)
+
+
+@given(HINTS, st.integers(8, 120))
+def test_every_word_is_shown_and_a_part_is_broken_only_where_it_is_wider_than_all(
+    paragraphs: list[str], width: int
+) -> None:
+    shown = [line.text for line in key_lines("\n".join(paragraphs), width)]
+    assert "".join("".join(shown).split()).replace("·", "") == "".join("".join(paragraphs).split()).replace(
+        "·", ""
+    )
+    for part in (part for paragraph in paragraphs for part in paragraph.split(SEPARATOR)):
+        assert cell_len(part) > width or any(part in line for line in shown)
+
+
+def test_a_click_on_any_word_of_a_part_presses_its_key() -> None:
+    [line] = key_lines("Shift+Up and Shift+Down scroll · B branch · means of 3 · Esc closes", 80)
+    pressed = {
+        word: line.key_at(line.text.index(word)) for word in ("and", "scroll", "branch", "3", "closes")
+    }
+    assert pressed == {"and": "shift+up", "scroll": "shift+down", "branch": "b", "3": "", "closes": "escape"}
+    assert line.key_at(79) == ""
+    [_, rest] = key_lines("Enter copies it to the prompt, to be changed", 34)
+    assert rest.key_at(0) == "enter"
+
+
+def hint(chat: Chat) -> str:
+    return chat.top.query_one(KeyHint).text if chat.top is not chat.screen else ""
+
+
+async def click(chat: Chat, words: str) -> None:
+    """Press the mouse on these words of the hint."""
+    shown = chat.top.query_one(KeyHint)
+    [(x, y)] = [(line.text.index(words), y) for y, line in enumerate(shown._lines) if words in line.text]
+    await chat.pilot.click(shown, offset=(x + 1, y))
+
+
+async def test_a_list_is_used_with_the_mouse_alone(lab: Lab) -> None:
+    lab.gemini.script(Text("Yes."))
+    async with lab.chat((40, 24)) as chat:
+        await chat.say("Is it so?")
+        await chat.turn_ended()
+        await chat.say("/help")
+        await chat.until(lambda: chat.top is not chat.screen, "it opens")
+        await click(chat, "Down choose")
+        await click(chat, KEYS.split(SEPARATOR)[0])
+        await chat.until(lambda: chat.top is chat.screen, "it is taken")
+        assert chat.draft.startswith("/")
+        assert chat.draft.strip() != "/help"
+        chat.screen.prompt.set_draft("")
+        await chat.say("/sessions")
+        await chat.until(lambda: "archived" in hint(chat), "it opens")
+        await click(chat, "Ctrl+F archived")
+        await chat.until(lambda: "no archived" in hint(chat), "the archived are listed")
+        assert chat.app.focused is chat.top.query_one(Input)
+        await click(chat, "Esc closes")
+        await chat.until(lambda: chat.top is chat.screen, "it closes")
+        assert chat.app.focused is chat.screen.prompt
