@@ -121,7 +121,7 @@ async def test_what_is_forgotten_everywhere_is_counted_and_asked_first(lab: Lab)
         await chat.sees("Removed everywhere:")
         assert await kept(chat, forgotten=True) == []
         await chat.say("/forget --everywhere --undo")
-        await chat.sees("Restored everywhere: the gateway listens on port 8443")
+        await chat.sees("Restored everywhere: `the gateway listens on port 8443`")
         assert len(await kept(chat)) == 1
 
 
