@@ -53,7 +53,8 @@ async def read_program(workspace: Workspace, file: ProgramFile) -> bytes:
             relative = file.path.relative_to(root)
             raise UsageError(
                 f"{file.name} was not run: {relative} came with the project and is not trusted. "
-                f"/{file.name} in the interface shows it and asks; --trust-project trusts it for one run."
+                f"/project:{file.name} in the interface shows it and asks; "
+                f"`ragforge --trust-project run project:{file.name}` trusts it for one run."
             )
         content = found.text.encode()
         if file.path.stat().st_size > FILE_BYTES_MAX:

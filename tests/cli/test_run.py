@@ -112,7 +112,7 @@ async def test_wrong_programs_names_and_inputs_are_told(alone: Program) -> None:
         (("talk.spu", "--input", "name"), 2, "--input takes NAME=VALUE"),
         (("talk.spu", "Bob"), 1, "No model is set for helper"),
         (("mine",), 2, "says .program other"),
-        (("theirs",), 2, "is not trusted"),
+        (("theirs",), 2, "`ragforge --trust-project run project:theirs` trusts it for one run"),
     ):
         ran = await alone.run("run", *arguments)
         assert (ran.code, ran.out) == (code, ""), ran
@@ -126,7 +126,7 @@ async def test_wrong_programs_names_and_inputs_are_told(alone: Program) -> None:
         "line 8: asks 'helper'",
         "No model is set for helper: add --model, or set programs.models.helper.",
     ]
-    trusted = await alone.run("--trust-project", "run", "theirs")
+    trusted = await alone.run("--trust-project", "run", "project:theirs")
     assert (trusted.code, trusted.out) == (0, "hi\n")
     assert (await ended(await alone.start("run", str(theirs / "theirs.spu")))).out == "hi\n"
 
