@@ -1,5 +1,6 @@
 """How the interface reads from its terminal, and writes to it."""
 
+import math
 import os
 import re
 import selectors
@@ -19,12 +20,17 @@ from ragforge.tui.first_prompt.prompt import ASK_FOR_BRACKETS, ESCAPE_S, FirstPr
 
 POLL_S = 0.1
 READ_BYTES = 4096
+BUSY_S = 1.0
+"""So long after its first picture the interface still loads what it needs."""
+TYPED_S, TYPED_BYTES_MAX = 0.03, 400
+"""A user types no faster, and no more than this before the interface stands."""
 _PICTURE_BEGIN, _PICTURE_END = "\x1b[?2026h", "\x1b[?2026l"
 """https://gist.github.com/christianparpart/d8a62cc1ab659194337d73e399004036"""
 _SECOND_SCREEN = "\x1b[?1049h"
 _REPORT = re.compile(r"\x1b\[\?2004;([0-4])\$y")
 _REPORT_CHARS_MAX = 12
 _PASTE_BEGIN, _PASTE_END = b"\x1b[200~", b"\x1b[201~"
+_LINE_END = re.compile(rb"[\r\n]")
 _ESCAPE_AND_KEY = re.compile(rb"\x1b(?=[^\x00-\x20\x7f\[\]OPX^_\\])")
 """Escape before what begins no sequence of the terminal."""
 _SEQUENCE = re.compile(rb"\x1b(?:\[[0-?]*[ -/]*[@-~])?")
@@ -64,6 +70,8 @@ class TerminalDriver(LinuxDriver):
         self._is_taking_over = False
         self.parts_escape = False
         """As in `InputReader`."""
+        self._busy_until_s = math.inf if first else 0.0
+        """Until then what is read may have come long before."""
         self._held: list[str] | None = None
         """What is not written yet: pictures without what has been typed."""
         if first:
@@ -97,6 +105,7 @@ class TerminalDriver(LinuxDriver):
         """Draw from now on, in place of the first prompt."""
         held, self._held = self._held, None
         if self._first and held is not None:
+            self._busy_until_s = monotonic() + BUSY_S
             self._first.end()
             # As one picture, in terminals that can hold it back until it is whole; others ignore the marks.
             whole = "".join(held).replace(_PICTURE_BEGIN, "").replace(_PICTURE_END, "")
@@ -136,7 +145,7 @@ class TerminalDriver(LinuxDriver):
                 if data and self._held is not None and self._first:
                     self._first.echo(data)
                 reader.parts_escape = self.parts_escape
-                for event in reader.read(data, at_s=monotonic()):
+                for event in reader.read(data, at_s=monotonic(), is_late=monotonic() < self._busy_until_s):
                     self.process_message(event)
 
     def _read_some(self) -> bytes:
@@ -168,16 +177,34 @@ class InputReader:
         self._end = ""
         """Of what was read before: a report may come in two parts."""
 
-    def read(self, data: bytes | None, *, at_s: float) -> Iterable[Message]:
-        """The events of these bytes, read at this time. None: nothing came for a while."""
+    def read(self, data: bytes | None, *, at_s: float, is_late: bool = False) -> Iterable[Message]:
+        """The events of these bytes, read at this time. None: nothing came for a while.
+
+        is_late: they may have come earlier, one by one, while this machine was busy.
+        """
         if self._answers:
             data = self._answers.take(data) if data else self._answers.release()
         if data:
             data = self._pastes.cleaned(data)
         if data and self.parts_escape:
             yield from self._read_in_parts(data, at_s=at_s)
+        elif data and is_late:
+            yield from self._read_late(data, at_s=at_s)
         else:
             yield from self._parsed(data, at_s=at_s)
+
+    def _read_late(self, data: bytes, *, at_s: float) -> Iterable[Message]:
+        """The events of one line, and of an Enter behind it, at the times at which they may have been typed.
+
+        By the time of their read they would be a paste. More than that is left as it is, since nobody knows.
+        """
+        if len(data) > TYPED_BYTES_MAX or _LINE_END.search(data[:-1]):
+            yield from self._parsed(data, at_s=at_s)
+            return
+        events = list(self._parsed(data, at_s=at_s))
+        for after, event in enumerate(reversed(events)):
+            event.time = at_s - after * TYPED_S
+        yield from events
 
     def _read_in_parts(self, data: bytes, *, at_s: float) -> Iterable[Message]:
         whole, done = self._last + data, len(self._last)
@@ -198,7 +225,7 @@ class InputReader:
         for data, at_s in chunks:
             if at_s - before_s > ESCAPE_S and read.endswith(b"\x1b") and not _is_pasting(read):
                 yield from self._escape(at_s=before_s)
-            yield from self._parsed(self._pastes.cleaned(data), at_s=at_s)
+            yield from self._read_late(self._pastes.cleaned(data), at_s=at_s)
             read, before_s = (read + data)[-READ_BYTES:], at_s
 
     def _escape(self, *, at_s: float) -> Iterable[Message]:

@@ -66,3 +66,16 @@ def test_tmux_sends_a_line_and_its_enter(desk: Desk, tmp_path: Path) -> None:
         wait_for("Four.")
     finally:
         run("kill-server")
+
+
+@pytest.mark.parametrize("after_s", [0.2, 0.4])
+def test_what_is_typed_while_it_starts_is_sent_by_a_terminal_that_answers_nothing(
+    desk: Desk, after_s: float
+) -> None:
+    """The machine is busy then, and what was typed one by one is read at once."""
+    run = desk.start(is_silent=True)
+    sleep(after_s)
+    run.press(*(bytes([key]) for key in b"how wide" + ENTER), pause_s=0.03)
+    run.wait_for("Four.")
+    run.press(CTRL_D)
+    assert run.ended() == 0

@@ -12,6 +12,7 @@ from textual.drivers._writer_thread import WriterThread
 from textual.events import Key, Paste
 
 from ragforge.tui.terminal_driver import BracketsPastes, InputReader, TerminalDriver, always_brackets
+from ragforge.tui.widgets.paste import Burst
 
 
 async def test_what_is_drawn_for_a_closed_window_holds_nothing_up(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -59,6 +60,20 @@ def test_the_terminal_says_whether_it_marks_pastes(report: int, cut: int, bracke
     assert not any(isinstance(event, BracketsPastes) for event in reader.read(b"y", at_s=2.0))
     list(reader.read(answer, at_s=3.0))
     assert list(reader.read(None, at_s=3.1)) == [], "told once: a look that finds nothing wakes nobody"
+
+
+def test_a_line_that_is_read_late_was_typed_and_several_are_left_as_they_are() -> None:
+    for data, is_typed in (
+        (b"how wide\r", True),
+        (b"\r", True),
+        (b"one\rtwo\r", False),
+        (b"ab" * 250, False),
+    ):
+        times = [event.time for event in InputReader().read(data, at_s=12.5, is_late=True)]
+        burst = Burst()
+        pasted = [burst.text_key(char, at_s) for char, at_s in zip(data.decode(), times, strict=True)]
+        assert any(pasted) is not is_typed
+        assert times[-1] == 12.5
 
 
 def test_keys_have_the_time_at_which_they_were_read() -> None:
