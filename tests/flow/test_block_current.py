@@ -231,6 +231,7 @@ async def test_a_rule_with_a_condition_comes_first_only_where_that_fits_the_mess
     of_sql, of_valves = [await remembered(session, each, MemoryType.PREFERENCE) for each in rules]
     bound = await remembered(session, "Never delete a reading.", MemoryType.PREFERENCE)
     fitting = await remembered(session, "I prefer short titles for reports.", MemoryType.PREFERENCE)
+    other = await remembered(session, "I like blue lamps best.", MemoryType.PREFERENCE)
     for message, first, last in (
         ("Write the SQL that counts the readings.", {of_sql.id, bound.id}, of_valves.id),
         ("Choose a title for the report.", {bound.id}, of_sql.id),
@@ -239,6 +240,7 @@ async def test_a_rule_with_a_condition_comes_first_only_where_that_fits_the_mess
         shown = [item.id for item in block.items if item.section == instructions.SECTION.heading]
         assert set(shown[: len(first)]) == first
         assert last in shown[len(first) :]
+        assert shown[-1] == other.id, "a rule for something else goes before what fits no better"
     assert shown[1] == fitting.id
 
 

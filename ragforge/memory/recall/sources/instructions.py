@@ -111,7 +111,8 @@ async def _count(recall: Recall, around: Around) -> int:
 
 
 def _items(memories: Sequence[Memory], fitness: Sequence[Fitness], holds: Sequence[bool]) -> list[Recalled]:
-    """What binds first, then by fit; of requirements and of what is not sure to be a wish, what fits.
+    """What binds here first, then what fits, then what binds elsewhere; of requirements, and of what is not
+    sure to be a wish, only what fits.
 
     holds: whether the condition that a rule names fits the message; a rule without one always holds.
     """
@@ -120,8 +121,16 @@ def _items(memories: Sequence[Memory], fitness: Sequence[Fitness], holds: Sequen
         for each, one, here in zip(memories, fitness, holds, strict=True)
     ]
     wanted = [each for each in known if each.fitness.fits or _is_for_all_work(each.memory)]
-    order = sorted(wanted, key=lambda each: (not (each.binds and each.holds), -each.fitness.score))
+    order = sorted(wanted, key=lambda each: (_tier(each), -each.fitness.score))
     return [_item(each) for each in order]
+
+
+def _tier(each: Standing) -> int:
+    """Its place among the others, the lower the earlier. A rule for something else goes before what fits no
+    better, because the message may come to that something in the same turn."""
+    if each.binds and each.holds:
+        return 0
+    return 1 if each.fitness.fits else 2 if each.binds else 3
 
 
 def _is_for_all_work(memory: Memory) -> bool:
