@@ -204,7 +204,7 @@ async def fill(workspace: Workspace, said: Sequence[Said]) -> dict[str, str]:
         if each.session not in sessions:
             sessions[each.session] = await new_session(workspace)
             sessions[each.session].change(started_at=each.at, last_activity_at=each.at)
-            await store_session(sessions[each.session], first_words=(TextPart(each.user),))
+            await store_session(sessions[each.session], said=(TextPart(each.user),))
         turn_id = await _store_turn(sessions[each.session], each)
         keys[turn_id] = each.key
         workspace.background.turn_ended(sessions[each.session], turn_id)

@@ -22,6 +22,8 @@ _GIVES = AnyOf(lambda language: language.gives_value)
 _VALUE = re.compile(r"(?<![\w.,:/#-])(\d+(?:[.,:]\d+)?)(?: ?(%|[^\W\d]+))?(?![\w/'-])")
 _WORD = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)*")
 _PAUSE = re.compile(r"[,;.:](?=\s)|\s[–—-]\s")
+_FOR_WHAT = re.compile(r"(\d \w+|\d) (?:for|pour) (?:the |le |la |les |l')?\w+(?=,|$)")
+"""Of "21 days for the mail", right behind what gave it another value."""
 _SIGNS = re.compile(r"[\s,;:.!…()'\"–—→>=-]*")
 
 
@@ -57,6 +59,7 @@ def second_thought(message: str) -> SecondThought | None:
     if thought := _thought(message):
         return thought
     # "no, 72, we voted": behind an objection with its value a few words more say why.
+    message = _FOR_WHAT.sub(r"\1", message, count=1)
     at = next((each for each in _PAUSE.finditer(message) if _VALUE.search(message[: each.start()])), None)
     if at is None or _VALUE.search(message, at.end()) or len(message.split()) > WORDS_MAX:
         return None

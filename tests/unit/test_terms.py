@@ -249,6 +249,7 @@ def test_a_number_that_the_user_reconsiders_is_another_one_in_all_of_its_turn() 
         ),
         ("the ticket is 20 at the door", "no no, 25, we voted"),
         ("le billet coûte 20 à l'entrée", "non, 25, on a voté"),
+        ("tell them after 14 days by mail, after 30 by letter", "no, 20 days for the mail, it is summer"),
         (
             "La salle : à partir de 9 personnes, avec un acompte de 20 %",
             "Acompte : plutôt 35 %, la ville insiste",
@@ -277,6 +278,40 @@ def test_a_number_may_be_changed_with_the_reason_beside_it(old: str, new: str) -
 def test_a_number_of_something_else_changes_nothing(old: str, new: str) -> None:
     before, after = turns((old, ""), (new, ""))
     assert Validity([before, after]).replacement(before, old) is None
+
+
+def test_what_is_given_up_before_a_switch_returns_by_its_name() -> None:
+    first, switch, back = turns(
+        ("the map uses Leaflet, its tiles come from OpenStreetMap", ""),
+        ("OpenStreetMap's server blocks us. Switch to MapTiler.", "The map uses MapTiler tiles."),
+        ("We go back to OpenStreetMap, they unblocked us.", ""),
+    )
+    statement, tiles = (
+        "the map uses Leaflet, its tiles come from OpenStreetMap",
+        "The map uses MapTiler tiles.",
+    )
+    assert Validity([first, switch]).replacement(first, statement) is not None
+    every = Validity([first, switch, back])
+    assert every.replacement(first, statement) is None
+    assert every.replacement(switch, tiles) is not None
+
+
+def test_what_a_turn_leaves_open_is_not_done_by_it() -> None:
+    said = "for later: a page of the key holders, reminders for the rent"
+    old, new = turns(
+        (said, "Noted."), ("reminders for the rent: by mail", "Done, that leaves the key holders.")
+    )
+    assert Validity([old, new]).still_open(old.started_at, said) == "for later: a page of the key holders"
+
+
+def test_a_constant_may_be_made_of_text() -> None:
+    old, new = turns(
+        ("water costs 2.80", "`WATER_PRICE = Decimal('2.80')`."),
+        ("price: 3.10", "`WATER_PRICE = Decimal('3.10')`."),
+    )
+    found = Validity([old, new]).replacement(old, "water costs 2.80")
+    assert found is not None
+    assert found.text == "WATER_PRICE 3.10"
 
 
 def test_a_long_number_is_one_thing_in_all_of_its_turn() -> None:

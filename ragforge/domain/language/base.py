@@ -115,6 +115,8 @@ class Language(Struct, frozen=True, kw_only=True):
     rule of working, not a requirement of the product."""
     all_done: Patterns = ()
     """All of a list of what is to do is done."""
+    leaves_open: Patterns = ()
+    """The first group is what is still to do."""
     done: Patterns = ()
     """A todo is done."""
     binds: Patterns = ()

@@ -671,7 +671,12 @@ LANGUAGE = Language(
         ),
         r"\blast (?:one )?of the (?:two|three|four|five|six|todos|to-dos|tasks|items)\b",
     ),
+    leaves_open=(
+        r"\b(?:that|this|it|which) (?:only |just )?leaves ([^.!?]+)",
+        r"\b(?:still|only) (?:open|left|missing|to do)(?: is| are|:)? ([^.!?]+)",
+    ),
     done=(
+        r"^(?:all )?done\b(?= ?[.,:;!–—-])",
         (
             r"\b(?:that|this|which|it)(?:'s| is| was| makes| were)? (?:the )?(?:first|second|third|last|next|"
             r"number \w+|item \w+|point \w+)\b[^.?!]{0,20}\blist\b"

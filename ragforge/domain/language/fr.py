@@ -651,7 +651,12 @@ LANGUAGE = Language(
         r"\btout(?:e la| ce qui était sur la) liste est (?:faite?|finie?|terminée?)\b",
         r"\bderni(?:er|ère) des (?:deux|trois|quatre|cinq|six|tâches|points)\b",
     ),
+    leaves_open=(
+        r"\breste(?:nt|ra)?(?: encore| donc| plus que)? ([^.!?]+)",
+        r"\bencore à faire ?: ([^.!?]+)",
+    ),
     done=(
+        r"^(?:voilà,? )?(?:c'est )?fait\b(?= ?[.,:;!–—-])",
         (
             r"\b(?:c'est|c'était|ça fait) (?:le |la |l')?(?:premi(?:er|ère)|second|seconde|deuxième|"
             r"troisième|derni(?:er|ère)|suivante?|numéro \w+|point \w+)\b[^.?!]{0,20}\bliste\b"

@@ -67,6 +67,7 @@ _GONE = AnyOf(lambda language: language.gone)
 _BECOMES = AnyOf(lambda language: language.becomes)
 _STANDING = AnyOf(lambda language: language.standing)
 _DONE = AnyOf(lambda language: language.done)
+_LEAVES_OPEN = AnyOf(lambda language: language.leaves_open)
 _ALL_DONE = AnyOf(lambda language: language.all_done)
 _VALUE_GONE = AnyOf(lambda language: language.value_gone)
 _POLITE = AnyOf(lambda language: language.cues.get("polite", ()))
@@ -75,7 +76,7 @@ _ASKS_TO_CHANGE = AnyOf(lambda language: language.asks_to_change)
 
 _NAMED = re.compile(
     r"(?<![\w.])([A-Za-z][\w-]*_\w+|[A-Z][A-Z0-9]{2,}|[a-z]+[A-Z]\w+|[A-Z][a-z]+[A-Z]\w*)(?::\s?\w+)?`?"
-    r"(?:\s*(?:=|:)\s*|\s+(?:\w+\s+){0,2}?)`?((?:\*-\*-\* )?\d+(?:[.,:]\d+)*)"
+    r"(?:\s*(?:=|:)\s*(?:[A-Za-z]+\()?[\"']?|\s+(?:\w+\s+){0,2}?)`?((?:\*-\*-\* )?\d+(?:[.,:]\d+)*)"
 )
 """A name as code has it, and the number that it is given."""
 
@@ -144,7 +145,16 @@ class Spoken(Struct, frozen=True, dict=True):
     @cached_property
     def gives_up(self) -> frozenset[str]:
         """What is given up or removed in it."""
-        return _things(_GONE, self.readable)
+        return _things(_GONE, self.readable) | about(" ".join(self.switched_from))
+
+    @cached_property
+    def switched_from(self) -> frozenset[str]:
+        """The names that the user speaks of right before an order to switch to something else: `Mailjet wants
+        money now. Switch to Brevo.`"""
+        behind = ((one, other) for one, other in pairwise(self.said) if _SWITCHES.match(plain(other)))
+        # A name at the beginning of a sentence has its capital as any word has.
+        found = (names_in(one).union(content_words(one)[:1]) - names_in(other) for one, other in behind)
+        return frozenset(each for names in found for each in names if not any(map(str.isdigit, each)))
 
     @cached_property
     def brings_back(self) -> frozenset[str]:
@@ -161,6 +171,11 @@ class Spoken(Struct, frozen=True, dict=True):
     def does(self) -> bool:
         """Whether something that was to do is done in it."""
         return self.ends_list or any(_DONE.search(plain(sentence)) for sentence in self.sentences)
+
+    @cached_property
+    def leaves_open(self) -> frozenset[str]:
+        """What is still to do after it."""
+        return _things(_LEAVES_OPEN, self.readable)
 
     @cached_property
     def ends_list(self) -> bool:
@@ -342,7 +357,9 @@ class Validity:
 
     def _returned(self, statement: str, text: str, by: Spoken) -> bool:
         """Whether the statement holds again since a turn behind the one whose words took its place."""
-        later = (each for each in self._spoken if each.naming and self._is_before(by.turn, each.turn))
+        later = [each for each in self._spoken if each.naming and self._is_before(by.turn, each.turn)]
+        if any(by.gives_up & each.brings_back & about(statement) for each in later):
+            return True
         return any(
             takes_back(sentence, text, text) and brings_back(sentence, statement)
             for each in later
@@ -533,6 +550,8 @@ def _second_thoughts(before: Spoken, new: Spoken) -> Iterator[ValueChange]:
 def _is_done(item: str, by: Spoken) -> bool:
     wanted = about(item)
     least = len(wanted) if len(wanted) <= SHARED_MIN else SAME_SHARE * len(wanted)
+    if wanted and len(wanted & by.leaves_open) >= least:
+        return False
     return bool(wanted) and len(wanted & by.terms) >= least
 
 
@@ -588,15 +607,10 @@ def _stopped(statement: str, by: Spoken) -> str:
 
 
 def _switched(statement: str, by: Spoken) -> str:
-    """The later sentence that orders a switch to something else, right behind one about what the statement
-    names: `Mailjet wants money now. Switch to Brevo.`"""
-    for before, sentence in pairwise(by.said):
-        if _SWITCHES.match(plain(sentence)):
-            # A name at the beginning of a sentence has its capital as any word has.
-            gone = names_in(before).union(content_words(before)[:1]) & names_in(statement)
-            if any(not any(map(str.isdigit, each)) for each in gone - names_in(sentence)):
-                return sentence
-    return ""
+    """The later sentence that orders a switch away from what the statement names."""
+    if not by.switched_from & names_in(statement):
+        return ""
+    return next(each for each in by.said if _SWITCHES.match(plain(each)))
 
 
 def _things(pattern: AnyOf, readable: Sequence[str]) -> frozenset[str]:
