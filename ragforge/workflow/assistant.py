@@ -101,7 +101,7 @@ class Assistant:
         model: ModelName,
         *,
         steps_max: int,
-        price_usd_max: float,
+        price_usd_max: float | None,
         only_reads: bool,
         block_began_at: datetime | None,
     ) -> AgentWork:

@@ -14,14 +14,14 @@ from ragforge.domain.errors import AnswerUnusable, RagforgeError, UsageError
 from ragforge.domain.ids import new_id, now
 from ragforge.domain.messages import TextPart, UserMessage
 from ragforge.domain.programs import ProgramView
-from ragforge.domain.usage import Purpose, sum_costs
+from ragforge.domain.usage import Purpose, Usage, sum_costs
 from ragforge.domain.words import cost_words
 from ragforge.files.atomic import hash_of
 from ragforge.memory.similar import find_similar
 from ragforge.memory.window import Window
 from ragforge.providers.base import ModelRequest, read_whole
 from ragforge.providers.registry import ModelName, parse_model
-from ragforge.session.background.model import spent_on
+from ragforge.session.background.model import cost_of, spent_on
 from ragforge.session.context import build_block
 from ragforge.session.history import window_limits
 from ragforge.session.model import NO_MODEL, connect, model_of
@@ -115,6 +115,7 @@ class Execution:
         settings, limits = session.workspace.settings.programs, program.limits
         caps = (settings.price_usd_max, limits.get("cost_usd"), price_usd_max)
         self._price_usd_max = min(cap for cap in caps if cap is not None)
+        self._is_price_given = price_usd_max is not None
         self._calls_max = int(min(settings.calls_max, limits.get("calls", settings.calls_max)))
         self._seconds_max = min(settings.seconds_max, limits.get("seconds", settings.seconds_max))
 
@@ -255,8 +256,9 @@ class Execution:
         self, prompt: str, role: str, steps_max: int, *, material: str, only_reads: bool
     ) -> Fields:
         model = model_for(self._session, role)
-        await self._check_limits()
-        left = self._price_usd_max - self._spent
+        await self._check_limits(model)
+        # Of a model without a known price only its steps are limited, as for a single call.
+        left = self._price_usd_max - self._spent if self._has_price(model) else None
         self._running += 1
         try:
             work = await self._assistant.run_agent(
@@ -271,7 +273,7 @@ class Execution:
             self._running -= 1
         self._count(role or AGENT, str(model), work.seconds, work.cost_usd, work.tokens)
         if work.failed and not work.text:
-            raise ProgramFault(f"The assistant failed: {work.error or work.status}.")
+            raise ProgramFault(f"The assistant failed: {(work.error or work.status).rstrip('.')}.")
         found: Fields = {"text": work.text, "failed": work.failed, "error": work.error or None}
         if work.is_of_copy:
             made, redactor = work.made, self._session.workspace.redactor
@@ -312,7 +314,7 @@ class Execution:
         self, role: str, instructions: str, message: str, *, task: str = "", schema: Fields | None = None
     ) -> str:
         name = model_for(self._session, role)
-        await self._check_limits()
+        await self._check_limits(name)
         self._running += 1
         began = time.monotonic()
         workspace = self._session.workspace
@@ -358,8 +360,17 @@ class Execution:
     def _spent_session(self) -> str:
         return self._session.id if self._session.live.stored else ""
 
-    async def _check_limits(self) -> None:
-        """Raise ProgramFault where one more call is too much; calls that run now count."""
+    def _has_price(self, model: ModelName) -> bool:
+        return cost_of(self._session.workspace, model, Usage(input_tokens=1, output_tokens=1)) is not None
+
+    async def _check_limits(self, model: ModelName) -> None:
+        """Raise ProgramFault where one more call of the model is too much; calls that run now count."""
+        if self._is_price_given and not self._has_price(model):
+            raise RunOver(
+                f"The price of {model} is unknown, so the limit of ${self._price_usd_max:g} cannot be "
+                "enforced. Add its price to prices.toml next to your settings (0 for a model that you host), "
+                "or run without --max-price."
+            )
         calls = len(self.run.calls) - self._calls_began + self._running
         if calls >= self._calls_max:
             raise ProgramFault(f"The run has reached its limit of {self._calls_max} model calls.")

@@ -157,6 +157,26 @@ async def test_what_an_agent_of_a_program_costs_counts_as_the_programs(
             await run(session, "agents.spu", consent=ConsentAnswer.ONCE)
 
 
+async def test_an_agent_without_a_known_price_works_unless_a_price_limit_was_given(
+    tmp_path: Path, gemini: GeminiStandIn
+) -> None:
+    gemini.models["gemini-unpriced"] = (1_000_000, 10_000)
+    async with opened(
+        tmp_path, environ(tmp_path, gemini, RAGFORGE_MODEL="gemini:gemini-unpriced")
+    ) as session:
+        (session.cwd / "agents.spu").write_text(AGENTS)
+        (session.cwd / "notes.txt").write_text("The wheel turns.\n")
+        gemini.script(Calls(Call("read", {"path": "notes.txt"})), Text("I looked around."))
+        assert (await run(session, "agents.spu", consent=ConsentAnswer.ONCE))[-1] == "I looked around."
+        asked = len(gemini.asked())
+        arguments = RunArguments("agents.spu", max_price=0.5)
+        execution = await execution_for(session, arguments, (front := RunFront()).front)
+        with pytest.raises(RagforgeError, match=r"unknown, so the limit of \$0\.5 cannot be enforced"):
+            async for _ in front.follow(execution):
+                pass
+        assert len(gemini.asked()) == asked
+
+
 async def test_plan_mode_holds_for_programs_too(session: Session) -> None:
     await session.set_mode(Mode.PLAN)
     (session.cwd / "tools.spu").write_text(TOOLS)
