@@ -3,11 +3,14 @@
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
+from textual.events import MouseScrollDown, MouseScrollUp
 from textual.widgets import Input
 
 from ragforge.tui.screens.help import KEYS
+from ragforge.tui.widgets.entry_list import EntryList
+from ragforge.tui.widgets.hint_line import HintLine
 from ragforge.tui.widgets.key_hint import SEPARATOR, KeyHint, key_lines
-from tests.standins.gemini import Text
+from tests.standins.gemini import Hang, Text
 from tests.tui.chat_app import Chat, Lab
 
 WORDS = st.sampled_from(["Enter", "opens", "it", "Ctrl+E", "edits", "Esc", "closes", "a", "端口", "x" * 50])
@@ -70,3 +73,42 @@ async def test_a_list_is_used_with_the_mouse_alone(lab: Lab) -> None:
         await click(chat, "Esc closes")
         await chat.until(lambda: chat.top is chat.screen, "it closes")
         assert chat.app.focused is chat.screen.prompt
+
+
+async def test_the_wheel_goes_through_a_list_and_a_double_click_takes(lab: Lab) -> None:
+    async with lab.chat() as chat:
+        await chat.say("/help")
+        await chat.until(lambda: chat.top is not chat.screen, "it opens")
+        listed = chat.top.query_one(EntryList)
+        first = listed.chosen_key
+        await chat.pilot._post_mouse_events([MouseScrollDown], listed, button=0)
+        await chat.until(lambda: listed.chosen_key != first, "the next row")
+        await chat.pilot._post_mouse_events([MouseScrollUp], listed, button=0)
+        await chat.until(lambda: listed.chosen_key == first, "the first row again")
+        third = listed.rows[2].key
+        await chat.pilot.double_click(listed, offset=(4, 2))
+        await chat.until(lambda: chat.top is chat.screen, "it is taken")
+        assert chat.draft.strip() == third
+
+
+async def test_a_turn_is_interrupted_by_a_click(lab: Lab) -> None:
+    lab.gemini.script((Text("Well"), Hang()))
+    async with lab.chat() as chat:
+        await chat.say("Go on.")
+        await chat.sees("Well")
+        live = chat.screen.parts.live
+        words = live.words(live.content_size.width).plain
+        await chat.pilot.click(live, offset=(3, 0))
+        assert chat.screen.busy
+        await chat.pilot.click(live, offset=(words.index("interrupts") + 2, 0))
+        await chat.turn_ended()
+        await chat.sees("nterrupted")
+
+
+async def test_a_command_that_is_hinted_at_is_run_by_a_click(lab: Lab) -> None:
+    async with lab.chat() as chat:
+        await chat.type("undo the last turn")
+        line = chat.screen.query_one(HintLine)
+        await chat.until(lambda: line.command == "undo", line.words)
+        await chat.pilot.click(line, offset=(4, 0))
+        await chat.sees("othing to undo")

@@ -55,6 +55,31 @@ async def test_do_it_leaves_plan_mode_and_carries_the_plan_out(lab: Lab) -> None
         assert chat.screen.ready().session.live.consent.mode is Mode.ASK
 
 
+async def test_a_plan_is_carried_out_by_the_session_that_is_resumed_and_undone(lab: Lab) -> None:
+    lab.gemini.script(todo(("add the flag", "pending")), Text("The plan."))
+    async with lab.chat() as chat:
+        await chat.say("/plan add a flag")
+        await chat.sees("The plan.")
+        await chat.turn_ended()
+    written = lab.project / "flag.txt"
+    async with lab.chat(continue_newest=True) as chat:
+        await chat.until(lambda: panel(chat) == ["To do · 0 of 1 done", "· add the flag"], "the plan")
+        assert chat.screen.ready().session.live.consent.mode is Mode.PLAN
+        write = Call("write", {"path": "flag.txt", "content": "on\n"})
+        lab.gemini.script(Calls(write), todo(("add the flag", "done")), Text("Carried out."))
+        await chat.say("do it")
+        await chat.asked()
+        await chat.pilot.press("1")
+        await chat.sees("Carried out.")
+        await chat.turn_ended()
+        assert written.read_text() == "on\n"
+        assert chat.screen.ready().session.live.consent.mode is Mode.ASK
+        await chat.until(lambda: panel(chat) == [], "all is done")
+        await chat.say("/undo")
+        await chat.until(lambda: len(panel(chat)) == 2, "the plan again")
+        assert not written.exists()
+
+
 @pytest.mark.parametrize(("width", "height"), [(40, 12), (200, 60)])
 async def test_a_long_list_leaves_room_and_shows_what_is_being_done(
     lab: Lab, width: int, height: int

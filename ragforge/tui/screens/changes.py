@@ -57,6 +57,7 @@ class ChangesScreen(ListDialog[str | None]):
     """What the keys do: what is done with the chosen one, and in a second line how to move and leave."""
     HINT_SHORT: ClassVar[str] = ""
     """The same in one line, for a small window."""
+    TAKES_DOUBLE_CLICKS = False  # files would be changed by a slip
     LIST_SHARE: ClassVar[float] = 0.45
     """Of the screen's height; the rest is for what the chosen one changed."""
 

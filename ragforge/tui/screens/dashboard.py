@@ -96,6 +96,7 @@ class DashboardScreen(ListDialog[DashboardAnswer | None]):
     """Where to go, or None."""
 
     AUTO_FOCUS = ""  # keys are the list's until something is typed
+    TAKES_DOUBLE_CLICKS = False  # the second click does already
     BINDINGS: ClassVar[list[BindingType]] = [*list_keys(Where.DASHBOARD)]
 
     def __init__(self, conversation: Conversation, order: WishOrder = WishOrder.KIND) -> None:

@@ -21,6 +21,7 @@ from ragforge.tui.screens.dialog import Dialog
 from ragforge.tui.textual_types import AbstractMeta
 from ragforge.tui.widgets.key_hint import KeyHint
 from ragforge.tui.widgets.plain import PlainText
+from ragforge.tui.widgets.row_list import RowList
 
 if TYPE_CHECKING:  # loaded after the first frame
     from ragforge.session.conversation import Conversation
@@ -47,10 +48,25 @@ class ListDialog(Dialog[ScreenResultType], metaclass=AbstractMeta):
 
     PAGE: ClassVar[int] = 8
     """Rows that a page key moves by."""
+    TAKES_DOUBLE_CLICKS: ClassVar[bool] = True
+    """Whether a double click on a row does what Enter does."""
 
     @abstractmethod
     async def _step(self, by: int) -> None:
         """Choose the row so many further down."""
+
+    async def on_mouse_scroll_down(self) -> None:
+        """The wheel, where nothing else scrolls, goes through the rows."""
+        await self._step(1)
+
+    async def on_mouse_scroll_up(self) -> None:
+        """As down."""
+        await self._step(-1)
+
+    @on(RowList.Clicked)
+    async def _double_clicked(self, event: RowList.Clicked) -> None:
+        if event.again and self.TAKES_DOUBLE_CLICKS:
+            await self.run_action("take")
 
     async def action_list_up(self) -> None:
         await self._step(-1)

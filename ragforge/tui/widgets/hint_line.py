@@ -9,6 +9,7 @@ from textual.widgets import Static
 
 from ragforge.domain.printable import printable
 from ragforge.tui.keys import shown
+from ragforge.tui.textual_types import app_of
 
 TAKES = "Right takes it"
 ALONE = "Enter sends the message anyway"
@@ -22,6 +23,7 @@ class HintLine(Static):
         height: 1;
         padding: 0 2;
         color: $text-muted;
+        pointer: pointer;
         text-wrap: nowrap;
         text-overflow: ellipsis;
     }
@@ -51,6 +53,13 @@ class HintLine(Static):
             command = intent.command.removeprefix("/") if intent else ""
         self.command = command if command in known else ""
         self._draw()
+
+    def on_click(self) -> None:
+        """Do what the line says that a key does."""
+        if self.command and self._key:
+            app_of(self).simulate_key(self._key)
+        elif self._message and not self.command:
+            app_of(self).simulate_key("right")
 
     def suggest(self, message: str) -> None:
         """Say what may come next; empty for nothing any more. A command that is named comes first."""

@@ -8,6 +8,7 @@ from typing import ClassVar
 
 from msgspec import Struct, field
 from rich.cells import cell_len
+from textual import events
 from textual.content import Content
 from textual.selection import Selection
 from textual.timer import Timer
@@ -27,6 +28,7 @@ from ragforge.domain.events import (
 )
 from ragforge.domain.printable import one_line
 from ragforge.tui import keys
+from ragforge.tui.textual_types import app_of
 from ragforge.tui.widgets.status_line import number_words
 from ragforge.tui.widgets.tool_words import fitting, seconds_words
 
@@ -146,7 +148,8 @@ class LiveLine(Widget):
         self._asked_s = 0.0
         """When it began that somebody is asked: sub-agents may ask at the same time."""
         self._what = ""
-        self._key = keys.shown("escape")
+        self._interrupts = "escape"
+        """The key, as Textual names it; empty for none."""
         self._timer: Timer | None = None
         self.display = False
 
@@ -156,7 +159,7 @@ class LiveLine(Widget):
 
     def use_keys(self, bound: Mapping[str, tuple[str, ...]]) -> None:
         """Name the key that interrupts as it is bound."""
-        self._key = keys.shown(next(iter(bound["interrupt"]), ""))
+        self._interrupts = next(iter(bound["interrupt"]), "")
 
     def get_selection(self, selection: Selection) -> tuple[str, str] | None:
         """Nothing: it is gone in a moment."""
@@ -238,6 +241,13 @@ class LiveLine(Widget):
         late = [each for each in self._commands if now_s - each.began_s >= TICK_S]
         return late[-1].what if late else ""
 
+    def on_click(self, event: events.Click) -> None:
+        """Interrupt, where the line says with which key."""
+        words = self.words(self.content_size.width).plain
+        at = event.get_content_offset(self)
+        if at and " interrupts" in words and at.x >= cell_len(words.rpartition(" · ")[0]):
+            app_of(self).simulate_key(self._interrupts)
+
     def render(self) -> Content:
         """The line, cut to the width."""
         return self.words(self.content_size.width)
@@ -251,7 +261,7 @@ class LiveLine(Widget):
         took = seconds_words(elapsed_s)
         ends = isinstance(work, TurnWork) or work.ends_at_esc()
         tokens = work.token_words if isinstance(work, TurnWork) else ""
-        hint = f"{self._key} interrupts" if ends and self._key else ""
+        hint = f"{keys.shown(self._interrupts)} interrupts" if ends and self._interrupts else ""
         sign = _SIGNS[int(elapsed_s) % len(_SIGNS)]
         facts = [fact for fact in (took, tokens, hint) if fact]
         if tokens and width - 2 - _length(facts) < _WHAT_CELLS_MIN:

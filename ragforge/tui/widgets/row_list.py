@@ -37,7 +37,9 @@ class RowList(Static, Generic[Row], metaclass=AbstractMeta):
 
     @dataclass
     class Clicked(Message):
-        """A row was clicked, and is the chosen one now."""
+        """A row was clicked, and is the chosen one now. again: it was before."""
+
+        again: bool = False
 
     def __init__(self, *, rows_max: int = 8, id: str | None = None) -> None:
         super().__init__(id=id, markup=False)
@@ -128,9 +130,9 @@ class RowList(Static, Generic[Row], metaclass=AbstractMeta):
         y = event.y - len(self._head(WIDTH_MIN))
         at = self._first + y // self.LINES_A_ROW
         if 0 <= y < self._rows_max * self.LINES_A_ROW and at in self._places:
-            self._index = self._places.index(at)
+            before, self._index = self._index, self._places.index(at)
             self._draw()
-            self.post_message(self.Clicked())
+            self.post_message(self.Clicked(again=before == self._index and event.chain > 1))
 
     @property
     def _first(self) -> int:
