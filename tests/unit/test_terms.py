@@ -304,6 +304,14 @@ def test_what_a_turn_leaves_open_is_not_done_by_it() -> None:
     assert Validity([old, new]).still_open(old.started_at, said) == "for later: a page of the key holders"
 
 
+def test_a_number_is_the_same_thing_in_the_question_and_the_answer() -> None:
+    said, told = "we have got 64 plots, numbered row by row", "The fixture of the garden has 64 plots."
+    old, new = turns((said, told), ("H7 and H8 are one now", "The fixture of the garden has 63 plots."))
+    assert Validity([old, new]).replacement(old, said) is not None
+    old, new = turns((said, told), ("and the beds?", "The fixture of the garden has 63 beds."))
+    assert Validity([old, new]).replacement(old, said) is None
+
+
 def test_a_constant_may_be_made_of_text() -> None:
     old, new = turns(
         ("water costs 2.80", "`WATER_PRICE = Decimal('2.80')`."),

@@ -38,6 +38,8 @@ T = TypeVar("T")
 FOUND_MAX = 40
 COMPARED_MAX = 16
 """How many turns are read and compared with the message."""
+FLOOR = 0.6
+"""Of the best score of what was told: a turn or a memory below it is not shown."""
 SHOWN_MAX = 12
 """How many turns, and how many summaries, are considered for the block."""
 

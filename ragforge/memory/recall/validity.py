@@ -344,6 +344,7 @@ class Validity:
                 return change.sentence
         return (
             _same_frame(statement, by)
+            or (mine and _same_number(statement, mine, by))
             or next((each for each in by.naming if names_otherwise(each, statement)), "")
             or next((each for each in by.said if sets_otherwise(each, statement)), "")
             or next((each for each in by.said if renames(each, statement)), "")
@@ -571,6 +572,16 @@ def _same_frame(statement: str, by: Spoken) -> str:
         if not numbers & there and len(wanted & words) >= SAME_SHARE * len(wanted):
             return sentence
     return ""
+
+
+def _same_number(statement: str, mine: Spoken, by: Spoken) -> str:
+    """The later sentence that gives another number to what the statement's own number is in its turn: "the
+    file has 64 plots", of which the user had said it in other words."""
+    values = [each for each in stated_values(statement) if len(each.number) >= OWN_DIGITS and each.unit]
+    if len(values) != 1 or not by.framed:
+        return ""
+    same = (text for text, *_ in mine.framed if text != statement and stated_values(text) == values)
+    return next(filter(None, (_same_frame(text, by) for text in same)), "")
 
 
 def _counts_the_same(statement: str, sentence: str) -> bool:

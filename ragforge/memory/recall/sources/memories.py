@@ -27,6 +27,7 @@ from ragforge.memory.recall.request import Around, Injecting, InjectLimits
 from ragforge.memory.recall.search import Recall
 from ragforge.memory.recall.source import (
     CHOSEN_BY,
+    FLOOR,
     VECTORS_BY,
     Above,
     ContextSource,
@@ -39,8 +40,6 @@ from ragforge.store.base_memory import get_recent_since
 IMPORTANT_FROM = 0.8
 IMPORTANT_WORDS_MIN = 0.3
 NEAREST_MAX = 20
-FLOOR = 0.55
-"""Of the best fit of any memory or turn: what is below it is not shown."""
 LISTED_MAX = 50
 """How many that matter, and how many that are new, are looked at."""
 

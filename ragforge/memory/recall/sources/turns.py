@@ -9,10 +9,8 @@ from ragforge.memory.recall.explain import because, scores_of
 from ragforge.memory.recall.fit import Fitness
 from ragforge.memory.recall.passages import TurnPassages, statement
 from ragforge.memory.recall.results import RankedHit
-from ragforge.memory.recall.source import Above, ContextSource, Finding, FoundTurns, Lookup, Section
+from ragforge.memory.recall.source import FLOOR, Above, ContextSource, Finding, FoundTurns, Lookup, Section
 
-FLOOR = 0.6
-"""Of the best score, by what was told: what is below it is not shown."""
 DOUBTFUL_MORE = 0.15
 """So much more it takes where no statement of the turn fits the message, in a language of which the embedder
 compares pieces of words; of a message that it understands nothing else is shown."""
