@@ -112,7 +112,12 @@ def _nearest(name: str, known: list[str]) -> str:
     near = get_close_matches(name, known, n=2, cutoff=0.6) or [
         key for key in known if key.rpartition(".")[2] == name.rpartition(".")[2]
     ]
-    return f"Did you mean {' or '.join(map(repr, near))}?" if near else f"There are: {', '.join(known)}."
+    if near:
+        return f"Did you mean {' or '.join(map(repr, near))}?"
+    # All of them at once would hide what is wrong: those of the section, or the sections.
+    of_section = [key for key in known if key.startswith(f"{name.partition('.')[0]}.")]
+    sections = dict.fromkeys(f"{key.partition('.')[0]}.*" if "." in key else key for key in known)
+    return f"There are: {', '.join(of_section or sections)}."
 
 
 def _shown(value: Any) -> str:

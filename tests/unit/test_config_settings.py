@@ -198,6 +198,11 @@ def test_an_error_names_the_file_and_what_is_allowed(machine: Machine, text: str
 def test_a_bad_variable_or_flag_is_named(machine: Machine) -> None:
     with pytest.raises(UsageError, match=r"command line: unknown setting 'turn\.step_max'"):
         machine.load(turn__step_max=1)
+    with pytest.raises(UsageError, match=r"There are: store, model, .*, ui\.\*, turn\.\*, ") as found:
+        machine.load(zzz=1)
+    assert len(str(found.value)) < 400
+    with pytest.raises(UsageError, match=r"'ui\.zzzzzz'.* There are: ui\.leave, ui\.keys\.$"):
+        machine.load(ui__zzzzzz=1)
     machine.environ["RAGFORGE_SHELL_TIMEOUT_S"] = "soon"
     assert "RAGFORGE_SHELL_TIMEOUT_S: shell.timeout_s = 'soon' is not allowed" in machine.error()
 
