@@ -25,7 +25,7 @@ async def told(session: Session, name: str, args: str = "") -> str:
 async def test_context_tells_what_each_part_of_the_next_call_takes(
     session: Session, gemini: GeminiStandIn
 ) -> None:
-    await remembered(session, "Use PostgreSQL for the persistence layer.")
+    await remembered(session, "Use PostgreSQL for *our* __init__ and persistence layer.")
     empty = await told(session, "context")
     assert "| 0 turns word for word | 0 | 0.0% |" in empty
     gemini.script(Text("PostgreSQL."))
@@ -36,7 +36,7 @@ async def test_context_tells_what_each_part_of_the_next_call_takes(
     assert " tools | " in shown
     assert "| 1 turn word for word | " in shown
     assert "| 1 recalled | " in shown
-    assert "Memories: [decision] Use PostgreSQL for the persistence layer." in shown
+    assert "Memories: `[decision] Use PostgreSQL for *our* __init__ and persistence layer.`" in shown
     assert "of 1,048,576 |" in shown
     assert len(gemini.asked("streamGenerateContent")) == asked
 
