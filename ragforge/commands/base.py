@@ -381,12 +381,24 @@ def find_verb(name: str) -> Verb[Any] | None:
     return find_one(__name__.rpartition(".")[0], name, "VERB", kind)
 
 
+ELSEWHERE = {
+    **{"settings": "config", "login": "model", "approvals": "permissions", "yolo": "mode"},
+    **{"versions": "log", "tree": "log", "restore": "undo", "rollback": "undo", "checkpoint": "branch"},
+    **{"usage": "cost", "about": "status", "title": "rename", "todos": "todo", "tasks": "jobs"},
+}
+"""Names of such commands in other assistants, and what does the same here."""
+
+
 def verb_named(name: str, verbs: Mapping[str, Verb[Any]]) -> Verb[Any]:
     """Return the verb with this name or alias. Raises UsageError that suggests the nearest one."""
     named = {alias: verb for verb in verbs.values() for alias in (verb.name, *verb.aliases)}
     if name in named:
         return named[name]
-    near = get_close_matches(name, named, n=1)
+    if (verb := find_verb(name)) and verb.is_on(Face.SHELL):
+        raise UsageError(f"Unknown command /{name}. Run it in a shell: ragforge {name}")
+    near = (
+        [ELSEWHERE.get(name, "")] if ELSEWHERE.get(name) in named else get_close_matches(name, named, 1, 0.7)
+    )
     hint = f" Did you mean /{near[0]}?" if near else " Try /help."
     raise UsageError(f"Unknown command /{name}.{hint}")
 

@@ -108,8 +108,12 @@ async def test_commands_that_only_tell(lab: Lab) -> None:
             "/config turn": "turn.steps_max",
             "/jobs": "No background jobs.",
             "/mode": "The mode is **ask**",
-            "/rename apples and pears": "**apples and pears**",
+            "/rename apples and pears": "`apples and pears`",
             "/modes": "Did you mean /mode?",
+            "/settings": "Did you mean /config?",
+            "/versions": "Did you mean /log?",
+            "/doctor": "Run it in a shell: ragforge doctor",
+            "/hooks": "Unknown command /hooks. Try /help.",
             "/export out.md": "out.md",
         }.items():
             await chat.say(line)
