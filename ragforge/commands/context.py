@@ -99,7 +99,10 @@ def _recalled(session: "Session", call: "NextCall", is_asked: bool) -> list[str]
 
     if not recalls(session.workspace):
         return ["Nothing is recalled in this run."]
-    lines = [f"- {item.section}: {inline_code(one_line(item.text)[:100])} *({item.reason})*" for item in call.block.items]
+    lines = [
+        f"- {item.section}: {inline_code(one_line(item.text)[:100])} *({item.reason})*"
+        for item in call.block.items
+    ]
     told = ["\n".join(lines)] if lines else []
     if not is_asked:
         told.append("What is recalled depends on the message: `/context MESSAGE` shows it for another one.")
