@@ -135,8 +135,7 @@ CALL (concept) {{
   WITH n ORDER BY n.{_WEIGHT} DESC, n.created DESC, n.id LIMIT $each
   RETURN n ORDER BY n.{_WEIGHT} DESC, n.created DESC, n.id
 }}
-WITH n, concept, weight, {MEMORY_ABANDONED.format("n")} AS abandoned
-RETURN {", ".join(_VALUES)}, false AS replaced, abandoned, concept, weight,
+RETURN {", ".join(_VALUES)}, false AS replaced, false AS abandoned, concept, weight,
   CASE WHEN n.embeddingModel = $model AND NOT coalesce(n.embeddingStale, false) THEN n.embedding END AS vector
 """
 EXTRACTED = f"""
