@@ -7,7 +7,13 @@ from msgspec import Struct
 from ragforge.domain.language.base import AnyOf
 from ragforge.memory.own_words import own_words
 from ragforge.memory.sentences import QUOTED, sentences
-from ragforge.memory.statements import STATEMENT_CHARS_MAX, STATEMENTS_MAX, plain
+from ragforge.memory.statements import (
+    STATEMENT_CHARS_MAX,
+    STATEMENTS_MAX,
+    asks_for_something,
+    begins_to_ask,
+    plain,
+)
 
 WORDS_MIN = 2
 """A clause of fewer words stays with the one before."""
@@ -28,7 +34,7 @@ class Clause(Struct, frozen=True):
     sentence: int
     """The place of its sentence in the message, from 0."""
     ends: str
-    """What ends its sentence: a question mark, say."""
+    """What ends its sentence: a question mark, say, also one that was left out."""
     asked: bool = False
     """The user asks to remember it."""
 
@@ -51,7 +57,9 @@ def _sentence_parts(sentence: str, *, parted: bool) -> list[tuple[str, str]]:
     """The sentence with what ends it; parted, of one that asks only behind what the user tells of themselves,
     both parts: "I prefer small places, where could we eat?"."""
     words = _unquoted(sentence)
-    ends = "?" if words.rstrip(" \"'»”)").endswith("?") else ""
+    # Without its mark it is a question too, and a request is none: "could you always use tabs".
+    is_question = begins_to_ask(words) and not asks_for_something(words)
+    ends = "?" if words.rstrip(" \"'»”)").endswith("?") or is_question else ""
     if not parted or not _OF_ONESELF.match(words):
         return [(sentence, ends)]
     places = [_ASKS_BEHIND.search(words), _ASKS_BEHIND_MARKED.search(words) if ends else None]

@@ -26,6 +26,7 @@ from ragforge.memory.statements import is_report, is_wondering, plain, said_by
 _STANDING = AnyOf(lambda language: language.standing)
 _DEMANDS = AnyOf(lambda language: language.demands)
 _BINDS = AnyOf(lambda language: language.binds)
+_OBLIGES = AnyOf(lambda language: language.obliges)
 _EXPERIENCES = AnyOf(lambda language: language.experiences)
 _CONDITION = AnyOf(lambda language: language.condition)
 _WHO_SINCE = AnyOf(lambda language: language.who_since)
@@ -93,7 +94,8 @@ def strength_of(sentence: str, type: MemoryType) -> Strength:
     likes = _SOFTENS.search(words) is not None
     is_kind = likes or _POLITE.search(words) is not None
     forbids = forbids_something(sentence)
-    binds = _has_binding_word(words) and not likes and (forbids or not is_kind)
+    must_hold = _has_binding_word(words) or _OBLIGES.search(words) is not None
+    binds = must_hold and not likes and (forbids or not is_kind)
     if is_standing(words) or binds or (not is_kind and (is_demand(words) or forbids)):
         return Strength.MUST
     is_wish = type is MemoryType.PREFERENCE or prohibitions_in(sentence)

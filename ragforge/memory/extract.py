@@ -41,7 +41,15 @@ from ragforge.memory.replacement import (
 )
 from ragforge.memory.sentences import cut_words, with_dates
 from ragforge.memory.short_answers import asks, needs_question, with_question
-from ragforge.memory.statements import begins_to_ask, is_ironic, is_report, is_wondering, plain, said_by
+from ragforge.memory.statements import (
+    asks_for_something,
+    begins_to_ask,
+    is_ironic,
+    is_report,
+    is_wondering,
+    plain,
+    said_by,
+)
 from ragforge.memory.terms import about, says
 
 CONFIDENCE_MIN = 0.5
@@ -53,12 +61,11 @@ RULE_MIN = 0.6
 CONFIDENCE_OF_WISHES = 0.8
 """Of a preference that rules alone found: of one that demands or corrects just this, of others at most."""
 
-KEPT_MIN = 0.6
+KEPT_MIN = 0.55
 """A clause is kept from this probability on."""
 SURE_MIN = 0.45
 """A statement is kept from this probability of being of its type on: below, most have the wrong one."""
 SURE_MIN_OF: Mapping[MemoryType, float] = {
-    MemoryType.PREFERENCE: 0.5,
     MemoryType.GOAL: 0.3,
     MemoryType.TODO: 0.3,
     MemoryType.IDENTITY: 0.4,
@@ -101,6 +108,7 @@ _HABITS = AnyOf(lambda language: language.habits)
 _FIRST_PERSON = AnyOf(lambda language: language.first_person)
 _MOMENTARY = AnyOf(lambda language: language.momentary)
 _FOR_ONCE = AnyOf(lambda language: language.for_once)
+_ORDERS = AnyOf(lambda language: (*language.cues.get("order", ()), *language.cues.get("set", ())))
 
 
 def type_of(words: str) -> MemoryType | None:
@@ -191,7 +199,10 @@ def _is_no_statement(sentence: Sequence[_Judged]) -> bool:
 
 def _asks_how_it_is(sentence: Sequence[_Judged]) -> bool:
     """Whether it is a question, also one without its mark, and no wish: "are we on Python 3.12"."""
-    return begins_to_ask(sentence[0].clause.words) and _likeliest(sentence)[0] not in ASKED_FOR
+    words = sentence[0].clause.words
+    if not begins_to_ask(words):
+        return False
+    return not asks_for_something(words) or _likeliest(sentence)[0] not in ASKED_FOR
 
 
 def _says_something(statement: UserStatement) -> bool:
@@ -247,9 +258,11 @@ def _without_request(clauses: Sequence[Clause]) -> list[Clause]:
 
 
 def _is_for_once(statement: UserStatement) -> bool:
-    """Whether it is a wish for this answer or for a while, and not a standing one."""
-    is_wish = statement.type is MemoryType.PREFERENCE and not is_standing(statement.words)
-    return is_wish and _FOR_ONCE.search(statement.words) is not None
+    """Whether it is a wish or an order for this answer or for a while, and not a standing one."""
+    words = statement.words
+    is_order = statement.type is MemoryType.DECISION and _ORDERS.search(words) is not None
+    is_wish = statement.type is MemoryType.PREFERENCE or is_order
+    return is_wish and not is_standing(words) and _FOR_ONCE.search(words) is not None
 
 
 def _likeliest(run: Sequence[_Judged]) -> tuple[MemoryType, float]:

@@ -9,6 +9,7 @@ STATEMENT_CHARS_MAX = 500
 """Longer ones are lists or pasted text, and no rule reads them well."""
 
 _ASKS = AnyOf(lambda language: language.asks)
+_ASKS_FOR = AnyOf(lambda language: language.asks_for)
 _WONDERS = AnyOf(lambda language: language.wonders)
 _REPORTS = AnyOf(lambda language: language.reports)
 _IRONIC = AnyOf(lambda language: language.ironic)
@@ -27,6 +28,11 @@ def is_question(words: str) -> bool:
 def begins_to_ask(words: str) -> bool:
     """Whether it begins as a question does, with or without its mark."""
     return _ASKS.match(words) is not None
+
+
+def asks_for_something(words: str) -> bool:
+    """Whether it begins as a question does that asks the assistant to do something."""
+    return _ASKS_FOR.match(words) is not None
 
 
 def is_wondering(words: str) -> bool:

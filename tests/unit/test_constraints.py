@@ -42,13 +42,39 @@ USE, CHANGE, DELETE = Deed.USE, Deed.CHANGE, Deed.DELETE
         ("interdit de supprimer archive/", Prohibition(DELETE, ("archive/",))),
         ("Plus aucune dépendance sans mon accord.", Prohibition(Deed.DEPEND)),
         ("pas de print en dehors de scripts/", Prohibition(USE, ("print",), (), ("scripts/",))),
+        ("nothing under letters/ may change without the printer", Prohibition(CHANGE, ("letters/",))),
+        ("web/forms is generated, so edits there get lost", Prohibition(CHANGE, ("web/forms",))),
+        ("the scans in /srv/scans must remain unmodified", Prohibition(CHANGE, ("/srv/scans",))),
+        ("in /srv/mill you may read but not write", Prohibition(CHANGE, ("/srv/mill",))),
+        ("Only touch src/loom when I say so", Prohibition(CHANGE, ("src/loom",))),
+        ("fingers off orders.sql please", Prohibition(CHANGE, ("orders.sql",))),
+        ("never put it into misc.go, that file is full", Prohibition(CHANGE, ("misc.go",))),
+        ("helm upgrade is done by humans only", Prohibition(USE, ("helm upgrade",))),
+        ("rien ne bouge dans baux/ sans le notaire", Prohibition(CHANGE, ("baux/",))),
+        ("dans relevés/ on ajoute, on modifie jamais", Prohibition(CHANGE, ("relevés/",))),
+        ("Ne modifie src/four que si je le dis", Prohibition(CHANGE, ("src/four",))),
+        ("Le fichier tarifs.csv doit rester intact", Prohibition(CHANGE, ("tarifs.csv",))),
     ],
 )
 def test_what_a_sentence_forbids(sentence: str, expected: Prohibition) -> None:
     assert prohibitions_in(sentence) == (expected,)
 
 
-@pytest.mark.parametrize("sentence", ["Never.", "never ever!", "Answer in French.", "", "non", "jamais"])
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "Never.",
+        "never ever!",
+        "Answer in French.",
+        "",
+        "non",
+        "jamais",
+        "nothing in core/ may import from ui/",
+        "version 2.0 is frozen",
+        "I don't mind long functions",
+        "les fonctions longues me gênent pas",
+    ],
+)
 def test_what_names_nothing_forbids_nothing(sentence: str) -> None:
     assert prohibitions_in(sentence) == ()
 
@@ -72,6 +98,15 @@ def test_what_names_nothing_forbids_nothing(sentence: str) -> None:
         ("It must be slow.", MemoryType.FACT, Strength.NONE, ()),
         ("We have never touched vendor/.", MemoryType.PREFERENCE, Strength.NONE, ()),
         ("On n'a jamais poussé sur main.", MemoryType.DECISION, Strength.NONE, ()),
+        ("every invoice has to be signed by two people", MemoryType.PREFERENCE, Strength.MUST, ()),
+        ("nobody edits the tide tables by hand", MemoryType.PREFERENCE, Strength.MUST, ()),
+        ("the key may only be read by the signer", MemoryType.PREFERENCE, Strength.MUST, ()),
+        ("every answer with its source", MemoryType.PREFERENCE, Strength.SHOULD, ()),
+        ("never mind speed, readable code wins", MemoryType.PREFERENCE, Strength.SHOULD, ()),
+        ("you don't have to explain git to me", MemoryType.PREFERENCE, Strength.SHOULD, ()),
+        ("seule Paula a le droit d'y toucher", MemoryType.PREFERENCE, Strength.MUST, ()),
+        ("chaque tarif a besoin de deux signatures", MemoryType.PREFERENCE, Strength.MUST, ()),
+        ("les longues listes me gênent pas", MemoryType.PREFERENCE, Strength.SHOULD, ()),
         ("I've never used uv, so never assume that I know it.", MemoryType.PREFERENCE, Strength.MUST, ()),
     ],
 )

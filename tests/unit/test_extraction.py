@@ -16,6 +16,7 @@ from tests.extraction.measure import ALL, CONSTRAINTS, SETS, load, material, mea
 from tests.extraction.statements import measure_statements, read_statements
 
 EVERYDAY = Path(__file__).parents[1] / "extraction" / "everyday.jsonl"
+IN_PASSING = EVERYDAY.with_name("in_passing.jsonl")
 
 
 @pytest.mark.parametrize(
@@ -37,6 +38,16 @@ def test_of_what_people_type_all_day_little_is_kept_that_should_not_be() -> None
     found = measure_statements(read_statements(EVERYDAY)).counts("all", "all")
     assert found.precision >= 0.73, found
     assert found.recall >= 0.8, found
+
+
+def test_what_is_said_in_passing_is_found_in_both_languages() -> None:
+    """In longer messages, among thanks, stories and jobs. None of them is trained on."""
+    report = measure_statements(read_statements(IN_PASSING))
+    for language in ("en", "fr"):
+        found = report.counts("language", language)
+        assert found.precision >= 0.8, report.table()
+        assert found.recall >= 0.64, report.table()
+    assert report.strength.recall >= 0.8, report.table()
 
 
 def test_strength_and_what_it_is_about_cost_few_tokens_a_turn() -> None:

@@ -64,6 +64,34 @@ def test_a_question_about_what_was_is_no_request_to_remember(said: str) -> None:
     assert not statements_in(said)
 
 
+@pytest.mark.parametrize(
+    "said",
+    [
+        "why do people prefer goto over exceptions",
+        "tu préfères une file ou une table pour les tâches",
+        "ne touche pas au pied de page pendant que je l'édite",
+        "keep the answers short until I tell you that I'm done",
+        "we'll tidy up tonight",
+        "I love reading minified code, best part of my day",
+        "nothing I like more than merging lock files",
+    ],
+)
+def test_questions_without_a_mark_plans_of_the_moment_and_irony_are_not_kept(said: str) -> None:
+    assert statements_in(said) == []
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "would you please never push to the main branch",
+        "could you always put the units into the names",
+        "for now and for good: never deploy while the tests are running",
+    ],
+)
+def test_a_request_and_a_rule_that_always_holds_are_kept(said: str) -> None:
+    assert [each.type for each in statements_in(said)] == [MemoryType.PREFERENCE]
+
+
 def test_what_has_never_been_so_is_no_wish() -> None:
     for said in (
         "I've never used Rust before.",

@@ -55,6 +55,8 @@ class Language(Struct, frozen=True, kw_only=True):
 
     asks: Patterns = ()
     """How a question begins."""
+    asks_for: Patterns = ()
+    """How a question begins that asks the assistant to do something."""
     asks_behind: Patterns = ()
     """Where a question begins behind what its sentence tells; what is between the two is the match."""
     asks_behind_marked: Patterns = ()
@@ -121,6 +123,8 @@ class Language(Struct, frozen=True, kw_only=True):
     """A todo is done."""
     binds: Patterns = ()
     """Words of what must hold, wherever they stand in it."""
+    obliges: Patterns = ()
+    """Says of what is known to be a wish that it must hold; elsewhere the same words only describe."""
     of_the_user: Patterns = ()
     """Who the user is or what they want, told of them or asked in their place: <person>, <wills>."""
     condition: Patterns = ()
@@ -213,6 +217,7 @@ class Language(Struct, frozen=True, kw_only=True):
 FRAMES: Mapping[str, str] = {
     "name": r"(?-i:[A-Z][\w.+#-]*|`)",  # with a capital, or quoted as code
     "value": r"(?:``|[\"']?(?:[~.]?/?[\w.-]+/[\w./-]*\w|https?://|localhost|v?\d|<name>))",
+    "path": r"([~.\w*-]*/(?:[\w./*-]*[\w*/])?|[\w-][\w.-]*\.[a-z]\w*|\.[a-z][\w.-]*\w)(?![\w/])",
     # Where a clause begins, so that "it never returns" is no order and "Never return None" is one.
     "clause": r"(?:^|[,;:—–(]\s*|\b<openings>[,:]?\s+)",
     "ends": r"(?=\s*(?:$|[,.;:!?)]|\b<followers>\b))",

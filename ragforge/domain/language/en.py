@@ -129,10 +129,21 @@ LANGUAGE = Language(
         (
             "(?:(?:and|but|so|then|also|hey|hi|hello|ok|okay)[ ,]+)*(?:why|how|who|whose|(?:what|which|"
             "where|when) (?:is|are|was|were|do|does|did|can|could|would|should|happens|if)|(?:do|don't|"
-            r"have|haven't) (?:I|you|we|they|any\w*)|(?:is|are|was|were|does|did|can|could|would|should|"
+            r"have|haven't) (?:I|you(?! ever\b)|we|they|any\w*)|(?:is|are|was|were|does|did|can|could|would|"
+            r"should|"
             "shall|will|has|isn't|aren't|doesn't|won't|can't) (?:I|you|we|they|he|she|it|this|that|there|"
-            r"the|our|my|your|any\w*|some\w*)|(?:what|where|who|how|when)'?s (?:the|our|my|your|this|that))\b"
+            r"the|our|my|your|any\w*|some\w*)|(?:what|where|who|how|when)'?s (?:the|our|my|your|this|that)|"
+            r"which (?!is (?:why|what|how)\b|means\b|makes\b|leaves\b|brings\b)|what (?:kind|sort|else)|"
+            r"what (?:\w+ ){1,3}(?:do|does|did|should|can|could|would) (?:I|you|we|they|it)|"
+            r"would you rather|(?:do|did|have|has|should) (?:people|everyone|anyone|anybody|someone))\b"
         ),
+    ),
+    asks_for=(
+        "(?:(?:and|but|so|then|also|hey|hi|hello|ok|okay|please)[ ,]+)*(?:(?:can|could|will|would|won't|"
+        "can't) "
+        "(?:you|we|I ask you)(?! (?:rather|prefer|say|recommend|advise|suggest|think|agree|explain why)\\b)|"
+        "(?:is|would) it (?:be )?(?:ok|okay|possible|too much)|(?:do|would) you mind|"
+        "(?:can|could|may) I (?:have|get|ask you)|why don't (?:you|we))\\b",
     ),
     asks_behind=(
         (
@@ -333,6 +344,11 @@ LANGUAGE = Language(
             r"what could (?:possibly )?go wrong|who needs \w+|who doesn't|lol|lmao|haha+)\b"
         ),
         r"\b(?:just|only) (?:kidding|joking|messing)\b|\bj/?k$",
+        r"\b(?:my|our) (?:absolute )?favou?rite (?:hobby|pastime|sport|way to|thing (?:in the world|ever))\b|"
+        r"\b(?:best|highlight) (?:part )?of (?:my|the) (?:day|week|job)\b|\bI live for (?:this|these|those|"
+        r"that)\b|"
+        r"\b(?:nothing|little) (?:I|we) (?:like|love|enjoy) more than\b|\bmy dream job\b|\bten out of ten\b|"
+        r"\b(?:always|has always) (?:worked|works|went|ended|ends) (?:out )?(?:so )?well\b",
     ),
     memories={
         MemoryType.IDENTITY: (
@@ -534,10 +550,26 @@ LANGUAGE = Language(
         r"\b(?:be quick|please hurry|hurry up|I(?:'m| am) (?:on|in) (?:my|a|the) (?:phone|train|bus|meeting|"
         r"car)|"
         r"my (?:laptop|battery|phone) is)\b",
+        r"^(?:<openings>,? |ok(?:ay)?,? |now,? |well,? )*let'?s (?:begin|start|continue|go on|move on|look|"
+        r"see|"
+        r"have a look|talk|pause|stop here|finish|hurry|wrap|check|call it|take a|try|leave it)\b",
+        r"\b(?:we'll|I'll|we will|I will)\b.{1,60}\b(?:in (?:an?|one|two|five|ten|\d+) (?:hours?|min\w*|"
+        r"secs?|"
+        r"seconds)|tonight|later today|this afternoon|after lunch|right back)\b",
     ),
     for_once=(
         r"\b(?:this (?:once|time|one time)|just (?:once|this)|for (?:now|today|the moment|the time being|"
         r"this (?:one|time|task|answer))|temporarily|(?:only|just) (?:for )?(?:today|now))\b",
+        r"\bwhile (?:(?:I'?m|I am|we'?re|we are|(?:he|she)(?:'s| is)|\w+ is) \w+ing|(?:I|we) (?:debug|test|"
+        r"look|"
+        r"wait|chase|check|copy|try))\b",
+        r"\b(?:until|till) (?:I|we|he|she|they)(?:'m|'re|'s| (?:tell|say|come|am|are|is|have|has|get|know|"
+        r"find|"
+        r"give))\b(?=.*\b(?:back|done|so|you|found|finished|through|ok)\b)|"
+        r"\b(?:until|till) (?:tonight|tomorrow|this|later|\w+day)\b|\byet(?=[,.!]| (?:I|we)\b|$)|"
+        r"\bin this (?:one|export|answer|file)(?=[,.!]|$)",
+        r"\b(?:for|before|after) (?:the|this|my|our) (?:demo|meeting|call|screenshots?|photo|presentation|"
+        r"weekend|interview)\b|\b(?:tonight|this (?:morning|afternoon|evening))\b",
         r"^(?:<asking> )*(?:explain|describe|elaborate|answer|show|tell|summari[sz]e)\b"
         r".*\b(?:in (?:a bit |some |more |full |great(?:er)? )*details?|at length|step by step|"
         r"in depth|again|once more)\b",
@@ -695,9 +727,28 @@ LANGUAGE = Language(
     ),
     binds=(
         # Misspelt as people type it: Wikipedia, "Lists of common misspellings".
-        r"\b(?:al+[wasy]{3,5}|never|nev(?:r|re)|nver|must|mustn't|shall not|"
+        r"\b(?:al+[wasy]{3,5}|never(?! mind)|nev(?:r|re)|nver|must|mustn't|shall not|"
         r"from now on|from here on|every time|"
         r"not (?:ok|okay|allowed|acceptable))\b",
+    ),
+    obliges=(
+        r"(?<!don't )(?<!doesn't )(?<!not )(?<!\bI )\b(?:has|have) to\b",
+        r"\bmay (?:only|not|never)\b|\b(?:is|are|you're) (?:not|never) (?:to|supposed to|allowed)\b",
+        r"\b(?:nothing|nobody|no one|neither|not (?:a single|one))\b(?: [^\s,;.]+){0,7} "
+        r"(?:may|can|gets?|goes|leaves?|touches|changes|edits|moves|is|are)\b",
+        r"\bonly (?:(?:the |our |by |to )?\w+ ){1,3}(?:may|can|is allowed|are allowed)\b",
+        r"(?:^|[,:;] )(?:\w+ )?only\b(?! (?:if|when) (?:possible|needed|useful))|\bonly(?=[,.]|$)|"
+        r"\bonly (?:the|what|where|when|if) \w+ (?:you|I|we)\b",
+        r"\b(?:frozen|hands off|your hands off|off[- ]limits|read[- ]only|strictly|strict limit|"
+        r"without exception|no exceptions?|full stop|mandatory|by law|legally|by contract)\b",
+        r"\b(?:every|each|all|any|anything|everything|whatever|new)\b.{1,60}"
+        r"\b(?:needs?|requires?|goes through|go through)\b",
+        r"\b(?:stays?|remains?) (?:below|under|above|within|out of|off|inside|unmodified|unchanged|untouched)"
+        r"\b",
+        r"\b(?:at least|at most|no more than|never more than) (?:one|two|three|four|\d)",
+        r"\bneeds? (?:my|our|the|an?) (?:ok|okay|approval|permission|sign-?off|go)\b|\bneed my ok\b",
+        r"\bor (?:we|it|they|you|I|the \w+|our \w+)(?:'ll)? (?:\w+ )?"
+        r"(?:gets? |needs? |fails?|breaks?|cuts?|loses?|dies|stutters?|crash|lock|ban|pay|sue)",
     ),
     condition=(
         r"^(?:<openings>,? |please )*(?:when(?:ever)?|if|while|every time|each time|anytime|before|after|"
@@ -714,7 +765,9 @@ LANGUAGE = Language(
     forbids=(
         (
             r"\b(?:never|(?:don'?t|do not|must not|mustn'?t|can'?t|cannot|may not|shall not)(?: ever)?|"
-            r"not allowed to|forbidden to|refrain from|avoid|stop)\s+(?=[\w`\"'])"
+            r"not allowed to|forbidden to|refrain from|(?<!\bI )avoid|stop)\s+"
+            r"(?!(?:mind|care|like|love|enjoy|need|have|bother|worry|know|get|stand|understand|hesitate)\b)"
+            r"(?=[\w`\"'])"
         ),
         r"\bwithout (?=(?:using|adding|touching|changing)\b)",
     ),
@@ -727,6 +780,17 @@ LANGUAGE = Language(
         r"(?:off[- ]limits|forbidden|banned|not allowed)\b",
         r"\b(?:leave|keep) (.{1,60}?) (?:alone|untouched|as (?:it|they|is)\b)",
         r"^(.{1,60}?) (?:stays?|remains?|must stay) (?:exactly )?(?:as|untouched|unchanged)\b",
+        r"\b(?:hands|fingers) off (?:of )?(?:the )?<path>",
+        r"\bnothing (?:under|in|inside|below) <path>,? (?:(?:(?:may|can|must|should) (?:be )?|gets? |is "
+        r"(?:to be |ever )?)(?:chang|edit|touch|modif|mov|writ|remov)\w*|changes)\b",
+        r"<path>(?: folder| directory)? (?:is|are) (?:append[- ]only|read[- ]only|frozen|locked|(?:auto-?|"
+        r"code-?)?"
+        r"generated|vendored)\b",
+        r"<path> (?:must|has to|have to|needs? to|should) (?:remain|stay|be left) "
+        r"(?:untouched|unmodified|unchanged|intact|as (?:it|they) (?:is|are))\b",
+        r"\bin <path> you (?:may|can) (?:only )?read\b",
+        r"\bonly (?:touch|edit|change|modify) <path> (?:when|if|after)\b",
+        r"^(.{1,40}?) is (?:done |run )?(?:by|for|reserved (?:for|to)) humans\b",
     ),
     over=(
         r"\b(?:instead of|rather than|in place of) (?:using )?",
@@ -735,11 +799,13 @@ LANGUAGE = Language(
     deeds={
         "change": (
             r"touch|edit|modif(?:y|ies)|chang|alter|overwrit|rewrit|reformat|renam|patch|mess with|update\b|"
+            r"(?:put|add|stuff) (?:it|that|this|them|things?|anything|more) (?:in|into|to)\b|"
             r"writ(?:e|ing) (?:in)?to\b|writ(?:e|ing) any"
         ),
         "delete": r"delete|deleting|remov|eras|wip(?:e|ing)|rm\b",
         "use": (
-            r"us(?:e|es|ing)\b|wants?\b|run|call|execute|executing|start|launch|invok|install|import|add|put\b|"
+            r"us(?:e|es|ing)\b|wants?\b|run|call|execute|executing|start|launch|invok|install|import|add|"
+            r"put\b|"
             r"introduc|depend"
         ),
     },

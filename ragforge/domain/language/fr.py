@@ -117,11 +117,22 @@ LANGUAGE = Language(
     },
     asks=(
         (
-            "(?:(?:et|mais|donc|alors|salut|bonjour|ok|okay)[ ,]+)*(?:qu(?:el(?:le)?s?|oi)|qu'est|est[- ]ce|"
+            "(?:(?:et|mais|donc|alors|salut|bonjour|ok|okay)[ ,]+)*(?:qu(?:el(?:le)?s?|oi(?! qu))|qu'est|"
+            "est[- ]ce|"
             "c'est quoi|o[uù] (?:est|sont|se)|"
-            "pourquoi|comment|combien|peux-tu|pouvez-vous|pourrais-tu|pourriez-vous|faut-il|dois-je|"
-            r"doit-on|devrait-on|peut-on|as-tu|avez-vous|sais-tu|y a-t-il|existe-t-il)\b"
+            "pourquoi|comment(?! (?:only|on|in|your|every|each|the|code)\\b)|combien|peux-tu|pouvez-vous|"
+            "pourrais-tu|pourriez-vous|faut-il|dois-je|"
+            r"doit-on|devrait-on|peut-on|as-tu|avez-vous|sais-tu|y a-t-il|existe-t-il|"
+            r"(?:on est|on était|est-on|sommes-nous) obligés?|c'est quand|(?:tu|vous) (?:préfère[sz]?|"
+            r"préférez|"
+            r"prendrais|penses|pensez|ferais|crois|sais|savez)\b(?! que je)|on (?:avait|a) dit quoi)\b"
         ),
+    ),
+    asks_for=(
+        "(?:(?:et|mais|donc|alors|salut|bonjour|ok|okay|stp|dis)[ ,]+)*(?:(?:est-ce que )?(?:tu (?:peux|"
+        "pourrais|"
+        "veux bien)|vous (?:pouvez|pourriez|voulez bien))|peux-tu|pouvez-vous|pourrais-tu|pourriez-vous|"
+        "(?:c'est|ce serait|serait-il) possible|ça te (?:dérange|gêne)|je peux (?:avoir|te demander))\\b",
     ),
     asks_behind=(
         (
@@ -320,6 +331,9 @@ LANGUAGE = Language(
             r"(?:me|nous) (?:faut|fallait)|qui en a besoin|tant qu'on y est|mdr|ptdr|lol|haha+)\b"
         ),
         r"\bje (?:plaisante|rigole|déconne|blague)\b|\bc'est une blague\b",
+        r"\b(?:mon|notre) (?:sport|passe-temps|loisir|activité) (?:favori|préférée?)\b|\bque du bonheur\b|"
+        r"\bj'adore quand (?:il|elle|ça|tout|on)\b|\b(?:rien|quoi) de (?:tel|mieux) (?:que|qu'|pour)\b|"
+        r"\b(?:le meilleur|le clou) (?:moment )?de (?:ma|la) (?:journée|semaine)\b|\bdix sur dix\b",
     ),
     memories={
         MemoryType.IDENTITY: (
@@ -522,6 +536,13 @@ LANGUAGE = Language(
     for_once=(
         r"\b(?:(?:pour )?cette fois|juste une fois|pour (?:le moment|l'instant|aujourd'hui|cette réponse)|"
         r"exceptionnellement|temporairement|provisoirement)\b",
+        r"\b(?:ce coup-(?:ci|là)|juste là|pour l'heure|le temps (?:que|qu'|de|d')|tant que (?:je|j'|on|ça)|"
+        r"pendant qu(?:e|'))",
+        r"\b(?:jusqu'à (?:ce soir|demain|\w+di)|ce (?:soir|matin)|cet après-midi|demain)\b|"
+        r"\b(?:pour|avant|après) (?:la|cette|ma|le|mon) (?:démo|réunion|capture|présentation|photo|"
+        r"week-end)\b",
+        r"^(?:ok |non |bon |alors |mais )?(?:ne |n')?\w+(?:e|s|z)[- ](?:\w+ )?(?:pas|rien|"
+        r"plus)\b.*\blà(?:[,.!]|$)",
         r"^(?:<asking> )*(?:expliqu|décri|détaill|répond|montr|résum|développ|repren)\w+\b.*"
         r"\b(?:en détails?|dans le détail|plus longuement|étape par étape|pas à pas|"
         r"à nouveau|de nouveau|encore une fois)\b",
@@ -669,6 +690,24 @@ LANGUAGE = Language(
             r"obligatoire|à chaque)\b"
         ),
     ),
+    obliges=(
+        r"\b(?:il )?faut\b(?! que je\b)|\b(?:on est|nous sommes|c'est) (?:tenus?|obligés?|impératif)\b",
+        r"\bil est (?:impératif|obligatoire|exclu|hors de question)\b|\bhors de question\b",
+        r"\b(?:pas|jamais|plus) le droit\b|\bont? le droit\b|\bréservée?s? (?:à|aux?)\b",
+        r"\bseule?s? (?:l[ea]s? |l')?\w+ (?:\w+ )?(?:peut|peuvent|a le|ont le|fait|font|touche)\b",
+        r"\b(?:rien|personne|aucune?|nul|ni \w+ ni)\b(?: [^\s,;.]+){0,5} (?:ne |n')",
+        r"\b(?:rien|personne) (?:ne |n')?\w+(?:e|t|ent)\b(?! (?:d'autre|de plus))",
+        r"\b(?:ne|n')(?: ?[^\s,;.]+){1,4} (?:aucune?|ni|que si|qu'aux?|que pour)\b",
+        r"(?:^|[,:;] |\bici )(?:que|uniquement|seulement) (?:d\w+ |l\w+ |avec )?\w",
+        r"\b(?:tout(?:e|es)?|tous|chaque|n'importe quel(?:le)?)\b.{1,60}\b(?:a besoin|ont besoin|exige|"
+        r"nécessite|demande|passe par|passent par)\b",
+        r"\b(?:strict\w*|sans exception|aucune exception|c'est la (?:règle|loi)|par contrat|la loi|"
+        r"gelée?s?)\b|"
+        r", point(?:[.!]|$)",
+        r"\breste(?:nt)? (?:hors|en dessous|sous|inchangée?s?|dans|tels? quels?|privée?s?)\b",
+        r"\b(?:au moins|au plus|pas plus de|maximum|max) (?:une?|deux|trois|quatre|\d)",
+        r"\b(?:sinon|ou alors|ou bien) (?:on|ça|ils|elle|il|l[ea]s? \w+|nous)\b",
+    ),
     of_the_user=(
         r"\b<person> (?:a )?<wills>\b",
         r"\b<person> est <name>",
@@ -689,8 +728,10 @@ LANGUAGE = Language(
         r"\b(?:préfère|préférence|aime(?:rais)?|mieux|si possible|si tu peux|plutôt que|idéalement|essaie)\b",
     ),
     forbids=(
-        r"(?<!\by )(?<!\ble )(?<!\bla )(?<!\bles )(?<!\bl')\b(?!est\b|sont\b|suis\b)(\w{3,}) "
-        r"(?:jamais|pas|plus)\b(?: (?:plus|jamais))?(?: (?:aucune?|de|du|des|au|aux|à|sur)\b| d')?"
+        r"(?<!\by )(?<!\ble )(?<!\bla )(?<!\bles )(?<!\bl')\b(?!est\b|sont\b|suis\b|dérange|gêne|petits?\b|"
+        r"bien\b|"
+        r"arrive|connais|sais\b|comprends\b)(\w{3,}) (?:jamais|pas|plus)\b(?! qu[e'])(?: (?:plus|"
+        r"jamais))?(?: (?:aucune?|de|du|des|au|aux|à|sur)\b| d')?"
         r"(?: (?:la|le|les)\b| l')?",
         r"\b(?:ne|surtout) (?:jamais|pas|plus) (?:faire (?:de |d'|du |des )?)?(?=\w)",
         r"\b(?:interdit|interdiction|défense|évite[rz]?|arrête[rz]?) (?:de |d')",
@@ -703,9 +744,20 @@ LANGUAGE = Language(
     ),
     forbidden=(
         r"^(?:l[ea]s? |l')?(.{1,60}?) (?:c'est non|(?:est|sont) (?:interdite?s?|proscrite?s?))\b",
-        r"^(?:l[ea]s? |l')?(?:fichiers? |dossiers? )?(\S{1,60}).{0,60} on (?:n')?(?:y |les? |la |l')?"
+        r"^(?!dans\b)(?:l[ea]s? |l')?(?:fichiers? |dossiers? )?(\S{1,60}).{0,60} on (?:n')?(?:y |les? |la |"
+        r"l')?"
         r"(?:touche|édite|modifie|change)\w* (?:pas|jamais|plus)\b",
         r"\blaisse[rz]? (.{1,60}?) (?:tels? quels?|telles? quelles?|tranquilles?)\b",
+        r"\brien (?:ne |n')?(?:bouge|change|se modifie)\w* (?:dans|sous) <path>",
+        r"\bdans <path> (?:tu|on|vous) (?:lis|lit|lisez|regarde|ajoute)\w*,? (?:mais |et )?(?:(?:tu|on|"
+        r"vous) )?"
+        r"(?:ne |n')?\w+ (?:pas|jamais|rien)\b",
+        r"<path> doi(?:t|vent) rester (?:intacte?s?|tels? quels?|telles? quelles?|inchangée?s?|comme)\b",
+        r"\b(?:ne |n')?(?:modifie|touche|édite|change)\w* (?:à |au )?<path> que (?:si|quand)\b",
+        r"<path> (?:ne )?se (?:modifie|touche|change|édite)\w* (?:pas|jamais)\b",
+        r"<path> (?:est|sont) (?:générée?s?|gelée?s?|figée?s?|verrouillée?s?|en lecture seule)\b",
+        r"\bpas touche (?:à |au )<path>",
+        r"^(?:l[ea]s? |l')?(.{1,40}?) est réservée? aux (?:humains|admins?)\b",
     ),
     over=(
         r"\b(?:au lieu (?:de |d')|plutôt (?:que |qu')(?:de |d')?|à la place (?:de |d'|du ))(?:utiliser )?",
