@@ -37,13 +37,15 @@ from ragforge.providers.registry import ModelName
 from ragforge.session.history import window_limits
 from ragforge.session.model import NO_MODEL
 from ragforge.session.state import Live, ModelView, Session
-from ragforge.session.sub_agents import child_record, close_child, fewer_tools, keep_sub_agent
+from ragforge.session.sub_agents import READING, child_record, close_child, fewer_tools, keep_sub_agent
 from ragforge.session.turn import submit
 from ragforge.tools.base import AnyTool
 from ragforge.versions.attempts.check_consent import check_command
 from ragforge.versions.attempts.check_run import Checked, check
 from ragforge.workflow.agent_copy import CopyResult, result_in_copy, session_in_copy, take_version
 from ragforge.workflow.operation import Fields, ProgramFault
+
+READING_TOOLS = frozenset(READING)
 
 
 class AgentWork(Struct):
@@ -63,7 +65,8 @@ class AgentWork(Struct):
 
 
 class Assistant:
-    """The hands of a run. What they change in the project is in turns of a session that is listed.
+    """The hands of a run. What they change in the project is in turns of a session that is listed; one that
+    can only read is archived, as sub-agents are.
 
     A program never has more than its user: the mode and the rules are those of the session that it runs in,
     and such a session that is resumed later asks again, whatever was allowed in the run.
@@ -81,7 +84,8 @@ class Assistant:
             known = ", ".join(sorted(self._session.workspace.tools))
             raise ProgramFault(f"There is no tool {name!r}; there are {known}.")
         tools = self._session.workspace.tools
-        child = self._child(ModelName(NO_MODEL, ""), provider=_OneCall(name, args), tools=tools)
+        one = {name: tools[name]}
+        child = self._child(ModelName(NO_MODEL, ""), provider=_OneCall(name, args), tools=one)
         ended: ToolEnded | None = None
         async with self._lock:
             parts = (TextPart(f"{self._title}: {name}"),)
@@ -170,7 +174,7 @@ class Assistant:
     async def _events(
         self, child: Session, parts: Parts, limits: TurnLimits
     ) -> AsyncGenerator[AgentEvent, None]:
-        """The events of a turn in the session, which is listed and closed then."""
+        """The events of a turn in the session, which is closed then."""
         try:
             async with aclosing(submit(child, parts, self._approve, limits=limits)) as events:
                 async for event in events:
@@ -203,7 +207,7 @@ class Assistant:
         return (given, TextPart(prompt)) if material else (TextPart(prompt),)
 
     async def _close(self, child: Session) -> None:
-        await close_child(child, listed=True)
+        await close_child(child, listed=not READING_TOOLS.issuperset(child.workspace.tools))
         if child.live.stored:
             self.session_ids.append(child.id)
             self._tell(f"  session {short_id(child.id)}")

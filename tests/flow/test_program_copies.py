@@ -137,3 +137,26 @@ async def test_agents_side_by_side_recall_what_was_before_the_block(
     assert "pool of threads" not in beside
     after = recalled(gemini, "Move the invoice export somewhere else")
     assert "pool of threads" in after or "queue of jobs" in after
+
+
+READS = """\
+.program reads
+.needs agents, tools
+    AGENT_EXEC $ONE, {prompt: 'Look around', tools: 'read'}
+    TOOL_EXEC $TWO, 'list', {path: '.'}
+    AGENT_EXEC $THREE, {prompt: 'Tidy up'}
+"""
+
+
+async def test_only_what_may_have_changed_something_is_among_the_sessions(
+    session: Session, gemini: GeminiStandIn
+) -> None:
+    (session.cwd / "reads.spu").write_text(READS)
+    gemini.script(Text("I looked."), Text("I tidied up."))
+    await run(session, "reads.spu", consent=ConsentAnswer.ONCE)
+    recent = session.workspace.store.sessions.recent
+    project = session.workspace.project.id
+    listed = await recent(project_id=project, archived=False, limit=10)
+    assert [row.session.title for row in listed] == ["Program reads"]
+    archived = await recent(project_id=project, archived=True, limit=10)
+    assert len(archived) == 2

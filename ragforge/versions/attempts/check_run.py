@@ -31,7 +31,8 @@ class Checked(Struct, frozen=True):
     def told(self, command: str) -> str:
         """What ran, how it ended and how long it took, on one line."""
         ran = cut_line(one_line(command), COMMAND_CHARS_SHOWN)
-        return f"{self.words}: `{ran}`, {self.ended}, {self.took_s:.1f} s"
+        ended = "" if self.ended in self.words else f"{self.ended}, "
+        return f"{self.words}: `{ran}`, {ended}{self.took_s:.1f} s"
 
 
 async def check(command: str, *, cwd: Path, env: Mapping[str, str], limit_s: float | None = None) -> Checked:
