@@ -128,8 +128,9 @@ class MetricsPublication:
                 start_http_server, url.port or 0, url.hostname or "", registry=_registry(counts)
             )
         except (OSError, ValueError, OverflowError) as error:
+            why = (error.strerror if isinstance(error, OSError) else None) or error
             raise UsageError(
-                f"Metrics cannot be served at {address} (metrics.listen): {error}. If another ragforge "
+                f"Metrics cannot be served at {address} (metrics.listen): {why}. If another ragforge "
                 "uses this port, its metrics include this run; otherwise choose another port."
             ) from error
         self._server = server

@@ -90,7 +90,7 @@ async def test_the_page_and_the_file_count_this_run_too(tmp_path: Path, gemini: 
             await ask(other, gemini)
             background = other.workspace.background
             note = await until(lambda: noted(background))
-            assert f"cannot be served at {address} (metrics.listen)" in note
+            assert f"cannot be served at {address} (metrics.listen): Address already in use." in note
             # Its counts are on the page of the first all the same.
         assert (await asyncio.to_thread(page))["llm_tokens_total", *CHAT] == 14
     with pytest.raises(OSError, match="refused"):
