@@ -78,7 +78,7 @@ async def _file(machine: Machine, file: StoreFile, *, repair: bool) -> Checked:
         wrong = await asyncio.to_thread(file_faults, file)
     if wrong:
         wrong.append(_helps(machine, file))
-    notes = () if file.path.exists() else ("There is no such file.",)
+    notes = () if file.path.exists() else ("It does not exist yet.",)
     return Checked(file.title, tuple(wrong), tuple(done), notes)
 
 

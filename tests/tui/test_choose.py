@@ -13,7 +13,7 @@ from ragforge.tui.widgets.text_rows import TextRows
 from tests.tui.chat_app import Lab
 
 OPTIONS = (
-    Option("keep", "keep them as they are now", "undo --on-conflict keep"),
+    Option("keep", "keep what is there now", "undo --on-conflict keep"),
     Option("restore", "put there what the version has; what lies there now is a version of its own", "undo"),
     Option("merge", "merge both, with conflict markers where both changed the same lines", "undo"),
 )
