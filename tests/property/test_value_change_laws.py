@@ -243,6 +243,51 @@ def test_a_value_that_changed_twice_is_marked_with_the_last(messages: tuple[str,
     assert (by.turn_id, by.text) == (third.id, messages[1])
 
 
+@pytest.mark.parametrize(
+    ("statement", "change", "back"),
+    [
+        (
+            "the tram headway is 20 minutes",
+            "the tram headway is 60 minutes",
+            "no, back to 20 minutes after all",
+        ),
+        ("the request timeout is 90 seconds", "make it 60", "no, back to 90"),
+        ("le délai d'attente est de 90 secondes", "mets 60", "non, 90"),
+    ],
+)
+def test_a_value_that_holds_again_is_not_marked(statement: str, change: str, back: str) -> None:
+    first = turn(statement, 0, None)
+    second = turn(change, 1, first)
+    assert Validity([first, second]).replacement(first, statement)
+    third = turn(back, 2, second)
+    valid = Validity([first, second, third])
+    assert valid.replacement(first, statement) is None
+    by = valid.replacement(second, change)
+    assert by is not None
+    assert by.text == back
+
+
+@pytest.mark.parametrize(
+    ("statement", "times"),
+    [
+        ("the tram headway is {} minutes", "on sundays"),
+        ("set the pump interval to {} minutes", "in winter"),
+        ("la cadence du tram est de {} minutes", "le dimanche"),
+    ],
+)
+def test_another_value_at_certain_times_replaces_only_a_part(statement: str, times: str) -> None:
+    given, at_times, always = statement.format(20), f"{statement.format(60)} {times}", statement.format(30)
+    first = turn(given, 0, None)
+    second = turn(at_times, 1, first)
+    by = Validity([first, second]).replacement(first, given)
+    assert by is not None
+    assert (by.in_part, by.text) == (True, at_times)
+    third = turn(always, 2, second)
+    by = Validity([first, second, third]).replacement(first, given)
+    assert by is not None
+    assert (by.in_part, by.text) == (False, always)
+
+
 def test_a_number_that_may_answer_what_was_asked_changes_nothing() -> None:
     first = turn("the batch size is 400", 0, None, "Which case shall I start with, and how many?")
     answer = turn("let's say 250", 1, first)

@@ -557,6 +557,12 @@ LANGUAGE = Language(
         r"secs?|"
         r"seconds)|tonight|later today|this afternoon|after lunch|right back)\b",
     ),
+    at_times=(
+        r"\b(?:on|every) (?:<weekday>s|weekends|weekdays|(?:public )?holidays)\b|(?<!\d )\bat night\b|"
+        r"\b(?:at|over) (?:weekends?|the weekend|peak(?: times?| hours?)?)\b|"
+        r"\bin (?:the )?(?:winter|summer|spring|autumn|high season|low season)\b|\bduring (?:the |our )?\w+|"
+        r"\bfor the (?:demo|tests?|fair|migration)\b|\bonly (?:when|while|if|on|in|during)\b",
+    ),
     for_once=(
         r"\b(?:this (?:once|time|one time)|just (?:once|this)|for (?:now|today|the moment|the time being|"
         r"this (?:one|time|task|answer))|temporarily|(?:only|just) (?:for )?(?:today|now))\b",

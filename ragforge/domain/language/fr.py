@@ -533,6 +533,11 @@ LANGUAGE = Language(
         r"\b(?:fais vite|dépêche|je suis (?:sur mon|au|dans le|en) (?:téléphone|train|bus|réunion)|"
         r"mon (?:portable|téléphone|ordi) est)\b",
     ),
+    at_times=(
+        r"\ble (?:<weekday>|week-end)\b(?! \d)|\bles (?:<weekday>s|week-ends|jours fériés)\b|\bla nuit\b|"
+        r"\ben (?:hiver|été|semaine|(?:haute|basse|pleine) saison)\b|\bpendant (?:la |le |les |l')|"
+        r"\bpour la (?:démo|foire|migration)\b|\baux heures de pointe\b|\bseulement (?:quand|si|le|la|en)\b",
+    ),
     for_once=(
         r"\b(?:(?:pour )?cette fois|juste une fois|pour (?:le moment|l'instant|aujourd'hui|cette réponse)|"
         r"exceptionnellement|temporairement|provisoirement)\b",

@@ -72,6 +72,7 @@ _ALL_DONE = AnyOf(lambda language: language.all_done)
 _VALUE_GONE = AnyOf(lambda language: language.value_gone)
 _POLITE = AnyOf(lambda language: language.cues.get("polite", ()))
 _SWITCHES = AnyOf(lambda language: language.switches)
+_AT_TIMES = AnyOf(lambda language: language.at_times)
 _ASKS_TO_CHANGE = AnyOf(lambda language: language.asks_to_change)
 
 _NAMED = re.compile(
@@ -275,12 +276,19 @@ class Validity:
     def replacement(self, turn: Turn, statement: str) -> Replacement | None:
         """What replaced this statement of the turn last; None where it holds."""
         later = [each for each in reversed(self._spoken) if self._is_before(turn, each.turn)]
+        at_times: Replacement | None = None
         for by in later:
             text = self._replaced(turn, statement, by)
-            if text and not self._returned(statement, text, by):
-                # "make it 60" may have been replaced itself by "no, 30".
-                again = self.replacement(by.turn, text) if second_thought(text) else None
-                return again or _replacement(by, text)
+            if not text or self._returned(statement, text, by):
+                continue
+            if _is_at_times(text, statement):
+                at_times = at_times or _replacement(by, text, in_part=True)
+                continue
+            # "make it 60" may have been replaced itself by "no, 30", or by the value that held before.
+            again = self.replacement(by.turn, text) if numbers_in(text) else None
+            if again and _gives_again(again.text, text, statement):
+                continue
+            return again if again and second_thought(text) else _replacement(by, text)
         for each in self._known:
             if turn.started_at < each.at and each.concerns(statement):
                 said_in = self._by_id.get(each.turn_id)
@@ -288,6 +296,8 @@ class Validity:
                     continue
                 text = cut_sentence(one_line(each.new.content), NEW_CHARS_MAX)
                 return Replacement(each.turn_id, each.at, text)
+        if at_times:
+            return at_times
         for by in later:
             text = next((each for each in by.naming if gives_up_part(each, statement)), "")
             if text and not self._used_again(text, by):
@@ -404,6 +414,17 @@ class Validity:
 def _replacement(by: Spoken, text: str, *, in_part: bool = False) -> Replacement:
     short = cut_sentence(one_line(text), NEW_CHARS_MAX)
     return Replacement(by.turn.id, by.turn.started_at, short, in_part)
+
+
+def _is_at_times(text: str, statement: str) -> bool:
+    """Whether the words give another number only for certain times, as "60 minutes on Sundays"."""
+    return bool(numbers_in(text) and _AT_TIMES.search(text)) and not _AT_TIMES.search(statement)
+
+
+def _gives_again(text: str, meanwhile: str, statement: str) -> bool:
+    """Whether the words give the number of the statement that meanwhile was another one."""
+    given = numbers_in(statement) - numbers_in(meanwhile)
+    return bool(given) and given <= numbers_in(text)
 
 
 def changed_words(turn: Turn) -> frozenset[str]:
