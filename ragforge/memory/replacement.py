@@ -21,6 +21,7 @@ _INSTEAD = AnyOf(lambda language: language.instead)
 _CHANGED_MIND = AnyOf(lambda language: language.changed_mind)
 _GOES = AnyOf(lambda language: language.goes)
 _RETURNS = AnyOf(lambda language: language.returns)
+_ONLY_FOR = AnyOf(lambda language: language.only_for)
 _PURPOSE = AnyOf(lambda language: language.purpose)
 _PLACE = AnyOf(lambda language: language.place)
 _NEGATED = AnyOf(lambda language: language.negated)
@@ -184,7 +185,9 @@ def _naming(sentence: str) -> _Naming:
         rest = f"{rest[: found.start()]} {rest[found.end() :]}"
     names = frozenset(name for name in names_in(rest) if name not in FIELDS or name in KNOWN_NAMES)
     frame = terms(_clauses_of(readable, going) or rest) - terms(" ".join((*names, gone))) - decision_terms()
-    back = " ".join(first_group(found) for found in _RETURNS.finditer(readable))
+    # What returns for a part alone leaves the rest as it was.
+    returning = () if _ONLY_FOR.search(readable) else _RETURNS.finditer(readable)
+    back = " ".join(map(first_group, returning))
     words, went, returned = (frozenset(content_words(each)) for each in (rest, gone, back))
     return _Naming(words, names, went, returned, frame)
 

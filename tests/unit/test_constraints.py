@@ -210,7 +210,10 @@ def test_what_the_product_must_do_is_no_rule_of_working(sentence: str, expected:
     [
         ("Marta left, it's Jonas from now on", False),
         ("Jonas looks after the tickets from now on", False),
+        ("Jonas reads the proofs from now on, Marta the maps", False),
         ("Marta arrête, c'est Jonas à partir de maintenant", False),
+        ("Commit messages are in English from now on.", True),
+        ("Everything is in French from now on", True),
         ("From now on, ask Jonas before you change a price.", True),
         ("From now on it's Jonas, and never send him mails at night.", True),
         ("à partir de maintenant tu relis avant d'envoyer", True),

@@ -171,6 +171,7 @@ def test_what_memories_know_holds_whatever_turns_are_compared() -> None:
     assert alone.with_turns([old]) is alone
     assert alone.with_turns([other]).holding(gone) == ""
     assert Validity([old, other]).holding(gone) == gone.content
+    assert Validity([old, other]).holding(memory("todo for later:")) == "", "the words before a list alone"
 
 
 def test_of_a_list_of_things_to_do_the_open_ones_are_left() -> None:
@@ -256,6 +257,8 @@ def test_a_number_that_the_user_reconsiders_is_another_one_in_all_of_its_turn() 
         ),
         ("tides come from TideData, every 3 hours", "TideData wants money now. Switch to OpenTides, please."),
         ("les marées viennent de TideData", "TideData devient payant. On passe à OpenTides."),
+        ("we rent the server from TideHost", "move to OceanHost, TideHost raised the price"),
+        ("write the tides in batches of 600", "600 is slow on the batches, take 2500"),
         ("please keep the labels on the screens in French", "Plus besoin d'étiquettes en français"),
     ],
 )
@@ -294,6 +297,10 @@ def test_what_is_given_up_before_a_switch_returns_by_its_name() -> None:
     every = Validity([first, switch, back])
     assert every.replacement(first, statement) is None
     assert every.replacement(switch, tiles) is not None
+    *_, part = turns(("", ""), ("", ""), ("Back to OpenStreetMap, but only for the print.", ""))
+    for_print = Validity([first, switch, part])
+    assert for_print.replacement(first, statement) is not None
+    assert for_print.replacement(switch, tiles) is None
 
 
 def test_what_a_turn_leaves_open_is_not_done_by_it() -> None:

@@ -170,6 +170,8 @@ class Language(Struct, frozen=True, kw_only=True):
     """The first group is what is given up or removed."""
     returns: Patterns = ()
     """The first group is what holds again."""
+    only_for: Patterns = ()
+    """What returns does so for a part alone."""
     becomes: Patterns = ()
     """The first group is a value that becomes another one."""
     asks_to_change: Patterns = ()

@@ -682,8 +682,8 @@ LANGUAGE = Language(
     who_since=(
         r"\b(?:it's|it is|that's|with) (?-i:[A-ZÀ-Þ][\w-]+)(?: \w+){0,4} from now on\b",
         r"\bfrom now on,? (?:it's|it is|that's) (?-i:[A-ZÀ-Þ][\w-]+)",
-        r"(?:^|[,;:.!] )(?-i:[A-ZÀ-Þ][\w-]+) (?:is|does|runs|handles|leads|takes (?:over|care)|looks after)\b"
-        r"[^,;:.!]* from now on\b",
+        r"(?:^|[,;:.!] )(?-i:[A-ZÀ-Þ][\w-]+) (?:leads|handles|reviews|reads|translates|"
+        r"takes (?:over|care)|looks after)\b[^,;:.!]* from now on\b",
     ),
     requires=(
         r"[,;:] ()must (?:also |still )?(?:be|fit|handle|keep|last|load|run|scale|stay|support|survive|"
@@ -891,6 +891,7 @@ LANGUAGE = Language(
             r"((?:[\w.+#/-]+ ?){1,4})"
         ),
     ),
+    only_for=(r"\b(?:but )?only (?:for|in|on|with)\b",),
     becomes=(
         r"\bfrom (\d[\d.,:]*)(?: ?[^\W\d]{1,12})? to \d",
         r"(?<![\d.,])(\d[\d.,:]*)(?: ?[^\W\d]{1,12})? (?:becomes?|became|are now|is now|→|->) \d",
@@ -1018,7 +1019,7 @@ LANGUAGE = Language(
         r"<number> ?\w{0,4} ?(?:->|→|=>) ?\d",
         r"<number>(?: ?[^\W\d]+)? (?:do|does|did|wo|ca|ai|is|are|was|were)(?:n't|nt| not)\b",
         r"<number>(?: ?[^\W\d]+)? (?:is|are|was|were|seems?|feels?|looks?) (?:\w+ ){0,2}?(?:too|not enough|"
-        r"wrong)\b",
+        r"wrong|slow|small|short|low|tight|harsh|excessive)\b",
         r"\b(?:forget|scrap|drop) (?:about )?(?:[\w'-]+ ){0,6}?(?:of|at) <number>",
         r"<number> (?:is|was|seems) (?:\w+ )?(?:taken|occupied|in use|blocked|gone)\b",
     ),

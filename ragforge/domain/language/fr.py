@@ -848,6 +848,7 @@ LANGUAGE = Language(
             r"((?:[\w.+#/-]+ ?){1,4})"
         ),
     ),
+    only_for=(r"\b(?:mais )?(?:seulement|uniquement) (?:pour|dans|sur|avec)\b", r"\bque pour\b"),
     becomes=(
         r"\bde (\d[\d.,:]*)(?: ?[^\W\d]{1,12})? à \d",
         r"(?<![\d.,])(\d[\d.,:]*)(?: ?[^\W\d]{1,12})? (?:devien(?:t|nent)|passe(?:nt)? à) \d",

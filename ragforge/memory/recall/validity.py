@@ -63,6 +63,7 @@ SENTENCES_MAX = 1_024
 
 _INSTEAD = AnyOf(lambda language: language.goes)
 _RETURNS = AnyOf(lambda language: language.returns)
+_ONLY_FOR = AnyOf(lambda language: language.only_for)
 _GONE = AnyOf(lambda language: language.gone)
 _BECOMES = AnyOf(lambda language: language.becomes)
 _STANDING = AnyOf(lambda language: language.standing)
@@ -152,7 +153,10 @@ class Spoken(Struct, frozen=True, dict=True):
     def switched_from(self) -> frozenset[str]:
         """The names that the user speaks of right before an order to switch to something else: `Mailjet wants
         money now. Switch to Brevo.`"""
-        behind = ((one, other) for one, other in pairwise(self.said) if _SWITCHES.match(plain(other)))
+        # `Mailjet wants money. Switch to Brevo.`, or `switch to Brevo, Mailjet wants money`
+        behind = [(one, other) for one, other in pairwise(self.said) if _SWITCHES.match(plain(other))]
+        orders = (each.partition(", ") for each in self.said if _SWITCHES.match(plain(each)))
+        behind += [(reason, order) for order, _, reason in orders if reason]
         # A name at the beginning of a sentence has its capital as any word has.
         found = (names_in(one).union(content_words(one)[:1]) - names_in(other) for one, other in behind)
         return frozenset(each for names in found for each in names if not any(map(str.isdigit, each)))
@@ -160,7 +164,7 @@ class Spoken(Struct, frozen=True, dict=True):
     @cached_property
     def brings_back(self) -> frozenset[str]:
         """What holds again from it on."""
-        return _things(_RETURNS, self.readable)
+        return _things(_RETURNS, [each for each in self.readable if not _ONLY_FOR.search(each)])
 
     @cached_property
     def framed(self) -> list[tuple[str, frozenset[str], frozenset[str]]]:
@@ -311,6 +315,8 @@ class Validity:
         if not all(each.in_part for each in changes):
             return ""
         left = self.still_open(memory.created_at, memory.content) or ""
+        if left.endswith(":"):
+            return ""  # the words before a list, without it
         return f"{left} {changes[-1].mark}" if left and changes else left
 
     def changes_anything(self) -> bool:
