@@ -66,7 +66,7 @@ def _tell_faults(source: str, kind: str, faults: "Sequence[Fault]") -> None:
 
 
 def _summary(program: "SpuProgram", source: str) -> list[str]:
-    from ragforge.workflow.estimate import role_of
+    from ragforge.workflow.roles import role_of
 
     own = program.code[: program.own_length]
     operations = {each.operation for each in own}

@@ -7,23 +7,10 @@ from ragforge.domain.words import cost_words
 from ragforge.session.model import Pricing
 from ragforge.session.state import Session
 from ragforge.workflow.check import assemble
-from ragforge.workflow.execution import model_for
-from ragforge.workflow.syntax import Constant, Instruction, ObjectOperand
+from ragforge.workflow.roles import model_for, role_of
 
 SMALL, LARGE = Usage(input_tokens=500, output_tokens=100), Usage(input_tokens=30_000, output_tokens=4_000)
 """A short call and a long one."""
-
-
-def role_of(call: Instruction) -> Constant | None:
-    """The role that the operation asks, where it is written in it."""
-    match call:
-        case Instruction("LLM_EXEC", (_, Constant() as role, _)):
-            return role
-        case Instruction("AGENT_EXEC", (_, ObjectOperand(entries))):
-            role = dict(entries).get("model")
-            return role if isinstance(role, Constant) else None
-        case _:
-            return None
 
 
 def price_words(session: Session, content: bytes, price_usd_max: float | None) -> list[str]:

@@ -20,11 +20,11 @@ from ragforge.files.atomic import hash_of
 from ragforge.memory.similar import find_similar
 from ragforge.memory.window import Window
 from ragforge.providers.base import ModelRequest, read_whole
-from ragforge.providers.registry import ModelName, parse_model
+from ragforge.providers.registry import ModelName
 from ragforge.session.background.model import cost_of, spent_on
 from ragforge.session.context import build_block
 from ragforge.session.history import window_limits
-from ragforge.session.model import NO_MODEL, connect, model_of
+from ragforge.session.model import connect
 from ragforge.session.present_changes import present_changes
 from ragforge.session.state import Session
 from ragforge.versions.comparison import compare
@@ -34,6 +34,7 @@ from ragforge.workflow.check import SpuProgram, assemble
 from ragforge.workflow.library import StoreLibrary
 from ragforge.workflow.machine import Machine, RunState, built_operations
 from ragforge.workflow.operation import Fields, ProgramFault, RunOver, Value, place_that_runs
+from ragforge.workflow.roles import model_for, unmapped_words
 from ragforge.workflow.run_view import RunWatch
 from ragforge.workflow.runs import ProgramCall, ProgramRun, RunBook
 from ragforge.workflow.sure_answers import intent_of, understanding
@@ -129,6 +130,8 @@ class Execution:
         run = self.run
         if not self._is_whole:
             self._tell_where()
+        elif told := unmapped_words(self._session, self._program):
+            self._front.tell(f"{told} The run stops at ${self._price_usd_max:g}.")
         machine = Machine(
             self._program,
             self,
@@ -397,22 +400,6 @@ def _shared_words(one: str, other: str) -> float:
 
 def _midnight() -> datetime:
     return now().replace(hour=0, minute=0, second=0, microsecond=0)
-
-
-def model_for(session: Session, role: str) -> ModelName:
-    """The model of a role: what `programs.models` says, else the session's. Raises UsageError."""
-    settings = session.workspace.settings
-    if mapped := settings.programs.models.get(role):
-        return parse_model(mapped, endpoints=settings.endpoints)
-    if ":" in role:
-        return parse_model(role, endpoints=settings.endpoints)
-    name = model_of(session)
-    if name.provider == NO_MODEL:
-        raise UsageError(
-            f"No model is set for {role or 'the session'}: add --model"
-            f"{f', or set programs.models.{role}' if role else ''}."
-        )
-    return name
 
 
 def assembled(content: bytes, source: str) -> SpuProgram:

@@ -82,11 +82,16 @@ async def test_a_killed_run_goes_on_and_asks_nothing_twice(program: Program, gem
     assert "is still going on in another window" in twice.err
     process.kill()
     await process.wait()
+    assert process.stderr is not None
+    began = (await process.stderr.read()).decode()
+    assert "helper: gemini:gemini-3.8-flash, the session's model; programs.models sets others." in began
+    assert "The run stops at $1." in began
 
     (program.project / "talk.spu").write_text(TALK.replace("$SECOND", "$OTHER"))
     resumed = await program.run("run", "talk.spu", "--resume", stdin=b"bye\n")
     assert (resumed.code, resumed.out) == (0, "Good bye.\n"), resumed.err
     assert re.search(r"Continuing at line \d+\.\n", resumed.err), "nothing was in progress while it waited"
+    assert "programs.models" not in resumed.err
     first, second = (request.last_text for request in gemini.requests[-2:])
     assert "A, B" in first
     assert "Hello." in second

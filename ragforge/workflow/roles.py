@@ -1,0 +1,46 @@
+"""The roles that a program asks, and the models that play them."""
+
+from ragforge.domain.errors import UsageError
+from ragforge.providers.registry import ModelName, parse_model
+from ragforge.session.model import NO_MODEL, model_of
+from ragforge.session.state import Session
+from ragforge.workflow.check import SpuProgram
+from ragforge.workflow.syntax import Constant, Instruction, ObjectOperand
+
+
+def model_for(session: Session, role: str) -> ModelName:
+    """The model of a role: what `programs.models` says, else the session's. Raises UsageError."""
+    settings = session.workspace.settings
+    if mapped := settings.programs.models.get(role):
+        return parse_model(mapped, endpoints=settings.endpoints)
+    if ":" in role:
+        return parse_model(role, endpoints=settings.endpoints)
+    name = model_of(session)
+    if name.provider == NO_MODEL:
+        raise UsageError(
+            f"No model is set for {role or 'the session'}: add --model"
+            f"{f', or set programs.models.{role}' if role else ''}."
+        )
+    return name
+
+
+def role_of(call: Instruction) -> Constant | None:
+    """The role that the operation asks, where it is written in it."""
+    match call:
+        case Instruction("LLM_EXEC", (_, Constant() as role, _)):
+            return role
+        case Instruction("AGENT_EXEC", (_, ObjectOperand(entries))):
+            role = dict(entries).get("model")
+            return role if isinstance(role, Constant) else None
+        case _:
+            return None
+
+
+def unmapped_words(session: Session, program: SpuProgram) -> str:
+    """Which of the program's roles are played by the session's model because none is set; empty for none."""
+    roles = dict.fromkeys(str(role.value) for call in program.code if (role := role_of(call)))
+    models = session.workspace.settings.programs.models
+    unmapped = [role for role in roles if role and role not in models and ":" not in role]
+    if not unmapped or (name := model_of(session)).provider == NO_MODEL:
+        return ""
+    return f"{', '.join(unmapped)}: {name}, the session's model; programs.models sets others."
