@@ -76,6 +76,7 @@ SECOND_MIN = 0.97
 ASKED_FOR = frozenset({MemoryType.PREFERENCE, MemoryType.GOAL, MemoryType.TODO})
 """What may be said as a question: "Could you always use tabs?"."""
 FRAGMENT_WORDS_MAX = 4
+EXCEPTION_WORDS_MAX = 10
 SAID_SHARE = 0.5
 """Of the words of a wish, in what the message states: it is found already."""
 RULE_SHARE = 0.5
@@ -108,6 +109,7 @@ _HABITS = AnyOf(lambda language: language.habits)
 _FIRST_PERSON = AnyOf(lambda language: language.first_person)
 _MOMENTARY = AnyOf(lambda language: language.momentary)
 _FOR_ONCE = AnyOf(lambda language: language.for_once)
+_EXCEPTS = AnyOf(lambda language: language.excepts)
 _ORDERS = AnyOf(lambda language: (*language.cues.get("order", ()), *language.cues.get("set", ())))
 
 
@@ -165,6 +167,9 @@ def statements_in(user: str, before: str = "") -> list[UserStatement]:
         sentence = _without_wish(_by_the_whole(_without_opening(_without_doubt(list(each)))))
         if _is_no_statement(sentence) or _asks_how_it_is(sentence):
             continue
+        if found and _is_exception(sentence, found[-1]):
+            found[-1] = _with_exception(found[-1], sentence)
+            continue
         if _forbids_by_name(sentence):
             sentence = [_Judged(one.clause, KEPT_MIN, _PREFERENCE, ruled=True) for one in sentence]
         elif max(one.kept for one in sentence) < KEPT_MIN:
@@ -203,6 +208,20 @@ def _asks_how_it_is(sentence: Sequence[_Judged]) -> bool:
     if not begins_to_ask(words):
         return False
     return not asks_for_something(words) or _likeliest(sentence)[0] not in ASKED_FOR
+
+
+def _is_exception(sentence: Sequence[_Judged], last: UserStatement) -> bool:
+    """Whether it only says where the statement of the sentence before does not hold: "But not in tests."."""
+    first, words = sentence[0].clause, " ".join(one.clause.words for one in sentence)
+    follows = first.sentence == last.sentence + 1 and not first.ends
+    is_short = len(words.split()) <= EXCEPTION_WORDS_MAX and not is_standing(words)
+    return follows and is_short and _EXCEPTS.match(words) is not None
+
+
+def _with_exception(statement: UserStatement, sentence: Sequence[_Judged]) -> UserStatement:
+    rest = " ".join(one.clause.text for one in sentence)
+    text = f"{statement.text.rstrip('.!')}, {rest[:1].lower()}{rest[1:]}"
+    return replace(statement, text=text, words=plain(text), sentence=sentence[0].clause.sentence)
 
 
 def _says_something(statement: UserStatement) -> bool:

@@ -92,6 +92,19 @@ def test_a_request_and_a_rule_that_always_holds_are_kept(said: str) -> None:
     assert [each.type for each in statements_in(said)] == [MemoryType.PREFERENCE]
 
 
+def test_a_sentence_that_takes_back_a_part_stays_with_the_one_before() -> None:
+    for said, statement in (
+        (
+            "Always run the linter. But not in the legacy folder.",
+            "Always run the linter, but not in the legacy folder.",
+        ),
+        ("never push to main. except for hotfixes", "never push to main, except for hotfixes"),
+        ("Lance toujours le linter. Sauf dans archives/.", "Lance toujours le linter, sauf dans archives/."),
+    ):
+        assert [each.text for each in statements_in(said)] == [statement]
+    assert statements_in("Thanks. Not in this file, the other one.") == []
+
+
 def test_what_has_never_been_so_is_no_wish() -> None:
     for said in (
         "I've never used Rust before.",

@@ -100,6 +100,8 @@ class Language(Struct, frozen=True, kw_only=True):
     """Demands and prohibitions for now."""
     momentary: Patterns = ()
     """What is so for a moment or happened once: nothing of it is to be kept."""
+    excepts: Patterns = ()
+    """How a sentence begins that only says where the one before does not hold."""
     at_times: Patterns = ()
     """Says that something is so only at certain times: it is no other value for the rest of the time."""
     for_once: Patterns = ()

@@ -557,6 +557,10 @@ LANGUAGE = Language(
         r"secs?|"
         r"seconds)|tonight|later today|this afternoon|after lunch|right back)\b",
     ),
+    excepts=(
+        r"(?:but |and |though )?(?:not (?:in|for|on|under|when|if|during|with)|except|unless|apart from|"
+        r"other than)\b",
+    ),
     at_times=(
         r"\b(?:on|every) (?:<weekday>s|weekends|weekdays|(?:public )?holidays)\b|(?<!\d )\bat night\b|"
         r"\b(?:at|over) (?:weekends?|the weekend|peak(?: times?| hours?)?)\b|"

@@ -533,6 +533,9 @@ LANGUAGE = Language(
         r"\b(?:fais vite|dépêche|je suis (?:sur mon|au|dans le|en) (?:téléphone|train|bus|réunion)|"
         r"mon (?:portable|téléphone|ordi) est)\b",
     ),
+    excepts=(
+        r"(?:mais |et )?(?:pas (?:dans|pour|sur|en|quand|si|avec)|sauf|excepté|hormis|à part|à moins)\b",
+    ),
     at_times=(
         r"\ble (?:<weekday>|week-end)\b(?! \d)|\bles (?:<weekday>s|week-ends|jours fériés)\b|\bla nuit\b|"
         r"\ben (?:hiver|été|semaine|(?:haute|basse|pleine) saison)\b|\bpendant (?:la |le |les |l')|"
