@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from ragforge.session.state import Session
 
 NONE = (
-    "No lessons yet. One is kept when something was undone, declined, discarded or failed its check, and the "
-    "reason was said."
+    "No lessons yet. One is kept when something is undone, declined, discarded or fails its check, and you "
+    "say why."
 )
 HOW = "A lesson goes when its evidence does: redo what was undone, or forget the words that give the reason."
 

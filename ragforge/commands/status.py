@@ -32,8 +32,8 @@ async def _run(session: "Session", args: NoArguments) -> Outcome:
         "memory": "on" if workspace.recalls and workspace.settings.memory.enabled else "off",
         "settings": ", ".join(sorted({str(each) for each in workspace.loaded.sources.values()})),
     }
-    lines = [f"| {name} | {one_line(str(value))} |" for name, value in rows.items() if value]
-    return Tell("\n".join(["| | |", "|---|---|", *lines, "", "`ragforge doctor` checks all of it."]))
+    lines = [f"- **{name}**: {one_line(str(value))}" for name, value in rows.items() if value]
+    return Tell("\n".join([*lines, "", "`ragforge doctor` checks all of it."]))
 
 
 VERB = Verb("status", "Show what is in use: model, mode, project, session, store.", NoArguments, _run)

@@ -82,7 +82,7 @@ async def test_it_takes_whatever_is_typed_at_any_size(lab: Lab, size: tuple[int,
         assert max(map(len, drawn(chat).split("\n"))) <= size[0]
         assert screen.query_one(EntryList).size.width > size[0] // 2
         await chat.type(words[:12])
-        await chat.until(lambda: "Nothing fits." in drawn(chat))
+        await chat.until(lambda: "No matches." in drawn(chat))
         await chat.pilot.resize_terminal(50, 14)
         await chat.pilot.press("enter", "escape")
         await chat.until(lambda: chat.top is chat.screen)

@@ -42,7 +42,7 @@ class ChooseScreen(Dialog[str | None]):
 
     BINDINGS: ClassVar[list[BindingType]] = []
 
-    ESCAPE: ClassVar[str] = "nothing is done"
+    ESCAPE: ClassVar[str] = "cancel"
     """What Esc means."""
 
     def __init__(self, question: str, detail: str, options: Sequence[Option], *, diff: str = "") -> None:

@@ -7,7 +7,7 @@ from ragforge.tui.screens.base import Chat, NamedScreen
 from ragforge.tui.screens.lookup import LookupScreen
 from ragforge.tui.widgets.entry_list import LookupEntry
 
-KEYS = "Enter copies it to the prompt, to be changed · Esc closes"
+KEYS = "Enter copies it to the prompt to change it · Esc closes"
 FIRST = ("model", "theme", "mode", "mouse", "notify", "start", "context.profile", "memory.enabled")
 """Those that are changed most."""
 

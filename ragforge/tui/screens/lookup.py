@@ -44,7 +44,7 @@ class LookupScreen(FilterLine[str | None]):
         with Vertical(classes="dialog tall"):
             yield PlainText(self._heading, classes="dialog-title")
             yield Input(self._words, placeholder="type to search", select_on_focus=False)
-            yield EntryList(self._entries, nothing="Nothing fits.")
+            yield EntryList(self._entries, nothing="No matches.")
             yield PlainText("", id="entry-detail")
             yield KeyHint(self._hint)
 

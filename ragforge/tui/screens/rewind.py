@@ -58,7 +58,7 @@ class RewindScreen(ChangesScreen):
             return None
         found = await self._book.taken_back(rows)
         added, removed = lines_changed(found)
-        files = f"{counted(len(found), 'file')}, +{added} -{removed}" if found else "no files"
+        files = f"{counted(len(found), 'file')}, +{added} -{removed}" if found else "no file changes"
         words = f"Undoes {counted(len(rows), 'turn')}: {files}. Your own later edits are kept."
         return Told(words, found)
 
