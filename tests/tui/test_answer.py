@@ -1,5 +1,7 @@
 """How an answer is drawn while it grows: what stands already stays, and it is the same as drawn at once."""
 
+import asyncio
+from time import monotonic
 from typing import Any
 
 import pytest
@@ -10,7 +12,7 @@ from textual.pilot import Pilot
 from textual.widget import Widget
 
 from ragforge.domain.events import TextDelta, TurnStarted
-from ragforge.tui.widgets.answer import AnswerView
+from ragforge.tui.widgets.answer import DRAW_EVERY_S, AnswerView
 from ragforge.tui.widgets.answer_fence import PIECE_LINES_MAX, Piece, pieces_of
 from ragforge.tui.widgets.answer_markdown import BulletList, NumberedList
 from tests.tui.transcript_app import ChatApp, answers_drawn, turn
@@ -124,3 +126,19 @@ async def test_a_narrow_table_shows_all_of_its_words_and_keeps_numbers_whole(ste
         assert all(word in shown for word in ("calls", "input", "cached", "output", "thoughts", "900", "237"))
         letters = "".join(shown.split())
         assert all(letters.count(char) >= COSTS.count(char) for char in "mduk")
+
+
+async def test_an_answer_that_streams_is_drawn_at_once_and_then_a_dozen_times_a_second() -> None:
+    app = ChatApp()
+    async with app.run_test() as pilot:
+        app.transcript.show(TurnStarted(turn(text="Go")))
+        app.transcript.show(TextDelta("word "))
+        await until(pilot, lambda: app.query(AnswerView) and answers_drawn(app))
+        view = app.query_one(AnswerView)
+        drawn, began_s = [view._drawn_chars], monotonic()
+        while (took_s := monotonic() - began_s) < 10 * DRAW_EVERY_S:
+            app.transcript.show(TextDelta("word "))
+            await asyncio.sleep(0.01)
+            drawn.append(view._drawn_chars)
+        assert 1 < len(set(drawn)) <= took_s / DRAW_EVERY_S + 2
+        await until(pilot, lambda: answers_drawn(app))

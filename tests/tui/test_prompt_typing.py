@@ -4,6 +4,7 @@ from textual import events
 
 from ragforge.tui import keys
 from ragforge.tui.widgets.history import ListHistory
+from ragforge.tui.widgets.paste_area import BLINKS_MAX
 from ragforge.tui.widgets.prompt import Prompt
 from tests.tui.prompt_app import PromptApp
 from tests.tui.waiting import press_enter, send_line, until
@@ -312,3 +313,20 @@ async def test_a_message_that_was_brought_again_leaves_the_prompt_and_a_draft_do
         app.prompt.bring_back("")
         assert app.prompt.text == "mine"
         assert app.prompt.sent.entries() == []
+
+
+async def test_the_cursor_blinks_for_a_while_after_a_key_and_then_stands_still():
+    app = PromptApp()
+    async with app.run_test() as pilot:
+        await pilot.press("a")
+        area = app.prompt
+        seen = set[bool]()
+        for _ in range(BLINKS_MAX - 1):
+            area._toggle_cursor_blink_visible()
+            seen.add(area._cursor_visible)
+        assert seen == {True, False}
+        area._toggle_cursor_blink_visible()
+        assert area._cursor_visible
+        assert not area.blink_timer._active.is_set()
+        await pilot.press("b")
+        assert area.blink_timer._active.is_set()

@@ -20,6 +20,8 @@ if TYPE_CHECKING:  # at run time it comes later, see `_build`
 
 _MODULE = "ragforge.tui.widgets.answer_markdown"
 
+DRAW_EVERY_S = 0.08
+"""So long at least from one drawing to the next: each lays out all of the screen, whatever has changed."""
 REST = 2
 """While text arrives, drawing it takes one part of the time, and so many are left to keys and all else."""
 REST_S_MAX = 1.0
@@ -36,6 +38,8 @@ class AnswerView(Widget):
         self._drawn_chars = 0
         self._markdown: AnswerMarkdown | None = None
         self._feeding = False
+        self._draws_at_s = 0.0
+        """The next time at the earliest."""
         self._rest: PlainText | None = None
 
     @property
@@ -69,11 +73,15 @@ class AnswerView(Widget):
             if self._markdown is None:
                 await self._build()
             while self._markdown is not None and self._drawn_chars < (until := len(self._text)):
+                if (early_s := self._draws_at_s - time.monotonic()) > 0:
+                    await asyncio.sleep(early_s)
+                    continue
                 fragment, self._drawn_chars = self._text[self._drawn_chars : until], until
-                began_s = time.thread_time()
+                began_s, self._draws_at_s = time.thread_time(), time.monotonic() + DRAW_EVERY_S
                 await self._markdown.append(printable(fragment))
                 await self._shown()
-                await asyncio.sleep(min(REST * (time.thread_time() - began_s), REST_S_MAX))
+                rest_s = min(REST * (time.thread_time() - began_s), REST_S_MAX)
+                self._draws_at_s = max(self._draws_at_s, time.monotonic() + rest_s)
             await self._tell_rest()
         finally:
             self._feeding = False

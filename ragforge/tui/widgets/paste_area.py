@@ -21,6 +21,9 @@ from ragforge.tui.textual_types import AbstractMeta
 from ragforge.tui.widgets.fold_area import FoldArea
 from ragforge.tui.widgets.paste import AFTER_ENTER_S, FLOOD_HOLD_S, HOLD_S, Burst, cleaned
 
+BLINKS_MAX = 20
+"""After so many changes without a key, in ten seconds, the cursor stands still, and nothing is drawn."""
+
 
 class PasteArea(FoldArea, metaclass=AbstractMeta, inherit_bindings=False):
     """Calls `pressed` for a key of the user's, in order, and puts pastes in by itself.
@@ -42,6 +45,8 @@ class PasteArea(FoldArea, metaclass=AbstractMeta, inherit_bindings=False):
         self._gathered_at_s = 0.0
         self._enter_at_s: float | None = None
         self._enter_timer: Timer | None = None
+        self._blinks = 0
+        """How often the cursor has come or gone since the last key."""
 
     # For the class on top of this one
 
@@ -122,6 +127,19 @@ class PasteArea(FoldArea, metaclass=AbstractMeta, inherit_bindings=False):
         await self._put_gathered()
         self._burst.other_key()
         await self.paste_in(event.text)
+
+    # The cursor
+
+    def _restart_blink(self) -> None:
+        self._blinks = 0
+        super()._restart_blink()
+
+    def _toggle_cursor_blink_visible(self) -> None:
+        self._blinks += 1
+        if self._blinks < BLINKS_MAX:
+            super()._toggle_cursor_blink_visible()
+        else:
+            self._pause_blink()
 
     # A paste that comes as keys
 
