@@ -123,7 +123,7 @@ async def test_status_tells_what_is_in_use(session: Session, gemini: GeminiStand
     await turn(session, gemini, "hello")
     told = await run_command(session, "status", "")
     assert isinstance(told, Tell)
-    for words in ("gemini:gemini-3.8-flash", "1 turn, $", str(session.cwd), "| mode | ask |"):
+    for words in ("gemini:gemini-3.8-flash", "1 turn, $", str(session.cwd), "**mode**: ask"):
         assert words in told.text
     assert gemini.key not in told.text
 

@@ -141,6 +141,7 @@ async def close(chat: Chat) -> None:
     while (top := chat.top) is not chat.screen:
         await chat.pilot.press("escape")
         await chat.until(lambda top=top: chat.top is not top, f"{top!r} closes")
+    assert chat.app.focused is chat.screen.prompt
 
 
 async def work(chat: Chat, lab: Lab) -> None:

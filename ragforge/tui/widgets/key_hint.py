@@ -38,7 +38,7 @@ class KeyHint(PlainText):
     def __init__(self, text: str = "") -> None:
         super().__init__(text, classes="dialog-hint")
         self._whole = text
-        self._lines: list[KeyLine] = []
+        self._lines = key_lines(text, cell_len(text))
 
     @property
     def text(self) -> str:
