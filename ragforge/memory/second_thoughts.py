@@ -20,6 +20,7 @@ WORDS_MAX = 12
 _OBJECTS = AnyOf(lambda language: language.objects_to_value)
 _GIVES = AnyOf(lambda language: language.gives_value)
 _VALUE = re.compile(r"(?<![\w.,:/#-])(\d+(?:[.,:]\d+)?)(?: ?(%|[^\W\d]+))?(?![\w/'-])")
+_DIGIT = re.compile(r"\d")
 _WORD = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)*")
 _PAUSE = re.compile(r"[,;.:](?=\s)|\s[–—-]\s")
 _FOR_WHAT = re.compile(r"(\d \w+|\d) (?:for|pour) (?:the |le |la |les |l')?\w+(?=,|$)")
@@ -84,12 +85,15 @@ def _thought(message: str) -> SecondThought | None:
     return SecondThought(tuple(values.values()), objects)
 
 
-def stated_values(text: str) -> list[NumberWithUnit]:
+@lru_cache(TEXTS_KEPT_MAX)
+def stated_values(text: str) -> tuple[NumberWithUnit, ...]:
     """The numbers of a text with their units, but for those that are parts of names, paths and versions."""
-    return [
+    if not _DIGIT.search(text):
+        return ()
+    return tuple(
         NumberWithUnit(found[1], "" if (found[2] or "").lower() in _words() else unit_of(found[2] or ""))
         for found in _VALUE.finditer(plain(text))
-    ]
+    )
 
 
 def _without_value(found: re.Match[str]) -> str:

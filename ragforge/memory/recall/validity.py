@@ -604,8 +604,8 @@ def _same_frame(statement: str, by: Spoken) -> str:
 def _same_number(statement: str, mine: Spoken, by: Spoken) -> str:
     """The later sentence that gives another number to what the statement's own number is in its turn: "the
     file has 64 plots", of which the user had said it in other words."""
-    values = [each for each in stated_values(statement) if len(each.number) >= OWN_DIGITS and each.unit]
-    if len(values) != 1 or not by.framed:
+    values = stated_values(statement) if by.framed else ()
+    if len(values) != 1 or len(values[0].number) < OWN_DIGITS or not values[0].unit:
         return ""
     same = (text for text, *_ in mine.framed if text != statement and stated_values(text) == values)
     return next(filter(None, (_same_frame(text, by) for text in same)), "")
@@ -646,7 +646,7 @@ def _stopped(statement: str, by: Spoken) -> str:
 
 def _switched(statement: str, by: Spoken) -> str:
     """The later sentence that orders a switch away from what the statement names."""
-    if not by.switched_from & names_in(statement):
+    if not (by.switched_from and by.switched_from & names_in(statement)):
         return ""
     return next(each for each in by.said if _SWITCHES.match(plain(each)))
 
