@@ -15,6 +15,9 @@ from ragforge.domain.words import counted
 STREAK_REMINDED_AT = (3, 5)
 STREAK_MAX = 8
 """The same call with the same arguments, this often in a row, is a model that is stuck."""
+CYCLE_MAX = 6
+"""So many calls one after another may be what is repeated."""
+KEPT_MAX = CYCLE_MAX * (STREAK_MAX + 1)
 
 
 async def run_turn(
@@ -29,7 +32,7 @@ async def run_turn(
     pending: a step of an earlier run with calls that have not run yet; `done` are those that have.
     Raises ModelError if the model gives no usable answer, StoreError if something cannot be stored.
     """
-    streak = _Streak()
+    repetition = _Repetition()
     step, finished_calls = pending, done
     while True:
         if step is None:
@@ -40,14 +43,14 @@ async def run_turn(
             progress.messages.append(parts.redact.answer(step.message))
         if not step.message.calls:
             return Outcome(TurnStatus.FINISHED)
-        if stop := streak.stop_for(step.message.calls):
+        if stop := repetition.stop_for(step.message.calls):
             return stop
         if step.index not in progress.stored:
             # Before its calls run: whatever moment the process dies at, it is known what may have run.
             await parts.record.save_step(step)
             progress.stored.add(step.index)
         results = await execute_calls(parts, progress, step, finished_calls, from_store=step is pending)
-        progress.messages.append(streak.remind(results))
+        progress.messages.append(repetition.remind(results))
         if parts.has_queued():
             return Outcome(TurnStatus.CONTINUED)
         step = None
@@ -83,37 +86,73 @@ async def _may_go_on(parts: AgentParts, progress: TurnProgress) -> Outcome | Non
     return None
 
 
-class _Streak:
-    """Count repetitions of the same call."""
+class _Repetition:
+    """Count how often in a row the model made the same call, or the same few with the same results."""
 
     def __init__(self) -> None:
-        self._last = ""
-        self._length = 0
+        self._calls: list[str] = []
+        """The last ones, with their arguments."""
+        self._results: list[str] = []
+        """What came of each."""
+        self._told_of = 0
+        """How many repetitions the model was last told of: each call that follows completes as many again."""
 
     def stop_for(self, calls: Sequence[CallRequest]) -> Outcome | None:
-        """Return how the turn stops, if these calls make the streak too long."""
-        for call in calls:
-            key = f"{call.name} {json.dumps(call.args, sort_keys=True)}"
-            self._length = self._length + 1 if key == self._last else 1
-            self._last = key
-            if self._length >= STREAK_MAX:
-                return Outcome(
-                    TurnStatus.STOPPED,
-                    f"Stopped, because the model made the same call ({call.name}) {STREAK_MAX} times in a "
-                    "row.",
-                )
+        """Return how the turn stops, if these calls go on with what was repeated too often."""
+        keys = [f"{call.name} {json.dumps(call.args, sort_keys=True)}" for call in calls]
+        period, times = self._repeated()
+        if period and times >= STREAK_MAX and keys[0] == self._calls[-period]:
+            return _stuck(f"made the same {period} calls, with the same results,")
+        self._calls = [*self._calls, *keys][-KEPT_MAX:]
+        for at, call in enumerate(calls, len(self._calls) - len(calls)):
+            if self._streak(at) >= STREAK_MAX:
+                return _stuck(f"made the same call ({call.name})")
         return None
 
     def remind(self, results: ToolMessage) -> ToolMessage:
         """Return the results, with a note to the model if it repeats itself."""
-        if self._length not in STREAK_REMINDED_AT:
+        self._results = [*self._results, *(result.text for result in results.results)][-KEPT_MAX:]
+        period, times = self._repeated()
+        alone = self._streak(len(self._calls) - 1)
+        if alone in STREAK_REMINDED_AT:
+            said = (
+                f"This call has now been made {alone} times in a row with the same arguments. "
+                "Its result will not change"
+            )
+        elif period and times in STREAK_REMINDED_AT and times != self._told_of:
+            self._told_of = times
+            said = (
+                f"The last {period} calls have now been made {times} times in a row, with the same results. "
+                "They will not change"
+            )
+        else:
             return results
         *others, last = results.results
-        reminder = (
-            f"\n\n(This call has now been made {self._length} times in a row with the same arguments. "
-            "Its result will not change: try something else, or say what is missing.)"
-        )
+        reminder = f"\n\n({said}: try something else, or say what is missing.)"
         told = CallResult(
             last.call_id, last.name, last.text + reminder, last.failed, last.provider_id, last.images
         )
         return ToolMessage((*others, told))
+
+    def _streak(self, at: int) -> int:
+        """How often in a row the call at this place has been made by then."""
+        length = 1
+        while length <= at and self._calls[at - length] == self._calls[at]:
+            length += 1
+        return length
+
+    def _repeated(self) -> tuple[int, int]:
+        """How many calls the last ones repeat, and how often; (0, 0) for none."""
+        made = list(zip(self._calls, self._results, strict=False))
+        for period in range(2, CYCLE_MAX + 1):
+            times = 1
+            last = made[-period:]
+            while last and last == made[-period * (times + 1) : -period * times]:
+                times += 1
+            if times > 1 and len(set(last)) > 1:
+                return period, times
+        return 0, 0
+
+
+def _stuck(what: str) -> Outcome:
+    return Outcome(TurnStatus.STOPPED, f"Stopped, because the model {what} {STREAK_MAX} times in a row.")

@@ -2,7 +2,10 @@
 
 from pathlib import Path
 
+import pytest
+
 from ragforge.agent.parts import TurnLimits
+from ragforge.domain.approvals import Mode
 from ragforge.domain.turns import TurnStatus
 from ragforge.session.state import Session
 from tests.flow.running import User, ended, environ, opened, say
@@ -20,6 +23,34 @@ async def test_a_call_made_again_and_again_is_pointed_out_and_then_stopped(
     assert len(requests) == 8
     assert "in a row" not in str(requests[2].body)
     assert "3 times in a row" in str(requests[3].body["contents"][-1])
+
+
+@pytest.mark.parametrize("together", [True, False])
+async def test_calls_that_are_made_in_turns_with_the_same_results_are_stopped(
+    session: Session, gemini: GeminiStandIn, together: bool
+) -> None:
+    for name in "abc":
+        (session.cwd / name).write_text(f"of {name}")
+    calls = [Call("read", {"path": name}) for name in "abc"]
+    gemini.script(*([Calls(*calls)] if together else [Calls(call) for call in calls]) * 11)
+    turn = ended(await say(session, "go", limits=TurnLimits(steps_max=100)))
+    assert turn.status is TurnStatus.STOPPED
+    assert "the same 3 calls, with the same results, 8 times in a row" in turn.error
+    asked = [str(each.body["contents"][-1]) for each in gemini.asked("streamGenerateContent")]
+    told = [number for number, text in enumerate(asked) if "The last 3 calls have now been made" in text]
+    assert len(told) == 2
+    assert len(asked) <= 11 * (1 if together else 3)
+
+
+async def test_calls_whose_results_change_go_on(session: Session, gemini: GeminiStandIn) -> None:
+    session.live.consent.mode = Mode.ALL
+    turns = [
+        Calls(Call("shell", {"command": "echo more >> log; wc -l log"}), Call("list", {"path": "."}))
+        for _ in range(12)
+    ]
+    gemini.script(*turns, Text("done"))
+    turn = ended(await say(session, "go", limits=TurnLimits(steps_max=100)))
+    assert (turn.status, turn.assistant) == (TurnStatus.FINISHED, "done")
 
 
 async def test_max_model_calls_stops_the_turn(session: Session, gemini: GeminiStandIn) -> None:
