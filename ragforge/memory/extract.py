@@ -24,7 +24,7 @@ from ragforge.domain.memories import (
 )
 from ragforge.memory.classifier import Guess, guesses
 from ragforge.memory.clauses import Clause, clauses_of
-from ragforge.memory.constraints import bound, is_demand, is_experience, is_standing, strength_of
+from ragforge.memory.constraints import WISHES, bound, is_demand, is_experience, is_standing, strength_of
 from ragforge.memory.corrections import CorrectionKind, wishes_in
 from ragforge.memory.extractive import topics_of
 from ragforge.memory.likeness import content_words, share_of
@@ -46,6 +46,7 @@ from ragforge.memory.statements import (
     begins_to_ask,
     is_ironic,
     is_report,
+    is_unreal,
     is_wondering,
     plain,
     said_by,
@@ -105,6 +106,7 @@ RULES: Mapping[MemoryType, AnyOf] = {
 """In the order in which they are asked: the first that fits says the type."""
 _PREFERENCE = {type: float(type is MemoryType.PREFERENCE) for type in MemoryType}
 _KEEPS = AnyOf(lambda language: language.keeps)
+_CONJUNCTION = AnyOf(lambda language: language.conjunctions)
 _HABITS = AnyOf(lambda language: language.habits)
 _FIRST_PERSON = AnyOf(lambda language: language.first_person)
 _MOMENTARY = AnyOf(lambda language: language.momentary)
@@ -195,11 +197,10 @@ def _is_sure(type: MemoryType, sure: float) -> bool:
 
 
 def _is_no_statement(sentence: Sequence[_Judged]) -> bool:
-    """Whether it quotes somebody after a colon, or is ironic as a whole."""
+    """Whether it quotes somebody after a colon, supposes what is not so, or is ironic as a whole."""
     first = sentence[0].clause.words
-    return (is_report(first) and first.endswith(":")) or is_ironic(
-        " ".join(one.clause.words for one in sentence)
-    )
+    words = " ".join(one.clause.words for one in sentence)
+    return (is_report(first) and first.endswith(":")) or is_unreal(words) or is_ironic(words)
 
 
 def _asks_how_it_is(sentence: Sequence[_Judged]) -> bool:
@@ -250,8 +251,9 @@ def _forbids_by_name(sentence: Sequence[_Judged]) -> bool:
     if not names_object(" ".join(one.clause.text for one in sentence)):
         return False
     if is_demand(words):
-        is_unsure = max(one.kept for one in sentence) < KEPT_MIN or not _is_sure(*_likeliest(sentence))
-        return is_unsure or _is_split(sentence)
+        type, sure = _likeliest(sentence)
+        is_unsure = max(one.kept for one in sentence) < KEPT_MIN or not _is_sure(type, sure)
+        return is_unsure or type not in WISHES or _is_split(sentence)
     return _is_split(sentence) and any(one.type is MemoryType.PREFERENCE for one in sentence)
 
 
@@ -296,6 +298,8 @@ def _add(found: list[UserStatement], run: Sequence[_Judged], whole: str = "") ->
     type, sure = _likeliest(run)
     written = " ".join(one.clause.text for one in run).lstrip(" ,;")
     text = written.rstrip(" ,;")
+    if whole and (joined := _CONJUNCTION.search(text)):  # what joined it to the part before is not its own
+        text = text[joined.end() :]
     ending = written[len(text) :].strip()
     if any(one.clause.asked for one in run):
         sure = max(sure, CONFIDENCE_OF_RULES)

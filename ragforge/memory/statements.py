@@ -12,6 +12,7 @@ _ASKS = AnyOf(lambda language: language.asks)
 _ASKS_FOR = AnyOf(lambda language: language.asks_for)
 _WONDERS = AnyOf(lambda language: language.wonders)
 _REPORTS = AnyOf(lambda language: language.reports)
+_UNREAL = AnyOf(lambda language: language.unreal)
 _IRONIC = AnyOf(lambda language: language.ironic)
 
 
@@ -38,6 +39,11 @@ def asks_for_something(words: str) -> bool:
 def is_wondering(words: str) -> bool:
     """Whether it is a hypothesis or an example."""
     return _WONDERS.search(words) is not None
+
+
+def is_unreal(words: str) -> bool:
+    """Whether it begins with what is not so: "if we had a lock file, never touch it"."""
+    return _UNREAL.search(words) is not None
 
 
 def is_report(words: str) -> bool:

@@ -81,10 +81,14 @@ class Language(Struct, frozen=True, kw_only=True):
     """Words that choose the first of what was offered, the second and so on."""
     breaks: Patterns = ()
     """Where another statement may begin within a sentence."""
+    conjunctions: Patterns = ()
+    """Joins a statement to the one before it, at its beginning."""
     cues: Mapping[str, Patterns] = field(default_factory=dict[str, Patterns])
     """Signs of what a clause is, by names that the languages share, for the classifier."""
     wonders: Patterns = ()
     """Hypotheses and examples."""
+    unreal: Patterns = ()
+    """Begins a sentence about what is not so: all that follows is supposed."""
     reports: Patterns = ()
     """What somebody else says, or what was so before."""
     ironic: Patterns = ()

@@ -317,6 +317,13 @@ LANGUAGE = Language(
         ),
         r"\bmust have (?:been|had|\w+(?:ed|en|wn|ne|ght|st))\b",
     ),
+    conjunctions=(r"^(?:and|but|so) (?!that\b|far\b|on\b)",),
+    unreal=(
+        (
+            r"^(?:<openings>,? )*if (?:only )?(?:I|we|you|they|it|this|that|there) (?:had|hadn't|(?:were|"
+            r"weren't)(?= (?:a|an|the|no|any|to|in|on|at|still|really)\b))\b"
+        ),
+    ),
     reports=(
         r"^(?:write|add|insert|append|print|type) ``",
         (

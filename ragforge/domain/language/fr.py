@@ -307,6 +307,13 @@ LANGUAGE = Language(
         ),
         r"\b(?:j'ai|on a) dû \w+(?:er|ir|re)\b",
     ),
+    conjunctions=(r"^(?:et|mais|donc|alors) (?!que\b)",),
+    unreal=(
+        (
+            r"^(?:<openings>,? )*s(?:i (?:on|je|tu|nous|vous|ça|c')|'ils?) ?(?:n'|ne )?(?:y )?"
+            r"(?:av(?:ais|ait|ions|iez|aient)|étai(?:s|t|ent)|étions|étiez)\b"
+        ),
+    ),
     reports=(
         r"^(?:écris|écrivez|ajoute|ajoutez|insère|affiche|imprime|tape) ``",
         (
