@@ -1,7 +1,7 @@
 """The tests, as `make test` runs them:
 `python -m tests [--all] [--sixth TEXT] [--load N] [options of pytest]`.
 
-Four processes, because tests wait half of their time, for servers and for an interface to be idle; a file is
+Five processes, because tests wait half of their time, for servers and for an interface to be idle; a file is
 never split, because its tests share them. In the order of `tests/servers/order.py`. Where few fail, those are
 run once more, one after another with the machine to themselves, and this second time counts; decision 14 says
 why. The last lines say how often, which files took longest, and how long each process had nothing to do.
@@ -23,7 +23,7 @@ from pathlib import Path
 
 import pytest
 
-AT_ONCE = ("-n", "4", "--dist", "loadfile", "--no-loadscope-reorder")
+AT_ONCE = ("-n", "5", "--dist", "loadfile", "--no-loadscope-reorder")
 ALONE = ("-n", "0", "-p", "no:cacheprovider")
 FILES_SHOWN = 12
 AGAIN_MAX = 5

@@ -29,6 +29,7 @@ _CODE = re.compile(
 _FLAG = re.compile(r"--?[A-Za-z][\w-]*")
 _SETTING = re.compile(r"(?<![\w-])--[a-z][\w-]*[ =]([a-z][\w./-]*)")
 _NAMES = KNOWN_NAMES | {name for name in KINDS if len(name) > 2}
+WORD_CHARS_MAX = 256
 _QUOTES = "`\"'«»“”"
 
 
@@ -117,7 +118,10 @@ def is_path(word: str) -> bool:
 
 
 def _straight(sentence: str) -> str:
-    return " ".join(sentence.replace("’", "'").replace("‘", "'").split())
+    """Words apart by one blank, with straight apostrophes; a long one is cut, for no name is as long, and
+    patterns that look for names take the square of its length."""
+    words = sentence.replace("’", "'").replace("‘", "'").split()
+    return " ".join(word[:WORD_CHARS_MAX] for word in words)
 
 
 def _markers(text: str) -> Iterator[tuple[int, str, Deed | None]]:

@@ -48,7 +48,7 @@ LIGHT = Theme(
     panel="#e5e5e1",
     variables={
         # Textual's 60 % is hard to read on white; a text's own style takes no percentage.
-        "foreground-muted": "#676a6d",
+        "foreground-muted": "#62656a",
         "input-selection-background": "#205a9e 25%",
         "block-cursor-text-style": "none",
         "scrollbar": "#c9cac6",

@@ -79,7 +79,7 @@ async def test_the_only_result_that_passes_the_check_is_taken(tmp_path: Path, ge
         [passed] = [line for line in said if line.startswith("combine_best: check passed")]
         [failed] = [line for line in said if line.startswith("resolve_conflicts: check failed")]
         assert f"`{command}`, exit code 0, " in passed
-        assert "exit code 1, " in failed
+        assert "check failed: exit code 1: " in failed
         assert failed.endswith(" s")
         await assert_nothing_is_left(session)
 

@@ -14,7 +14,7 @@ from ragforge.memory.constraints import (
     strength_of,
 )
 from ragforge.memory.memories import new_memory
-from ragforge.memory.prohibitions import prohibitions_in
+from ragforge.memory.prohibitions import WORD_CHARS_MAX, names_in, prohibitions_in
 
 USE, CHANGE, DELETE = Deed.USE, Deed.CHANGE, Deed.DELETE
 
@@ -221,3 +221,9 @@ def test_what_the_product_must_do_is_no_rule_of_working(sentence: str, expected:
 )
 def test_who_does_something_from_now_on_is_no_rule(sentence: str, expected: bool) -> None:
     assert is_standing(sentence) is expected
+
+
+def test_a_name_is_never_as_long_as_a_line_that_was_pasted() -> None:
+    assert names_in("never touch src/api.py") == ("src/api.py",)
+    [cut] = names_in(f"never touch {'a/' * 1_000}b.py")
+    assert len(cut) <= WORD_CHARS_MAX
