@@ -4,6 +4,7 @@ import stat
 from collections.abc import Generator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
+from typing import cast
 
 import apsw
 
@@ -131,7 +132,7 @@ def _integrity(connection: Connection) -> list[str]:
 def _tables_missing(connection: Connection, steps: Sequence[str]) -> list[str]:
     """The tables that these steps make and that are not there."""
     query = "SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name"
-    with closing(apsw.Connection(":memory:")) as made:
+    with closing(cast("Connection", apsw.Connection(":memory:"))) as made:
         for step in steps:
             made.execute(step)
         due = [name for (name,) in made.execute(query)]

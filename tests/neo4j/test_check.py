@@ -100,6 +100,7 @@ async def test_what_is_broken_is_found_and_what_can_be_derived_is_put_right(grap
         "DROP CONSTRAINT call_id",
         "DROP INDEX conversation_words",
         "CREATE FULLTEXT INDEX conversation_words FOR (n:ToolCall) ON EACH [n.other]",
+        "CALL db.awaitIndexes(120)",  # one that is being filled is told and left alone
     ):
         await graph.run(statement)
 
