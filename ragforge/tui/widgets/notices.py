@@ -39,6 +39,6 @@ def end_words(turn: Turn) -> str:
         case TurnStatus.FAILED:
             return f"✗ {error or 'The turn failed.'}"
         case TurnStatus.STOPPED:
-            return f"■ stopped: {error}" if error else "■ stopped"
+            return f"■ {error or 'Stopped.'}"
         case TurnStatus.RUNNING | TurnStatus.WAITING | TurnStatus.FINISHED | TurnStatus.CONTINUED:
             return ""
