@@ -94,8 +94,8 @@ class _Repetition:
         """The last ones, with their arguments."""
         self._results: list[str] = []
         """What came of each."""
-        self._told_of = 0
-        """How many repetitions the model was last told of: each call that follows completes as many again."""
+        self._times = 0
+        """How often the last few had been made after the step before."""
 
     def stop_for(self, calls: Sequence[CallRequest]) -> Outcome | None:
         """Return how the turn stops, if these calls go on with what was repeated too often."""
@@ -113,14 +113,15 @@ class _Repetition:
         """Return the results, with a note to the model if it repeats itself."""
         self._results = [*self._results, *(result.text for result in results.results)][-KEPT_MAX:]
         period, times = self._repeated()
+        # Within a round, each call completes as many rounds as the one before.
+        has_grown, self._times = times != self._times, times
         alone = self._streak(len(self._calls) - 1)
         if alone in STREAK_REMINDED_AT:
             said = (
                 f"This call has now been made {alone} times in a row with the same arguments. "
                 "Its result will not change"
             )
-        elif period and times in STREAK_REMINDED_AT and times != self._told_of:
-            self._told_of = times
+        elif has_grown and times in STREAK_REMINDED_AT:
             said = (
                 f"The last {period} calls have now been made {times} times in a row, with the same results. "
                 "They will not change"

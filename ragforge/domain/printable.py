@@ -52,7 +52,7 @@ def inline_code(words: str) -> str:
 
 
 def fenced(text: str, language: str = "") -> str:
-    """The text as a block of Markdown, whatever stands in it."""
+    """The text as a code block of Markdown, with a fence that it does not contain."""
     longest = max((len(found) for found in re.findall("`+", text)), default=0)
     fence = "`" * max(3, longest + 1)
     return f"{fence}{language}\n{text}\n{fence}"

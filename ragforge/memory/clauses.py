@@ -57,7 +57,7 @@ def _sentence_parts(sentence: str, *, parted: bool) -> list[tuple[str, str]]:
     """The sentence with what ends it; parted, of one that asks only behind what the user tells of themselves,
     both parts: "I prefer small places, where could we eat?"."""
     words = _unquoted(sentence)
-    # Without its mark it is a question too, and a request is none: "could you always use tabs".
+    # A question may lack its mark; a request, "could you always use tabs", is not a question.
     is_question = begins_to_ask(words) and not asks_for_something(words)
     ends = "?" if words.rstrip(" \"'»”)").endswith("?") or is_question else ""
     if not parted or not _OF_ONESELF.match(words):
