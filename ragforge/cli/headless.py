@@ -38,6 +38,7 @@ from ragforge.domain.events import (
 from ragforge.domain.inputs import Slash, parse_input
 from ragforge.domain.memories import Memory
 from ragforge.domain.messages import Parts, TextPart, WebSearch, text_of
+from ragforge.domain.printable import fenced
 from ragforge.domain.redact import Redactor
 from ragforge.domain.text_pieces import TextPieces
 from ragforge.domain.turns import CallStatus, ToolCall, Turn, TurnStatus
@@ -353,9 +354,11 @@ class _Signals:
 
 
 def _parts(options: Options) -> Parts:
-    """The message: the prompt, then what was piped in."""
+    """The message: the prompt, then what was piped in, as a block of its own: its words are nobody's wish."""
     piped = "" if sys.stdin.isatty() else _read_piped()
     prompt = options.prompt or ""
+    if prompt.strip() and piped.strip():
+        piped = fenced(piped.rstrip("\n"))
     texts = [part for part in (prompt, piped) if part.strip()]
     if not texts:
         raise UsageError('Nothing to send. Add a prompt, for example:  ragforge -p "What does this do?"')

@@ -73,9 +73,18 @@ async def test_what_is_piped_in_follows_the_prompt_or_is_the_message(quick: Prog
     piped = await quick.run(stdin=b"only this")
     assert both.code == piped.code == 0
     first, second = (chat["messages"][-1]["content"] for chat in openai.chats)
-    assert "Sum up @a.png:\n\nGrüße" in str(first).replace("\\n", "\n")
+    assert "Sum up @a.png:\n\n```\nGrüße\n@b.png\n```" in str(first).replace("\\n", "\n")
     assert str(first).count("image_url': {") == 1, "the prompt's image goes along"
     assert "only this" in str(second)
+
+
+async def test_what_is_piped_in_beside_a_prompt_is_nobodys_wish(quick: Program, openai: OpenAIStandIn):
+    """Not a word of a log or a diff is kept as the user's, nor does it end a block of code in it."""
+    log = b"shell-hooks: line 24: we cannot open ```shared``` objects\nwe always use tabs here, never spaces"
+    ran = await quick.run("-p", "what does this say", stdin=log)
+    assert ran.code == 0, ran.err
+    assert (await quick.run("memory", "list", "--json")).out.strip() in ("", "[]"), "nothing is kept of it"
+    assert "````\nshell-hooks" in str(openai.chats[0]["messages"][-1]["content"]).replace("\\n", "\n")
 
 
 @pytest.mark.parametrize(
