@@ -76,7 +76,9 @@ async def _findings(options: Options) -> list[Diagnosis]:
             made = check()
             found += await made if isawaitable(made) else made
         except (RagforgeError, OSError) as error:
-            found.append(Diagnosis(about, Grade.WRONG, str(error)))
+            said = next((each.about for each in found if each.found == str(error)), None)
+            words = f"Not looked at, for the same reason as {said}." if said else str(error)
+            found.append(Diagnosis(about, Grade.WRONG, words))
     return found
 
 
