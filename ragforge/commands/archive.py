@@ -19,7 +19,7 @@ async def _run(session: "Session", args: NoArguments) -> Outcome:
     await session.workspace.store.sessions.set_archived(session.id, moment)
     session.workspace.background.wake()  # it is consolidated
     session.change(archived_at=moment)  # should it stay in front, its next message lists it again
-    return StartNew("The previous session is archived; search finds it, and Ctrl+F in /sessions lists it.")
+    return StartNew("The previous session is archived; search and /sessions still find it.")
 
 
 VERB = Verb("archive", "Archive this session and start a new one.", NoArguments, _run, while_running=False)

@@ -414,7 +414,7 @@ async def run_command(
     if session.is_only_moving and not verb.while_running:
         raise UsageError(session.why_busy)
     if session.busy and not verb.while_running:
-        raise UsageError(f"/{verb.name} has to wait until the turn ends. Esc interrupts the turn.")
+        raise UsageError(f"/{verb.name} has to wait until the turn ends, or is interrupted.")
     notices: list[str] = []
     if any(former.old.split()[0] in text for former in verb.former):
         text = " ".join(modern(text.split(), verb.former, tell=notices.append))

@@ -101,7 +101,7 @@ def _lines(session: "Session", args: MergeArguments) -> AsyncGenerator[str | Out
 
     async def work(tell: Callable[[str], None]) -> Outcome:
         if not is_in_shell():
-            tell("Merging ... Esc stops without changing anything.")
+            tell("Merging ... If you interrupt it, nothing is changed.")
         try:
             moved = await merge(
                 session, args.name, side=args.side, strategy=args.strategy, ask=not is_in_shell(), tell=tell

@@ -23,7 +23,7 @@ async def _run(session: "Session", args: PlanArguments) -> Outcome:
     if args.task.strip():
         return Send(args.task)
     return Tell(
-        "Plan mode is on: nothing is changed. Describe the task. **/do** carries out the plan; Shift+Tab "
+        "Plan mode is on: nothing is changed. Describe the task. **/do** carries out the plan; **/mode ask** "
         "leaves plan mode."
     )
 

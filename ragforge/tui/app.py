@@ -17,7 +17,7 @@ from ragforge.tui import clipboard
 from ragforge.tui.chat.screen import ChatScreen
 from ragforge.tui.first_prompt.prompt import FirstPrompt
 from ragforge.tui.key_watch import KeyWatch
-from ragforge.tui.keys import app_bindings
+from ragforge.tui.keys import app_bindings, with_present_keys
 from ragforge.tui.launch import Known, Leaving, OpenSession
 from ragforge.tui.terminal_driver import BracketsPastes, TerminalDriver
 from ragforge.tui.theme import ThemedApp
@@ -104,7 +104,8 @@ class RagforgeApp(ThemedApp[Leaving], KeyWatch[Leaving]):
 
     def action_say_how_to_quit(self) -> None:
         """Ctrl+Q does not quit: it lies next to Ctrl+W."""
-        self.notify("Press Ctrl+D on an empty input to quit, or type /exit.", markup=False)
+        quits = "Type /exit to quit. Ctrl+D on an empty input quits, too."
+        self.notify(with_present_keys(quits, self._keymap, "delete_or_quit"), markup=False)
 
     def _fatal_error(self) -> None:
         """Leave without Textual's traceback, which shows variables: there are keys among them."""

@@ -254,6 +254,35 @@ def keymap(bound: Mapping[str, tuple[str, ...]]) -> dict[str, str]:
     }
 
 
+def present_key(action: str, changed: Mapping[str, str]) -> str:
+    """The first key that does it now; empty for none. changed: what `keymap` returned."""
+    first = changed.get(action, first_key(action)).split(",")[0]
+    return "" if first == UNBOUND else first
+
+
+def with_present_keys(text: str, changed: Mapping[str, str], *actions: str) -> str:
+    """The text with the user's keys where it names the table's first keys for these actions.
+
+    A sentence, or a part between dots, is left out where its key is unbound.
+    """
+    for action in actions:
+        ours, present = first_key(action), present_key(action, changed)
+        if present != ours:
+            word = re.compile(rf"(?<![\w+]){re.escape(shown(ours))}(?![\w+])")
+            parts = _PARTS.split(text)
+            kept = [word.sub(shown(present), part) for part in parts if present or not word.search(part)]
+            text = "".join(kept).removesuffix(" · ").rstrip()
+    return text
+
+
+_PARTS = re.compile(r"(?<=[.] )|(?<= · )")
+
+
+def first_key(action: str) -> str:
+    """The table's first key for it: the one that texts name."""
+    return next(line.keys[0] for line in TABLE if line.action == action)
+
+
 def help_rows(bound: Mapping[str, tuple[str, ...]]) -> list[tuple[str, str, str]]:
     """(place, keys, what they do) for `/help`, in the table's order, without the unbound."""
     return [

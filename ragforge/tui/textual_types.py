@@ -1,6 +1,7 @@
 """Typed doors to the corners of Textual that have no complete types."""
 
 from abc import ABCMeta
+from collections.abc import Mapping
 from typing import Any, cast
 
 from textual.app import App
@@ -21,6 +22,11 @@ class AbstractMeta(ABCMeta, _MessagePumpMeta):
 def app_of(widget: Widget) -> App[Any]:
     """The app that the widget runs in."""
     return cast("App[Any]", widget.app)  # pyright: ignore[reportUnknownMemberType]
+
+
+def changed_keys(widget: Widget) -> Mapping[str, str]:
+    """The keys that are not the table's, by action, as `keys.keymap` made them; none before it is shown."""
+    return app_of(widget)._keymap if widget.is_attached else {}  # pyright: ignore[reportPrivateUsage]
 
 
 def worker_at_work() -> Worker[Any] | None:

@@ -1,5 +1,8 @@
 """What a dialog says of its keys: none of it is cut off, and all of it can be clicked."""
 
+import os
+from pathlib import Path
+
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
@@ -10,6 +13,7 @@ from ragforge.tui.screens.help import KEYS
 from ragforge.tui.widgets.entry_list import EntryList
 from ragforge.tui.widgets.hint_line import HintLine
 from ragforge.tui.widgets.key_hint import SEPARATOR, KeyHint, key_lines
+from ragforge.tui.widgets.queue_list import QueueList
 from tests.standins.gemini import Hang, Text
 from tests.tui.chat_app import Chat, Lab
 
@@ -73,6 +77,58 @@ async def test_a_list_is_used_with_the_mouse_alone(lab: Lab) -> None:
         await click(chat, "Esc closes")
         await chat.until(lambda: chat.top is chat.screen, "it closes")
         assert chat.app.focused is chat.screen.prompt
+
+
+def use_keys(**keys: str) -> None:
+    config = Path(os.environ["RAGFORGE_CONFIG_DIR"])
+    config.mkdir(parents=True)
+    lines = [f'{action} = "{bound}"' for action, bound in keys.items()]
+    (config / "config.toml").write_text("\n".join(["[keys]", *lines, ""]))
+
+
+async def test_dialogs_name_the_users_keys_and_their_clicks_press_them(lab: Lab) -> None:
+    use_keys(rename="f5, f7", delete="", leave="alt+q", show_archived="alt+k", list_up="alt+up", list_down="")
+    lab.gemini.script(Text("Yes."))
+    async with lab.chat() as chat:
+        await chat.say("Is it so?")
+        await chat.turn_ended()
+        await chat.say("/sessions")
+        await chat.until(lambda: "archived" in hint(chat), "it opens")
+        assert hint(chat) == "Enter resumes · F5 renames · Alt+K archived · Alt+Q closes"
+        await click(chat, "F5 renames")
+        await chat.until(lambda: "saves" in hint(chat), "a new title may be typed")
+        await click(chat, "Alt+Q keeps")
+        await click(chat, "Alt+Q closes")
+        await chat.until(lambda: chat.top is chat.screen, "it closes")
+        await chat.say("/help")
+        await chat.until(lambda: chat.top is not chat.screen, "it opens")
+        assert hint(chat) == "Enter copies it to the prompt · Alt+Up choose · Alt+Q closes"
+
+
+async def test_the_chat_names_the_users_keys(lab: Lab) -> None:
+    use_keys(cycle_mode="f3", interrupt="", submit="alt+s", close="f10", up="alt+up", delete_or_quit="f12")
+    lab.gemini.script((Text("Well"), Hang()))
+    async with lab.chat() as chat:
+        await chat.sees("F3 changes what the model may do without asking.")
+        assert "Esc interrupts" not in chat.words()
+        await chat.pilot.click(chat.screen.status, offset=(1, 0))
+        await chat.sees("need your approval. F3 changes the mode.")
+        await chat.type("Go on.")
+        await chat.pilot.press("alt+s")
+        await chat.sees("Well")
+        await chat.type("And then?")
+        await chat.pilot.press("alt+s")
+        await chat.until(lambda: bool(chat.screen.prompt.queued), "it waits")
+        waiting = str(chat.screen.query_one(QueueList).render())
+        assert "Alt+Up edits the last · F10 stops, and edits all" in waiting
+        await chat.pilot.press("ctrl+r")
+        await chat.until(lambda: "search" in str(chat.screen.prompt.border_title), "earlier messages")
+        assert chat.screen.prompt.border_title == "search: Alt+S uses it · F10 cancels"
+        await chat.pilot.press("f10")
+        await chat.pilot.press("ctrl+q")
+        await chat.until(lambda: bool(chat.app._notifications), "how to quit")
+        [told] = chat.app._notifications
+        assert told.message == "Type /exit to quit. F12 on an empty input quits, too."
 
 
 async def test_the_wheel_goes_through_a_list_and_a_double_click_takes(lab: Lab) -> None:

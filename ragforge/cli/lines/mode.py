@@ -238,7 +238,7 @@ class LineMode:
         try:
             await doing
         except RagforgeError as error:
-            self._printer.line(str(error).replace("Esc interrupts", "Ctrl+C interrupts"))
+            self._printer.line(str(error))
 
     async def _do(self, text: str) -> None:
         """Do what was typed. Raises RagforgeError."""

@@ -17,9 +17,10 @@ from textual.widgets import Input, Static
 
 from ragforge.domain.errors import RagforgeError
 from ragforge.tui import terminal
+from ragforge.tui.keys import with_present_keys
 from ragforge.tui.launch import Known, Leaving
 from ragforge.tui.project_files import PathMatches, ProjectFiles
-from ragforge.tui.textual_types import app_of
+from ragforge.tui.textual_types import app_of, changed_keys
 from ragforge.tui.widgets.completion import CommandRow, Completion
 from ragforge.tui.widgets.focus import FocusReturned
 from ragforge.tui.widgets.prompt import Prompt
@@ -198,6 +199,10 @@ class ChatFrame(Screen[None]):
         """A line for the user."""
         self.transcript.say(text)
 
+    def with_keys(self, text: str, *actions: str) -> str:
+        """The text with the user's keys for these actions."""
+        return with_present_keys(text, changed_keys(self), *actions)
+
     def tell(self, markdown: str) -> None:
         """What a command answers."""
         self.transcript.tell(markdown)
@@ -288,7 +293,8 @@ class ChatFrame(Screen[None]):
         self.run_worker(self.mark(stored.turns), group="marks", exclusive=True)
         await self.show_commands_waiting()
         if at is not None:
-            self.say(f"Shown up to turn {at}. Ctrl+End shows the rest; a message continues from turn {at}.")
+            shown = f"Shown up to turn {at}. A message continues from turn {at}. Ctrl+End shows the rest."
+            self.say(self.with_keys(shown, "show_newest"))
 
     async def show_commands_waiting(self) -> None:
         """What was run and has gone with no message yet."""

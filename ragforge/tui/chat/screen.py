@@ -184,10 +184,8 @@ class ChatScreen(ChatFrame):
     async def action_explain_status(self) -> None:
         """Say what each figure of the status line means."""
         if self._parts:
-            from ragforge.tui.widgets.status_line import explained
-
             await self.transcript.action_end()
-            self.tell(explained(self.status.status))
+            self.tell(self.status.explained())
 
     # What was recalled
 

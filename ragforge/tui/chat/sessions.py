@@ -99,7 +99,8 @@ class Sessions(Struct, frozen=True):
         chat = self.chat
         status = chat.status.status
         where = " · ".join(filter(None, [f"ragforge {__version__}", status.folder, status.git_branch]))
-        tips = [f"· {tip}" for tip in TIPS] if chat.size.height >= TIPS_FROM_ROWS else []
+        told = [chat.with_keys(tip, "cycle_mode", "interrupt") for tip in TIPS]
+        tips = [f"· {tip}" for tip in told if tip] if chat.size.height >= TIPS_FROM_ROWS else []
         entry = Greeted(where, [status.model, "", START, *tips])
         chat.transcript.greet(entry)
         chat.run_worker(self._count(entry), group="greeting", exclusive=True)
@@ -125,7 +126,7 @@ class Sessions(Struct, frozen=True):
     async def _resume(self, opened: OpenedChat, *, first: bool) -> None:
         chat, before = self.chat, opened.conversation.session.id
         if self.turns.busy:
-            chat.say("A turn is running. Wait for it to end, or press Esc, before you switch sessions.")
+            chat.say("A turn is running. Wait for it to end, or interrupt it, before you switch sessions.")
             return
         if not first:
             await opened.conversation.keep_draft(chat.prompt.draft)

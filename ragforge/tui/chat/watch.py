@@ -86,7 +86,7 @@ class Watch(Struct):
                 self.told = kept.number
                 if kept.session_id == session_id:
                     chat.kept = kept.memories
-                    chat.say(kept_words(kept.memories))
+                    chat.say(chat.with_keys(kept_words(kept.memories), "forget_kept"))
 
     async def _show_cost(self) -> None:
         try:

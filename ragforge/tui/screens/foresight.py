@@ -48,7 +48,10 @@ TIGHT = 16
 """Below it the list has the room of the curves."""
 CHROME_LINES = 8
 """Title, detail, hint and border."""
-HINT = "Enter diff · E expectations · ← → depth, with Shift the project's · Tab people · Esc closes"
+HINT = (
+    "Enter diff · E expectations · ← → depth · Shift+Left and Shift+Right the project's · Tab people · "
+    "Esc closes"
+)
 HINT_NARROW = "Enter diff · E expected · ← → depth · Tab people · Esc closes"
 HINT_FORESEERS = f"Tab goes back to the turns · means of at least {COUNT_MIN} · Esc closes"
 

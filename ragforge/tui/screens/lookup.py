@@ -12,7 +12,7 @@ from textual.widgets import Input
 
 from ragforge.tui.screens.list_dialog import FilterLine, in_order, list_keys
 from ragforge.tui.widgets.entry_list import EntryList, LookupEntry
-from ragforge.tui.widgets.key_hint import KeyHint, key_lines
+from ragforge.tui.widgets.key_hint import KeyHint
 from ragforge.tui.widgets.plain import PlainText
 
 SHORT = 20
@@ -61,7 +61,7 @@ class LookupScreen(FilterLine[str | None]):
         details = DETAIL_ROWS_NARROW if self.size.width < NARROW else DETAIL_ROWS
         details = DETAIL_ROWS_SHORT if is_short else details
         self.query_one("#entry-detail").styles.height = details
-        below = details + len(key_lines(self._hint, self.size.width - CELLS_BESIDE))
+        below = details + self.query_one(KeyHint).rows_in(self.size.width - CELLS_BESIDE)
         self._list.set_rows_max(self.size.height - below - (ROWS_BESIDE_SHORT if is_short else ROWS_BESIDE))
 
     @property

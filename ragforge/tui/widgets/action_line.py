@@ -3,10 +3,13 @@
 from collections.abc import Sequence
 
 from msgspec import Struct
+from msgspec.structs import replace
 from rich.cells import cell_len
 from textual.content import Content
 from textual.widgets import Static
 
+from ragforge.tui.textual_types import changed_keys
+from ragforge.tui.widgets.key_hint import renamed
 from ragforge.tui.widgets.row_list import MUTED
 
 GAP = "  "
@@ -40,16 +43,23 @@ class ActionLine(Static):
         self._lay_out()
 
     def _lay_out(self) -> None:
-        width = self.content_size.width or max(map(_width, self._each), default=0)
+        each = [one for one in map(self._present, self._each) if one.words]
+        width = self.content_size.width or max(map(_width, each), default=0)
         lines: list[list[ClickableWords]] = []
         used = width
-        for one in self._each:
+        for one in each:
             if used + len(GAP) + _width(one) > width:
                 lines.append([])
                 used = -len(GAP)
             lines[-1].append(one)
             used += len(GAP) + _width(one)
         self.update(Content("\n").join(Content(GAP).join(map(_content, line)) for line in lines))
+
+    def _present(self, one: ClickableWords) -> ClickableWords:
+        changed = changed_keys(self)
+        if one.action not in changed:
+            return one
+        return replace(one, words=renamed(one.words, changed, [one.action]))
 
 
 def _width(one: ClickableWords) -> int:

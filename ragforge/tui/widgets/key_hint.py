@@ -1,20 +1,24 @@
 """What the keys of a dialog do: each of them can be clicked as well."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from textwrap import wrap
+from typing import Any
 
 from msgspec import Struct
 from rich.cells import cell_len
 from textual import events
+from textual.binding import Binding
+from textual.screen import Screen
 
 from ragforge.tui import keys
-from ragforge.tui.textual_types import app_of
+from ragforge.tui.textual_types import app_of, changed_keys
 from ragforge.tui.widgets.plain import PlainText
 
 SEPARATOR = " · "
 _ARROWS = {"←": "left", "→": "right"}
+NONE: Mapping[str, str] = {}
 _WORD = re.compile(r"[^\s,]+")
 
 
@@ -31,7 +35,10 @@ class KeyLine(Struct, frozen=True):
 
 
 class KeyHint(PlainText):
-    """`Enter opens it · Esc closes`: no line ends within such a part, and a click on it presses its key."""
+    """`Enter opens it · Esc closes`: no line ends within such a part, and a click on it presses its key.
+
+    The text names the table's keys; shown are the user's.
+    """
 
     DEFAULT_CSS = "KeyHint { pointer: pointer; }"
 
@@ -43,7 +50,11 @@ class KeyHint(PlainText):
     @property
     def text(self) -> str:
         """What is shown, however its lines end."""
-        return self._whole
+        return self._present()
+
+    def rows_in(self, width: int) -> int:
+        """How many lines it takes in so many cells."""
+        return len(key_lines(self._present(), width))
 
     def set_text(self, text: str) -> None:
         """Show this instead."""
@@ -62,16 +73,58 @@ class KeyHint(PlainText):
             app_of(self).simulate_key(key)
 
     def _lay_out(self) -> None:
-        self._lines = key_lines(self._whole, self.content_size.width or cell_len(self._whole))
+        whole = self._present()
+        own = {keys.shown(key): key for each in changed_keys(self).values() for key in each.split(",")}
+        self._lines = key_lines(whole, self.content_size.width or cell_len(whole), own)
         super().set_text("\n".join(line.text for line in self._lines))
 
+    def _present(self) -> str:
+        changed = changed_keys(self)
+        return renamed(self._whole, changed, bound_on(self.screen)) if changed else self._whole
 
-def key_lines(text: str, width: int) -> list[KeyLine]:
-    """The lines of a hint, of which each part stays whole where it fits."""
-    return [line for paragraph in text.split("\n") for line in _wrapped(paragraph, max(1, width))]
+
+def bound_on(screen: Screen[Any]) -> list[str]:
+    """The actions of the table that keys do on this screen."""
+    bound = [each for kind in type(screen).__mro__ for each in vars(kind).get("BINDINGS", ())]
+    return [each.id for each in bound if isinstance(each, Binding) and each.id]
 
 
-def _wrapped(paragraph: str, width: int) -> Iterator[KeyLine]:
+def renamed(text: str, changed: Mapping[str, str], actions: Iterable[str]) -> str:
+    """The hint with the keys that do these actions now; a part without any is left out."""
+    present = {keys.first_key(action): keys.present_key(action, changed) for action in actions}
+    changed_ones = {key: now for key, now in present.items() if key != now}
+    return "\n".join(_renamed(paragraph, changed_ones) for paragraph in text.split("\n"))
+
+
+def _renamed(paragraph: str, present: Mapping[str, str]) -> str:
+    names = _names()
+    parts: list[str] = []
+    for part in paragraph.split(SEPARATOR):
+        before = [key for _, key in _keys_of(part, names, at=0)]
+        now = [present.get(key, key) for key in before]
+        if now == before:
+            parts.append(part)
+        elif any(now):
+            words = part.split()
+            about = next(
+                (at for at, word in enumerate(words) if word != "and" and word.strip(",") not in names), 0
+            )
+            between = " and " if "and" in words[:about] else " "
+            named = between.join(keys.shown(key) for key in now if key)
+            parts.append(" ".join([named, *words[about:]]))
+    return SEPARATOR.join(parts)
+
+
+def key_lines(text: str, width: int, own: Mapping[str, str] = NONE) -> list[KeyLine]:
+    """The lines of a hint, of which each part stays whole where it fits.
+
+    own: the keys that are not the table's, by their names.
+    """
+    names = {**_names(), **own}
+    return [line for paragraph in text.split("\n") for line in _wrapped(paragraph, max(1, width), names)]
+
+
+def _wrapped(paragraph: str, width: int, names: Mapping[str, str]) -> Iterator[KeyLine]:
     text = ""
     found: list[tuple[int, str]] = []
     for part in paragraph.split(SEPARATOR):
@@ -79,7 +132,7 @@ def _wrapped(paragraph: str, width: int) -> Iterator[KeyLine]:
             yield KeyLine(text, tuple(found))
             text, found = "", []
         text += SEPARATOR if text else ""
-        found += _keys_of(part, at=cell_len(text))
+        found += _keys_of(part, names, at=cell_len(text))
         *whole, text = wrap(text + part, width) or [""]
         for line in whole:  # one part is wider than all there is
             yield KeyLine(line, tuple(found))
@@ -87,22 +140,17 @@ def _wrapped(paragraph: str, width: int) -> Iterator[KeyLine]:
     yield KeyLine(text, tuple(found))
 
 
-def _keys_of(part: str, *, at: int) -> list[tuple[int, str]]:
+def _keys_of(part: str, names: Mapping[str, str], *, at: int) -> list[tuple[int, str]]:
     """Where each key of a part begins, the part's first cell being `at`; what names none belongs to none."""
     named: list[tuple[int, str]] = []
     for word in _WORD.finditer(part):
-        if key := _key(word[0]):
+        if key := names.get(word[0]):
             named.append((at + cell_len(part[: word.start()]), key))
         elif not named or word[0] != "and":
             break
     return named or [(at, "")]
 
 
-def _key(word: str) -> str:
-    """The key of this name; empty for any other word."""
-    return _ARROWS.get(word) or _names().get(word, "")
-
-
 @cache
 def _names() -> dict[str, str]:
-    return {keys.shown(key): key for line in keys.TABLE for key in line.keys}
+    return {keys.shown(key): key for line in keys.TABLE for key in line.keys} | _ARROWS

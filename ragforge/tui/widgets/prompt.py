@@ -18,6 +18,7 @@ from textual.message import Message
 from ragforge.domain.errors import UsageError
 from ragforge.tui import clipboard, editor, keys
 from ragforge.tui.prompt_box import PLACEHOLDER
+from ragforge.tui.textual_types import changed_keys
 from ragforge.tui.vim import Vim, VimMode, location_of, offset_of, place_in
 from ragforge.tui.widgets.completion import Completion, CompletionItem, CompletionKind
 from ragforge.tui.widgets.history import History
@@ -384,7 +385,7 @@ class Prompt(RecallArea, inherit_bindings=False):
         if self._searching:
             self._completion.step(+1)
         elif self.sent.entries():
-            self._put_aside(CompletionKind.HISTORY, "", "search: Enter uses it, Esc cancels")
+            self._put_aside(CompletionKind.HISTORY, "", self._named("search: Enter uses it · Esc cancels"))
         else:
             self.post_message(self.Noticed("No earlier messages."))
 
@@ -404,7 +405,8 @@ class Prompt(RecallArea, inherit_bindings=False):
 
     def action_palette(self) -> None:
         """All commands; the draft comes back afterwards."""
-        self._put_aside(CompletionKind.COMMAND, "/", "commands: Esc returns" if self.text else "")
+        title = self._named("commands · Esc returns") if self.text else ""
+        self._put_aside(CompletionKind.COMMAND, "/", title)
 
     def action_complete(self) -> None:
         """Take the line of the list, or open it again."""
@@ -457,6 +459,9 @@ class Prompt(RecallArea, inherit_bindings=False):
         self.placeholder = SEARCH_PLACEHOLDER if kind is CompletionKind.HISTORY else PLACEHOLDER
         self._put(text)
         self._offer(typed=True, again=True)
+
+    def _named(self, title: str) -> str:
+        return keys.with_present_keys(title, changed_keys(self), "submit", "close")
 
     def _leave_palette(self) -> None:
         """Without its `/` the line is not a command: the draft comes back, or this becomes the draft."""

@@ -5,7 +5,11 @@ from collections.abc import Sequence
 from textual.content import Content
 from textual.widgets import Static
 
+from ragforge.tui.keys import with_present_keys
+from ragforge.tui.textual_types import changed_keys
+
 SHOWN_MAX = 3
+KEYS = "Up edits the last · Esc stops, and edits all"
 
 
 class QueueList(Static):
@@ -30,5 +34,6 @@ class QueueList(Static):
             more = Content.styled(f"queued  {hidden} more", "dim")
             lines = [*lines[: SHOWN_MAX - 1], more, lines[-1]]
         if lines:
-            lines.append(Content.styled("Up: edit the last. Esc: stop, edit all", "dim"))
+            said = with_present_keys(KEYS, changed_keys(self), "up", "close")
+            lines.append(Content.styled(said, "dim"))
         self.update(Content("\n").join(lines))

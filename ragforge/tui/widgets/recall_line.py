@@ -12,10 +12,16 @@ from ragforge.domain.ids import short_id
 from ragforge.domain.printable import one_line, printable
 from ragforge.domain.search import HitKind
 from ragforge.domain.words import counted, day_words
-from ragforge.tui.keys import Where, declared
+from ragforge.tui.keys import Where, declared, with_present_keys
+from ragforge.tui.textual_types import changed_keys
 from ragforge.tui.widgets.fold import BodyFold, FoldHead
 from ragforge.tui.widgets.plain import PlainText
 
+KEYS = (
+    "F6 and the arrows, or a click, choose an item. Right shows it in full with its scores. Enter opens its "
+    "turn. Delete forgets a memory (asks first). Esc returns."
+)
+KEYS_NAMED = ("walk", "show_figures", "open_recalled", "forget_recalled")
 ITEM_CHARS_SHOWN = 600
 """Of an item's words; the turn that it comes from has the rest."""
 
@@ -125,11 +131,7 @@ class RecalledBody(Widget):
             yield RecalledItem(item)
         if self._block.limited:
             yield PlainText(self._block.limited, classes="recalled-limited")
-        yield PlainText(
-            "F6 and the arrows, or a click, choose an item. Right shows it in full with its scores, Enter "
-            "opens its turn, Delete forgets a memory (asks first), Esc returns.",
-            classes="recalled-hint",
-        )
+        yield PlainText(with_present_keys(KEYS, changed_keys(self), *KEYS_NAMED), classes="recalled-hint")
 
 
 def label(block: ContextBlock) -> str:

@@ -18,6 +18,8 @@ from ragforge.domain.events import UsageUpdated
 from ragforge.domain.printable import one_line
 from ragforge.domain.usage import Usage
 from ragforge.domain.words import counted, first_words
+from ragforge.tui.keys import with_present_keys
+from ragforge.tui.textual_types import changed_keys
 from ragforge.tui.widgets.tool_words import fitting
 
 
@@ -133,9 +135,16 @@ class StatusLine(Widget):
         for shown in laid_out(_facts(self.status), self.content_size.width):
             if shown.column <= at.x < shown.column + cell_len(shown.words):
                 event.stop()
-                self.post_message(self.Pressed(f"`{shown.words}`: {shown.about}"))
+                about = with_present_keys(shown.about, changed_keys(self), *KEYS_NAMED)
+                self.post_message(self.Pressed(f"`{shown.words}`: {about}"))
+
+    def explained(self) -> str:
+        """Every piece of the line and what it means, as Markdown."""
+        return with_present_keys(explained(self.status), changed_keys(self), *KEYS_NAMED)
 
 
+KEYS_NAMED = ("cycle_mode", "hints", "up")
+"""The actions whose keys the explanations name."""
 _BETWEEN = " · "
 _MUTED = "$foreground-muted"
 
@@ -266,7 +275,7 @@ def _waiting(status: Status) -> list[_Fact]:
             7,
             "Commands that run in the background. The model ends them with `job`.",
         ),
-        _Fact(hints, hints, _MUTED, 7, "Hints for what you are doing. F8 or /hints shows them."),
+        _Fact(hints, hints, _MUTED, 7, "Hints for what you are doing. /hints shows them. F8 does too."),
         _Fact(
             status.background_note,
             "memory: /context",

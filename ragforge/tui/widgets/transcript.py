@@ -26,6 +26,8 @@ from ragforge.domain.events import (
     UsageUpdated,
 )
 from ragforge.domain.turns import Step, ToolCall, Turn
+from ragforge.tui.keys import with_present_keys
+from ragforge.tui.textual_types import changed_keys
 from ragforge.tui.widgets.focus import FocusReturned
 from ragforge.tui.widgets.fold import Fold, FoldState
 from ragforge.tui.widgets.plain import PlainText
@@ -63,6 +65,11 @@ class NewBelow(PlainText):
     """Shown while there is something new below what is being read; a click goes there."""
 
     ALLOW_SELECT = False
+    WORDS: ClassVar[str] = "↓ new output below · Ctrl+End"
+
+    def on_show(self) -> None:
+        """Name the key as it is bound now."""
+        self.set_text(with_present_keys(self.WORDS, changed_keys(self), "show_newest"))
 
     def get_selection(self, selection: Selection) -> tuple[str, str] | None:
         """Nothing: it is a label."""
@@ -94,7 +101,7 @@ class Transcript(Widget):
         self._load_before = load_before
         self._clock = clock
         self._turns = TurnList(load_output=load_output)
-        self._new_below = NewBelow("↓ new output below · Ctrl+End")
+        self._new_below = NewBelow(NewBelow.WORDS)
         self._live: TurnRecord | None = None
         self._changed: set[int] = set()
         self._flush_timer: Timer | None = None
