@@ -76,10 +76,10 @@ async def _file(machine: Machine, file: StoreFile, *, repair: bool) -> Checked:
     if wrong and repair:
         done = await asyncio.to_thread(_repaired, file)
         wrong = await asyncio.to_thread(file_faults, file)
-    if wrong:
-        wrong.append(_helps(machine, file))
-    notes = () if file.path.exists() else ("It does not exist yet.",)
-    return Checked(file.title, tuple(wrong), tuple(done), notes)
+    notes = [_helps(machine, file)] if wrong else []
+    if not file.path.exists():
+        notes.append("It does not exist yet.")
+    return Checked(file.title, tuple(wrong), tuple(done), tuple(notes))
 
 
 def _helps(machine: Machine, file: StoreFile) -> str:
@@ -96,7 +96,7 @@ async def _conversations(
         if repair and row.path.is_file():
             done += await asyncio.to_thread(_repaired, row)
         if wrong := await asyncio.to_thread(file_faults, row, deep=False):
-            return Checked(row.title, (*wrong, _helps(machine, row)), tuple(done))
+            return Checked(row.title, tuple(wrong), tuple(done), (_helps(machine, row),))
     try:
         async with opened(machine, machine.url, tell=tell) as store:
             said = await store.check(repair=True) if repair else []
@@ -166,7 +166,8 @@ async def _contents(machine: Machine, rows: Rows, *, repair: bool, tell: Tell) -
             left = await asyncio.to_thread(remove_leftovers, file, older_than=now() - LEFTOVER_MIN)
             done += [f"Removed {counted(left, 'temporary file')} left by a crash."] if left else []
         except (RagforgeError, OSError, apsw.Error) as error:
-            return Checked(file.title, (*wrong, f"It could not be repaired: {error}."), tuple(done))
+            why = f"It could not be repaired: {error}."
+            return Checked(file.title, tuple(wrong) or (why,), tuple(done), (why,) if wrong else ())
     damaged = await _damaged(machine, file)
     if damaged and repair:
         folder = await asyncio.to_thread(set_aside, file, damaged)
