@@ -138,6 +138,7 @@ async def choose_model(session: Session, text: str) -> ModelName:
     if session.live.stored and not session.live.read_only:
         await session.workspace.store.sessions.set_model(session.id, str(name))
     await session.workspace.local.set_last_model(str(name))
+    session.workspace.background.ask_again()
     return name
 
 

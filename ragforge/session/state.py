@@ -72,6 +72,9 @@ class BackgroundWork(Protocol):
     def wake(self) -> None:
         """Something was saved that needs a vector."""
 
+    def ask_again(self) -> None:
+        """The user chose a model, or tries again: one that was left alone after failures is asked now."""
+
     async def understood(self, *, timeout_s: float) -> None:
         """Wait, for at most this long, until this run's turns have their summaries and everything that comes
         with them."""
@@ -281,7 +284,7 @@ class Session(Struct, frozen=True):
         """Why no turn may start and no head may move now, for a user; empty if they may."""
         if self.is_only_moving:
             return "Files are being moved to another version. Send it again when that is done."
-        return "A turn is running. Wait for it, or press Esc to interrupt it." if self.busy else ""
+        return "A turn is running. Wait for it, or interrupt it." if self.busy else ""
 
     def end_with(self, attempts: Closable) -> None:
         """Register these attempts, which end with the session."""

@@ -113,6 +113,7 @@ async def retry(
 
     Raises UsageError if there is nothing to continue, otherwise like `submit`.
     """
+    session.workspace.background.ask_again()
     _check_may_run(session)
     async for event in _events_of(session, _reopen(session), approve, limits):
         yield event

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from ragforge.domain.memories import MemoryFilter
 from ragforge.domain.summaries import SummaryMethod
 from ragforge.domain.turns import Turn, TurnStatus
+from ragforge.session.model import choose_model
 from ragforge.session.state import Session
 from ragforge.store.open import open_store
 from tests.contract.builders import said
@@ -124,6 +125,31 @@ async def test_a_wrong_key_is_told_and_not_tried_for_each_turn(tmp_path: Path, g
         assert len(gemini.structured()) == 1
         assert "without a model" in session.workspace.background.progress.note
         assert "key" in session.workspace.background.progress.note
+
+
+async def test_a_model_that_was_left_alone_is_asked_again_when_it_is_chosen(
+    tmp_path: Path, gemini: GeminiStandIn
+) -> None:
+    gemini.always_structured(lambda request: GARBAGE)
+    async with beside(tmp_path, environ(tmp_path, gemini), timing=replace(QUICK, final_s=600)) as session:
+        for text in ("one", "two", "three"):
+            await say(session, text)
+            await done(session)
+        asked = len(gemini.structured())
+        await say(session, "four")
+        await done(session)
+        assert len(gemini.structured()) == asked
+        assert "asked again in 10 minutes; /model" in session.workspace.background.progress.note
+        gemini.always_structured(by_the_model("Well understood"))
+        await choose_model(session, session.live.record.model)
+        assert not session.workspace.background.progress.note
+        await until(partial(understood, session))
+        assert len(gemini.structured()) > asked
+
+
+async def understood(session: Session) -> bool:
+    """Whether a model's summary is there."""
+    return any(each.text == "Well understood" for each in await summaries_of(session))
 
 
 async def test_a_turn_that_is_taken_up_again_is_summarised_as_it_ended(

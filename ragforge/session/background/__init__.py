@@ -69,6 +69,11 @@ class Background:
         if self._work:
             self._work.written()
 
+    def ask_again(self) -> None:
+        """The user chose a model, or tries again: one that was left alone is asked now."""
+        if self._work:
+            self._work.ask_again()
+
     async def understood(self, *, timeout_s: float) -> None:
         """Wait until this run's turns have their summaries and what comes with them, for at most so long."""
         if self._work:

@@ -27,6 +27,7 @@ from ragforge.domain.metrics import count_usage
 from ragforge.domain.schedule import Timing
 from ragforge.domain.turns import Person
 from ragforge.domain.usage import Purpose, Spent, Usage
+from ragforge.domain.words import counted
 from ragforge.memory.derive.base import Limit, TakenBack
 from ragforge.memory.summarise import NoSummary
 from ragforge.providers.base import Provider
@@ -46,6 +47,9 @@ OUTAGE_FAILURES = 3
 """After so many failures in a row the model is taken for away."""
 UNUSABLE_MAX = 3
 """After this many unreadable answers in a row the model is not up to it."""
+
+LONG_WAIT_S = 60.0
+"""A pause from which on the user is told how to end it."""
 
 
 class Ready(Struct, frozen=True):
@@ -306,6 +310,17 @@ class Thinker(Struct):
         if wait_s:
             self._failed, self._resume_at = name, time.monotonic() + wait_s
             self.note = _without(str(error))
+            if wait_s >= LONG_WAIT_S:
+                minutes = counted(round(wait_s / 60), "minute")
+                self.note += f" The model is asked again in {minutes}; /model, or /retry, asks it again now."
+
+    def ask_again(self) -> bool:
+        """Forget what failed, because the user wants the model to be asked; whether it was left alone."""
+        was_alone = self.resumes_in_s > 0
+        self._failures = self._unusable = 0
+        self._first_failure = self._resume_at = 0.0
+        self.note = "" if was_alone else self.note
+        return was_alone
 
     async def close(self) -> None:
         providers, self._providers = list(self._providers.values()), {}

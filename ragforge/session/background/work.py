@@ -157,6 +157,11 @@ class Work:
             self._thinker.idle.set()
             self._desk.wake(Moment.SETTLED)
 
+    def ask_again(self) -> None:
+        """Ask a model that was left alone, now."""
+        if self._thinker.ask_again():
+            self._desk.wake(Moment.OPENED)
+
     def written(self) -> None:
         """Something was written beside the turns, by the user or a tool."""
         self._desk.wake(Moment.WRITTEN)
