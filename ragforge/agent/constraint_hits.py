@@ -43,7 +43,7 @@ def hits_of(constraints: Sequence[Constraint], effects: CallEffects) -> list[Con
 
 def matches_everything(constraint: Constraint) -> bool:
     """Whether it applies to every call that changes something."""
-    return any(EVERYTHING & set(each.objects) for each in constraint.prohibitions)
+    return any(EVERYTHING & set(each.objects) and not each.outside for each in constraint.prohibitions)
 
 
 def _since(old: Constraint, others: Sequence[Constraint]) -> Constraint | None:
@@ -117,7 +117,7 @@ def _use(prohibition: Prohibition) -> Finder:
 def _one_use(name: str, prohibition: Prohibition) -> Finder:
     if _TABS.match(name):
         return lambda effects: _indented(effects.added, prohibition)
-    command = acts().get(name.casefold(), name).split()
+    command = _command_of(name)
     keys = [_forms(each) for each in words_of(command[0]) or [command[0]]]
     text = None if prohibition.deed is Deed.RUN else _text(name)
     is_act = _ACT.fullmatch(name) is not None
@@ -135,6 +135,12 @@ def _one_use(name: str, prohibition: Prohibition) -> Finder:
         return next((line.text.strip() for line in effects.added if _stands(text, line, prohibition)), "")
 
     return find
+
+
+def _command_of(name: str) -> list[str]:
+    """The words of the command that does it: "commit --no-verify" is one of git."""
+    first, _, rest = name.partition(" ")
+    return acts().get(name.casefold(), f"{acts().get(first.casefold(), first)} {rest}").split()
 
 
 def _done(name: str, prohibition: Prohibition, effects: CallEffects) -> str:
@@ -180,12 +186,22 @@ def _ran(command: Sequence[str], prohibition: Prohibition, commands: Sequence[tu
     for words in commands:
         if words[:2] in (("git", "checkout"), ("git", "switch")) and len(words) == 3:
             branch = words[2]
-        if words[0] != command[0] or not _holds_words(command[1:], words[1:]):
+        if not _is_command(command, words):
             continue
         if command[0] == "git" and prohibition.within and not _on_branch(prohibition.within, branch, words):
             continue
         return " ".join(words)
     return ""
+
+
+def _is_command(wanted: Sequence[str], words: Sequence[str]) -> bool:
+    """Whether it is the command, any that has the flag, or one that takes the path into a commit."""
+    if wanted[0].startswith("-"):
+        return _has_flag(wanted[0], words[1:])
+    if tuple(wanted[:2]) == ("git", "commit") and len(wanted) > 2 and not wanted[2].startswith("-"):
+        takes = words[0] == "git" and words[1:2] and words[1] in ("add", "stage", "commit")
+        return bool(takes) and any(_path(wanted[2]).search(each) for each in words[2:])
+    return words[0] == wanted[0] and _holds_words(wanted[1:], words[1:])
 
 
 def _on_branch(branches: Sequence[str], branch: str, words: Sequence[str]) -> bool:

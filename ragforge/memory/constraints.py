@@ -32,6 +32,8 @@ _CONDITION = AnyOf(lambda language: language.condition)
 _WHO_SINCE = AnyOf(lambda language: language.who_since)
 _REQUIRES = AnyOf(lambda language: language.requires)
 _SOFTENS = AnyOf(lambda language: language.softens)
+_HABITS = AnyOf(lambda language: language.own_habits)
+_MANNERS = AnyOf(lambda language: language.manners)
 _POLITE = AnyOf(lambda language: language.cues.get("polite", ()))
 
 _WORD = re.compile(r"[^\W\d_]+")
@@ -58,6 +60,11 @@ def binds(sentence: str) -> bool:
     return is_demand(words) or _has_binding_word(words)
 
 
+def is_rule(words: str) -> bool:
+    """Whether it says what must or may not be, if it is a wish at all. `words` is plain."""
+    return is_demand(words) or _OBLIGES.search(words) is not None
+
+
 def condition_of(sentence: str) -> str:
     """When or where alone the rule holds: "you write SQL"; empty where it always does."""
     found = _CONDITION.search(plain(sentence))
@@ -81,7 +88,9 @@ def is_experience(words: str) -> bool:
 
 
 def _has_binding_word(words: str) -> bool:
-    return _BINDS.search(words) is not None and _BINDS.search(_EXPERIENCES.without(words)) is not None
+    if _BINDS.search(words) is None:
+        return False
+    return _BINDS.search(_HABITS.without(_EXPERIENCES.without(words))) is not None
 
 
 def strength_of(sentence: str, type: MemoryType) -> Strength:
@@ -96,7 +105,8 @@ def strength_of(sentence: str, type: MemoryType) -> Strength:
     forbids = forbids_something(sentence)
     must_hold = _has_binding_word(words) or _OBLIGES.search(words) is not None
     binds = must_hold and not likes and (forbids or not is_kind)
-    if is_standing(words) or binds or (not is_kind and (is_demand(words) or forbids)):
+    is_taste = is_kind or _MANNERS.search(words) is not None  # "no emojis", said without a word that binds
+    if is_standing(words) or binds or (not is_taste and (is_demand(words) or forbids)):
         return Strength.MUST
     is_wish = type is MemoryType.PREFERENCE or prohibitions_in(sentence)
     return Strength.SHOULD if is_wish else Strength.NONE

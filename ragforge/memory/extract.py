@@ -24,7 +24,16 @@ from ragforge.domain.memories import (
 )
 from ragforge.memory.classifier import Guess, guesses
 from ragforge.memory.clauses import Clause, clauses_of
-from ragforge.memory.constraints import WISHES, bound, is_demand, is_experience, is_standing, strength_of
+from ragforge.memory.constraints import (
+    WISHES,
+    bound,
+    is_demand,
+    is_experience,
+    is_requirement,
+    is_rule,
+    is_standing,
+    strength_of,
+)
 from ragforge.memory.corrections import CorrectionKind, wishes_in
 from ragforge.memory.extractive import topics_of
 from ragforge.memory.likeness import content_words, share_of
@@ -82,6 +91,8 @@ SAID_SHARE = 0.5
 """Of the words of a wish, in what the message states: it is found already."""
 RULE_SHARE = 0.5
 """So much of what is missing to certainty a rule adds that is met."""
+WISH_SHARE = 0.7
+"""So likely a fact must be a wish, beside a fact, for words that demand to decide."""
 RULE_TYPE_SHARE = 0.8
 """So much the rule's type counts beside the classifier's."""
 
@@ -250,7 +261,7 @@ def _forbids_by_name(sentence: Sequence[_Judged]) -> bool:
         return False
     if not names_object(" ".join(one.clause.text for one in sentence)):
         return False
-    if is_demand(words):
+    if is_rule(words):
         type, sure = _likeliest(sentence)
         is_unsure = max(one.kept for one in sentence) < KEPT_MIN or not _is_sure(type, sure)
         return is_unsure or type not in WISHES or _is_split(sentence)
@@ -290,6 +301,11 @@ def _likeliest(run: Sequence[_Judged]) -> tuple[MemoryType, float]:
     """Return the most likely type of the clauses together, and its probability."""
     sums = {type: sum(one.kept * one.types[type] for one in run) for type in MemoryType}
     type = max(sums, key=lambda type: sums[type])
+    wish = MemoryType.PREFERENCE
+    if type is MemoryType.FACT and sums[wish] >= WISH_SHARE * sums[type]:
+        text = " ".join(one.clause.text for one in run)
+        if is_demand(plain(text)) and not is_requirement(text):
+            type = wish  # "each tariff must be signed": what must be so is seldom told as a fact
     return type, max(one.kept * one.types[type] for one in run)
 
 

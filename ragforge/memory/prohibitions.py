@@ -16,6 +16,8 @@ _FORBIDS = AnyOf(lambda language: language.forbids)
 _BANS = AnyOf(lambda language: language.bans)
 _FORBIDDEN = AnyOf(lambda language: language.forbidden)
 _OVER = AnyOf(lambda language: language.over)
+_UNCOMMITTED = AnyOf(lambda language: language.uncommitted)
+_CONFINES = AnyOf(lambda language: language.confines)
 
 _CLAUSE_END = re.compile(r"[;:!?]|[,.](?=\s|$)|\s[-–—]+\s|…")
 _OR = re.compile(r"\s*(?:,|\b(?:or|nor|and|ou|ni|et)\b|/(?=\s))\s*", re.IGNORECASE)
@@ -43,7 +45,10 @@ def forbids_something(sentence: str) -> bool:
 def prohibitions_in(sentence: str) -> tuple[Prohibition, ...]:
     """What the sentence forbids, in its order; nothing that names no object."""
     text = _straight(sentence)
-    found: list[Prohibition] = []
+    found = [Prohibition(Deed.CHANGE, ("**",), (), paths) for paths in _confined_to(text)]
+    found += [Prohibition(Deed.RUN, (f"git commit {each}",)) for each in _uncommitted(text)]
+    if found:
+        return tuple(found)
     for start, verb, deed in _markers(text):
         found += _behind(text[start:], verb, deed)
     for each in _FORBIDDEN.finditer(text):
@@ -145,6 +150,18 @@ def _behind(rest: str, verb: str, without_verb: Deed | None) -> list[Prohibition
     return _prohibitions(rest, deed or without_verb)
 
 
+def _confined_to(text: str) -> Iterator[tuple[str, ...]]:
+    """The only paths that may be changed."""
+    for each in _CONFINES.finditer(text):
+        if paths := _paths(_clause(text[each.end() :])):
+            yield paths
+
+
+def _uncommitted(text: str) -> Iterator[str]:
+    for each in _UNCOMMITTED.finditer(text):
+        yield next(filter(None, each.groups()))
+
+
 def _before(words: str) -> list[Prohibition]:
     paths = [each for each in words.split() if is_path(each.strip(_QUOTES))]
     return _prohibitions(words, Deed.CHANGE if paths else None)
@@ -158,12 +175,18 @@ def _prohibitions(words: str, deed: Deed | None) -> list[Prohibition]:
         return [Prohibition(deed, named, (), outside)] if named else []
     if _first_words(words) & words_in("dependencies"):
         return [Prohibition(Deed.DEPEND, (), within, outside)]
-    objects = tuple(_objects(words))
+    objects = tuple(map(_flag_of, _objects(words)))
     if objects and all(map(is_path, objects)) and deed is not Deed.USE:
         return [Prohibition(Deed.CHANGE, objects, (), outside)]
     if deed is Deed.RUN and any(name.casefold() in _NAMES or _CODE.fullmatch(name) for name in objects):
         deed = Deed.USE  # "never npm or yarn"
     return [Prohibition(deed or Deed.USE, objects, within, outside)] if objects else []
+
+
+def _flag_of(name: str) -> str:
+    """The flag alone of what has one and names no program: "skip the hooks --no-verify"."""
+    flag = next((each for each in name.split() if _FLAG.fullmatch(each)), "")
+    return flag if flag and not is_name(name) else name
 
 
 def _paths(words: str) -> tuple[str, ...]:
@@ -267,12 +290,15 @@ def _deed_of(verb: str) -> Deed | None:
 def names_object(sentence: str) -> bool:
     """Whether it forbids something that is a name: a path, code, a program or a product."""
     return any(
-        each.deed is Deed.DEPEND or any(is_path(name) or is_name(name) for name in each.objects)
+        each.deed is Deed.DEPEND
+        or each.outside
+        or any(is_path(name) or is_name(name) for name in each.objects)
         for each in prohibitions_in(sentence)
     )
 
 
 def is_name(name: str) -> bool:
-    """Whether it begins with a product, a language, a program or a word of code."""
+    """Whether it begins with a product, a language, a program, a word of code or what git does; or a flag."""
     first = name.split(maxsplit=1)[0].casefold()
-    return first in _NAMES or first in CODE_WORDS or first in PROGRAMS or _CODE.fullmatch(name) is not None
+    known = first in _NAMES or first in CODE_WORDS or first in PROGRAMS or first in acts()
+    return known or any(each.fullmatch(name) for each in (_CODE, _FLAG))

@@ -100,6 +100,8 @@ class Language(Struct, frozen=True, kw_only=True):
     """Demands that hold beyond the turn: rules, and as such preferences of the user."""
     experiences: Patterns = ()
     """What has always or never been so until now, which demands nothing: `I've never used Rust`."""
+    own_habits: Patterns = ()
+    """What the user always or never does or wants for themselves, a taste: `I always read the diff first`."""
     demands: Patterns = ()
     """Demands and prohibitions for now."""
     momentary: Patterns = ()
@@ -139,12 +141,18 @@ class Language(Struct, frozen=True, kw_only=True):
     """The first group is when or where alone a rule holds."""
     softens: Patterns = ()
     """A wish rather than a demand."""
+    manners: Patterns = ()
+    """About how the assistant writes and looks: what forbids this without a word that binds is a wish."""
     forbids: Patterns = ()
     """What is not to be done comes right after; the first group is the verb where that comes before."""
     bans: Patterns = ()
     """What is not to be used comes right after."""
     forbidden: Patterns = ()
     """The first group is what is forbidden."""
+    uncommitted: Patterns = ()
+    """The first group must not be committed."""
+    confines: Patterns = ()
+    """What comes right after are the only paths that may be changed."""
     over: Patterns = ()
     """What comes right after is not to be used, because something else is."""
     deeds: Mapping[str, str] = field(default_factory=dict[str, str])

@@ -636,6 +636,9 @@ LANGUAGE = Language(
         r"\b(?:always|never) (?:nice|good|great|fun|lovely|a pleasure) (?:to|when|how|that)\b",
         r"\bI never (?:got|had|saw|did|made|went|knew|found|thought|tried|used|needed|heard)\b",
     ),
+    own_habits=(
+        r"\bI(?:'d|'ll)? (?:almost |nearly )?(?:always|never) (?!accept|allow|want (?:you|to see))\w+",
+    ),
     demands=(
         (
             r"<clause><do_not> (?!know|think|understand|see|worry|get\b|have|remember|"
@@ -766,6 +769,25 @@ LANGUAGE = Language(
         r"\bneeds? (?:my|our|the|an?) (?:ok|okay|approval|permission|sign-?off|go)\b|\bneed my ok\b",
         r"\bor (?:we|it|they|you|I|the \w+|our \w+)(?:'ll)? (?:\w+ )?"
         r"(?:gets? |needs? |fails?|breaks?|cuts?|loses?|dies|stutters?|crash|lock|ban|pay|sue)",
+        r"\b(?:keep|stay|get)\b(?: [^\s,;]+){0,5} (?:out of|away from|off)\b",
+        r"\b(?:no[- ]go|no[- ]no|taboo|unacceptable|zero tolerance|out of the question|not optional|"
+        r"not negotiable|non-negotiable|not an option|hard limit|nowhere else|no matter what|byte for byte|"
+        r"at the latest|don'?t you dare)\b",
+        r"\b(?:is|are)(?:n't| not) (?:allowed|permitted|negotiable|optional|acceptable|an option|"
+        r"tolerated)\b",
+        r"\b(?:gets?|is|are) (?:rejected|refused|bounced|reverted|thrown out)\b|"
+        r"\b(?:doesn't|don't|does not|do not) (?:get|go|ship|belong|land)\b",
+        r"\b(?:nobody|no one) (?:but|except|other than)\b|\breserved (?:for|to)\b|"
+        r"\b(?:isn't|aren't|is not|are not|is none of|are none of) (?:ours?|yours?|my|mine|for us|for you)\b",
+        r"\b(?:I|we) (?:forbid|insist|refuse|won't (?:accept|have|merge)|will not (?:accept|have|merge))\b",
+        r"(?<!\bI )\b(?:can't|cannot|can not)\b(?! (?:go wrong|hurt|read))",
+        r"\b(?:need|are|is) to be \w+(?:ed|en|t)\b",
+        r"\bit(?:'s| is) (?:essential|vital|crucial|critical|imperative|compulsory)\b",
+        r"\b(?:obliged|legally bound|contractually bound|bound by)\b|"
+        r"\b(?:law|gdpr|regulations?|regulators?|contracts?|compliance(?: \w+)?|auditors?|policy) "
+        r"(?:says?|requires?|demands?|insists?|forbids?|wants?)\b",
+        r"\bneither\b[^,;.]+\bnor\b",
+        r"\bask (?:me |us )?(?:first|before)\b|\bwithout (?:asking|telling) (?:me|us)\b",
     ),
     condition=(
         r"^(?:<openings>,? |please )*(?:when(?:ever)?|if|while|every time|each time|anytime|before|after|"
@@ -776,17 +798,35 @@ LANGUAGE = Language(
         r"\b(?:when(?:ever)?|if|every time|each time) ([^,;:.]{3,80})[.!]?$",
     ),
     softens=(
-        r"\b(?:prefer|rather|like|love|better|ideally|nice to|if possible|if you can|when(?:ever)? you can|"
-        r"try to|as a rule)\b",
+        r"\b(?:prefer|rather|like|love|better|ideally|nice (?:to|if)|if possible|if you can|"
+        r"when(?:ever)? you can|try to|as a rule|usually|normally|generally|mostly|tend to|feel free)\b",
+    ),
+    manners=(
+        r"\b(?:answers?|repl(?:y|ies)|explanations?|explain\w*|apolog\w+|emojis?|humou?r|jokes?|sugarcoat\w*|"
+        r"flatter\w*|greetings?|pleasantr\w+|summary|summaries|summaris\w+|summariz\w+|bullet points?|"
+        r"snippets?|"
+        r"abbreviat\w+|alias(?:es)?|charts?|titles?|headings?|exclamation marks?|sentences?|paragraphs?|"
+        r"polite|tone|comments?|names|clever|what i didn't ask|i (?:can|have to) (?:not )?(?:read|"
+        r"maintain))\b",
+        r"<clause>(?:just |please )?stop \w+ing\b",
     ),
     forbids=(
         (
-            r"\b(?:never|(?:don'?t|do not|must not|mustn'?t|can'?t|cannot|may not|shall not)(?: ever)?|"
+            r"\b(?:never|(?:don'?t|do not|must not|mustn'?t|can'?t|cannot|may not|shall not)(?: ever| you "
+            r"dare(?: to)?)?|"
             r"not allowed to|forbidden to|refrain from|(?<!\bI )avoid|stop)\s+"
-            r"(?!(?:mind|care|like|love|enjoy|need|have|bother|worry|know|get|stand|understand|hesitate)\b)"
+            r"(?!(?:be|mind|care|like|love|enjoy|need|have|bother|worry|know|get|stand|understand|"
+            r"hesitate)\b)"
             r"(?=[\w`\"'])"
         ),
         r"\bwithout (?=(?:using|adding|touching|changing)\b)",
+        r"\b(?:I|we) forbid (?:you to |you |to )?",
+        r"\bout of the question to ",
+        r"\bask (?:me |us )?(?:first )?before (?:you (?:ever )?)?",
+        r"\b(?:nobody|no one|(?:only|nobody but|no one but)(?: the)?(?: [\w-]+){1,2}?) (?:may |can |ever )?"
+        r"(?=(?:touch|edit|chang|modif|delete|deletes|deleting|remov|push|merg|deploy|runs?\b|writes? to|"
+        r"commits?\b|"
+        r"install)\w* )",
     ),
     bans=(
         r"(?:^|[,;:.(—–-]\s*|\b(?:and|so|but|or|please|with) )(?:absolutely )?no "
@@ -794,7 +834,16 @@ LANGUAGE = Language(
     ),
     forbidden=(
         r"^(?:the )?(.{1,60}?)(?: folder| directory| files?)? (?:is|are) "
-        r"(?:off[- ]limits|forbidden|banned|not allowed)\b",
+        r"(?:off[- ]limits|forbidden|banned|not allowed|a no[- ]go|a no[- ]no|taboo|out of the question|"
+        r"reserved (?:for|to)|none of your business)\b",
+        r"^(.{1,60}?) (?:must|may|should|can)(?:n't| not| never) (?:ever )?be (?:\w+ or )?"
+        r"(?:chang|edit|touch|modif|writt|mov|renam|delete|remov|overwr)\w*",
+        r"\b(?:stay|keep|get) (?:out of|away from|off|clear of) (?:the )?<path>",
+        r"\bkeep ((?:[^\s/]+ ){0,2}[^\s/]+) out of (?:the|our|this) (?:code\w*|app\w*|library|project)\b",
+        r"<path>[^.!?]*, (?:so )?(?:hands|fingers) off\b",
+        r"^(.{0,20}\b(?:dependenc(?:y|ies)|packages?|librar(?:y|ies)))\b[^.]{0,20} (?:needs?|requires?|"
+        r"goes through|"
+        r"go through) (?:me|my|our|an?|the)\b",
         r"\b(?:leave|keep) (.{1,60}?) (?:alone|untouched|as (?:it|they|is)\b)",
         r"^(.{1,60}?) (?:stays?|remains?|must stay) (?:exactly )?(?:as|untouched|unchanged)\b",
         r"\b(?:hands|fingers) off (?:of )?(?:the )?<path>",
@@ -809,6 +858,23 @@ LANGUAGE = Language(
         r"\bonly (?:touch|edit|change|modify) <path> (?:when|if|after)\b",
         r"^(.{1,40}?) is (?:done |run )?(?:by|for|reserved (?:for|to)) humans\b",
     ),
+    uncommitted=(
+        r"\bkeep (?:the |our |any |every )?<path>(?: files?)? out of (?:git|version control|(?:the|our|"
+        r"this) repo\w*)\b",
+        r"<path>(?: files?)? (?:(?:must|may|should|can)(?:n't| not| never)|never|doesn't|does not|don't) "
+        r"(?:ever )?"
+        r"(?:be (?:committed|checked in)|(?:go|goes|belong) (?:in|into|to) (?:git|version control|(?:the|"
+        r"our|this) "
+        r"repo\w*))\b",
+    ),
+    confines=(
+        r"\bonly (?:ever )?(?:edit|chang\w+|write|touch|modify|work|create)(?: \w+){0,2}? "
+        r"(?:in|to|under|inside|within|below) (?:the )?(?=\S*/)",
+        r"\b(?:stay|keep) (?:inside|within|under|below) (?:the )?(?=\S*/)",
+        r"(?:\bnever|<do_not>)(?: ever)? (?:edit|change|write|touch|modify|create) (?:anything|any files?|"
+        r"files) "
+        r"(?:outside(?: of)?|except (?:in|under)) (?:the )?(?=\S*/)",
+    ),
     over=(
         r"\b(?:instead of|rather than|in place of) (?:using )?",
         r", (?:and )?not (?:with )?(?=\S)",
@@ -821,7 +887,8 @@ LANGUAGE = Language(
         ),
         "delete": r"delete|deleting|remov|eras|wip(?:e|ing)|rm\b",
         "use": (
-            r"us(?:e|es|ing)\b|wants?\b|run|call|execute|executing|start|launch|invok|install|import|add|"
+            r"us(?:e|es|ing)\b|wants?\b|set\b|pass\b|run|call|execute|executing|start|launch|invok|"
+            r"install|import|add|"
             r"put\b|"
             r"introduc|depend"
         ),
@@ -835,7 +902,7 @@ LANGUAGE = Language(
     determiners="""
         the a an any anything every each this that these those our my your its new more extra other
         further existing files file folder folders directory directories dir code library package tool
-        command always only just rather
+        command module statement statements call calls keyword keywords comments always only just rather
     """,
     within=r"in|into|inside|within|under|on|to|for|against",
     acts={

@@ -604,6 +604,9 @@ LANGUAGE = Language(
         ),
         r"\btoujours (?:un (?:plaisir|bonheur)|agréable|sympa) (?:de |d'|quand )",
     ),
+    own_habits=(
+        r"\bj(?:e |')(?:ne |n')?(?!veux\b|accepte)\w+ (?:presque |quasiment )?(?:toujours|jamais)\b",
+    ),
     demands=(
         r"<clause>évite[zr]? (?!\w+é)",
         r"(?:<clause>|\b(?:donc|et|mais|alors) )rien (?:qui|que|d'autre|en dehors)\b",
@@ -722,6 +725,20 @@ LANGUAGE = Language(
         r"\breste(?:nt)? (?:hors|en dessous|sous|inchangée?s?|dans|tels? quels?|privée?s?)\b",
         r"\b(?:au moins|au plus|pas plus de|maximum|max) (?:une?|deux|trois|quatre|\d)",
         r"\b(?:sinon|ou alors|ou bien) (?:on|ça|ils|elle|il|l[ea]s? \w+|nous)\b",
+        r"(?:^|[,:;] )seule?s? (?!les?\b|la\b)",
+        r"\b(?:interdi\w+|défendue?s?|proscrite?s?|intouchables?|chasse gardée|taboue?s?|inacceptables?|"
+        r"(?:pas|non) négociables?|(?:pas|jamais) une option|tolérance zéro|nulle part ailleurs|"
+        r"quoi qu'il arrive|quoi qu'on fasse|à l'octet près|au plus tard)\b",
+        r"\bje (?:refuse|exige|n'accepte|n'accepterai)\b",
+        r"\b(?:rien|pas) à (?:y )?(?:faire|voir|toucher)\b",
+        r"\bsans (?:(?:mon|notre) (?:accord|aval|feu vert|autorisation)|(?:me|nous) (?:demander|prévenir)|"
+        r"demander)\b|\bdemande(?:s|z|r)? (?:\w+ )?avant\b",
+        r"\b(?:loi|règlement\w*|rgpd|norme|contrat|conformité|sécurité|auditeurs?) (?:nous )?"
+        r"(?:impose|exige|oblige|interdit|veut)\b",
+        r"\b(?:tu|vous|on|ne|n') ?peu(?:x|t|vent)? (?:pas|plus)\b|\bpeu(?:t|vent) être \w+ que\b",
+        r"\b(?:on|tu|vous) (?:ne |n')?y \w+ (?:pas|plus|jamais|rien)\b",
+        r"\b(?:on|tu|vous|t') ?(?:ne |n')?(?!a |as |est |es |sait |sais |comprend)\w+ rien\b",
+        r"\b(?:on|tu|vous|l[ea]s? \w+) (?:ne |n')\w+ que\b",
     ),
     of_the_user=(
         r"\b<person> (?:a )?<wills>\b",
@@ -742,6 +759,14 @@ LANGUAGE = Language(
     softens=(
         r"\b(?:préfère|préférence|aime(?:rais)?|mieux|si possible|si tu peux|plutôt que|idéalement|essaie)\b",
     ),
+    manners=(
+        r"\b(?:réponses?|expli(?:que\w*|cations?)|excuse\w*|émojis?|emojis?|humour|blagues?|politesses?|"
+        r"flatte\w*|"
+        r"résumé\w*|puces?|extraits?|abréviations?|abrège\w*|alias|graphiques?|titres?|phrases?|paragraphes?|"
+        r"ton|blabla|commentaires?|noms de|les noms|gants|tordue?s?|j'arrive pas à|formules?|"
+        r"j'ai pas demandée?s?|je n'ai pas demandée?s?|c'est moi qui maintiens)\b",
+        r"<clause>arrête[rz]? (?:de |d')",
+    ),
     forbids=(
         r"(?<!\by )(?<!\ble )(?<!\bla )(?<!\bles )(?<!\bl')\b(?!est\b|sont\b|suis\b|dérange|gêne|petits?\b|"
         r"bien\b|"
@@ -749,7 +774,14 @@ LANGUAGE = Language(
         r"jamais))?(?: (?:aucune?|de|du|des|au|aux|à|sur)\b| d')?"
         r"(?: (?:la|le|les)\b| l')?",
         r"\b(?:ne|surtout) (?:jamais|pas|plus) (?:faire (?:de |d'|du |des )?)?(?=\w)",
-        r"\b(?:interdit|interdiction|défense|évite[rz]?|arrête[rz]?) (?:de |d')",
+        r"\b(?:interdi(?:t|s|ts|ction|ctions)|défense|hors de question|évite[rz]?|arrête[rz]?)(?: "
+        r"formelle| absolue)? "
+        r"(?:de |d')",
+        r"\bpersonne (?:ne |n')?(?=(?:y )?(?:touch|édit|modifi|chang|supprim|efface|pouss|déploi|lance|"
+        r"installe)\w* )",
+        r"\bseule?s? (?:l[ea]s? |l')?\w+ (?:peut |peuvent |a le droit de )?"
+        r"(?=(?:touch|édit|modifi|chang|supprim|efface|pouss|déploi|lance|installe)\w* )",
+        r"\bdemande(?:s|r|z)?(?:-moi|-nous)? (?:\w+ )?avant (?:de |d')",
         r"\bsans (?=(?:utiliser|ajouter|toucher|modifier|changer)\b)",
     ),
     bans=(
@@ -758,7 +790,13 @@ LANGUAGE = Language(
         r"\by a (?:pas|plus) (?:de |d')(?=<known>\b)",
     ),
     forbidden=(
-        r"^(?:l[ea]s? |l')?(.{1,60}?) (?:c'est non|(?:est|sont) (?:interdite?s?|proscrite?s?))\b",
+        r"^(?:l[ea]s? |l')?(.{1,60}?),? (?:c'est (?:non|interdit|hors de question|chasse gardée)|"
+        r"(?:est|sont) (?:interdite?s?|proscrite?s?|intouchables?|hors de question|"
+        r"(?:inter|réser)\w+ (?:à|aux?))|n'(?:a|ont) rien à (?:y )?faire)\b",
+        r"^(.{0,20}\b(?:dépendance|bibliothèque|librairie|paquet)s?)\b[^.]{0,20} (?:a besoin de|demande|"
+        r"exige|"
+        r"passe(?:nt)? par) (?:moi|mon|notre|nous|une?)\b",
+        r"\btu laisses (.{1,60}?) (?:tels? quels?|telles? quelles?|tranquilles?)\b",
         r"^(?!dans\b)(?:l[ea]s? |l')?(?:fichiers? |dossiers? )?(\S{1,60}).{0,60} on (?:n')?(?:y |les? |la |"
         r"l')?"
         r"(?:touche|édite|modifie|change)\w* (?:pas|jamais|plus)\b",
@@ -773,6 +811,19 @@ LANGUAGE = Language(
         r"<path> (?:est|sont) (?:générée?s?|gelée?s?|figée?s?|verrouillée?s?|en lecture seule)\b",
         r"\bpas touche (?:à |au )<path>",
         r"^(?:l[ea]s? |l')?(.{1,40}?) est réservée? aux (?:humains|admins?)\b",
+    ),
+    uncommitted=(
+        r"\b(?:jamais|pas|aucun) (?:de |d'|le |les )?<path> dans (?:git|le dépôt)\b",
+        r"<path> (?:ne |n')?(?:va|vont|entrent?|a|ont|doi(?:t|vent)) (?:pas|jamais|rien à faire)(?: être)? "
+        r"(?:(?:aller |entrer )?dans (?:git|le dépôt)|(?:commité|versionné)e?s?)\b",
+    ),
+    confines=(
+        r"\b(?:tu|on|vous) (?:ne |n')?(?:modifi|touch|écri|travaill|édit|chang)\w+ que (?:dans|sous) "
+        r"(?:le )?(?=\S*/)",
+        r"\bne (?:modifi|touch|écri|travaill|édit|chang)\w+ (?:(?:à )?rien )?(?:que |qu'|(?:en de)?hors )"
+        r"(?:dans |sous |à |de )?(?=\S*/)",
+        r"\b(?:uniquement|seulement) (?:dans|sous) (?=\S*/)",
+        r"\breste[sz]? dans (?=\S*/)",
     ),
     over=(
         r"\b(?:au lieu (?:de |d')|plutôt (?:que |qu')(?:de |d')?|à la place (?:de |d'|du ))(?:utiliser )?",
@@ -802,6 +853,10 @@ LANGUAGE = Language(
         "force push": "git push --force",
         "push forcé": "git push --force",
         "pusher": "git push",
+        "pousser": "git push",
+        "pousse": "git push",
+        "committe": "git commit",
+        "commite": "git commit",
         "committer": "git commit",
         "commiter": "git commit",
         "commits": "git commit",
