@@ -20,6 +20,7 @@ from ragforge.cli.library import this_machine
 from ragforge.cli.options import Options, run_async
 from ragforge.cli.output import json_line, printable
 from ragforge.domain.errors import RagforgeError
+from ragforge.domain.urls import listens_words
 
 if TYPE_CHECKING:
     from ragforge.commands.doctor import DoctorArguments
@@ -100,7 +101,7 @@ def _settings(options: Options) -> Iterator[Diagnosis]:
     loaded = this_machine(options).loaded
     files = {str(source) for source in loaded.sources.values()}
     yield Diagnosis("settings", Grade.OK, f"from {', '.join(sorted(files)) or 'the defaults'}")
-    for notice in loaded.notices:
+    for notice in filter(None, (*loaded.notices, listens_words(loaded.settings.metrics.listen))):
         yield Diagnosis("settings", Grade.NOTE, notice)
 
 

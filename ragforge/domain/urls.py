@@ -1,6 +1,7 @@
 """What a URL says about the connection to it."""
 
 from ipaddress import ip_address
+from urllib.parse import urlsplit
 
 
 def is_encrypted(url: str) -> bool:
@@ -17,3 +18,21 @@ def is_this_machine(host: str) -> bool:
     except ValueError:
         return False
     return address.is_loopback or address.is_unspecified
+
+
+def listens_words(address: str) -> str:
+    """Return what to tell of metrics served at the address; empty where only this machine reaches it.
+
+    address: host and port, as `metrics.listen` has it. "0.0.0.0" and "::" are reached by everybody.
+    """
+    host = urlsplit(f"//{address}").hostname or ""
+    try:
+        is_own = host in ("", "localhost") or ip_address(host).is_loopback
+    except ValueError:
+        is_own = False
+    if is_own:
+        return ""
+    return (
+        f"Other computers may be able to read this run's metrics at {address} (metrics.listen), without a "
+        "password. To serve them to this computer only, use 127.0.0.1."
+    )

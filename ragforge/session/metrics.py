@@ -23,11 +23,14 @@ from ragforge.store.local import LocalState
 
 if TYPE_CHECKING:  # only who publishes metrics pays for loading it
     from wsgiref.simple_server import WSGIServer
+    from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 
     from prometheus_client import CollectorRegistry
     from prometheus_client.metrics_core import Metric as Family
 
 log = logging.getLogger(__name__)
+
+METRICS_PATH = "/metrics"
 
 HIT_RATE = Metric("memory_cache_hit_rate", "The share of look-ups of preferences that were cached.")
 PREFERENCES_ACTIVE = Metric(
@@ -133,6 +136,7 @@ class MetricsPublication:
                 f"Metrics cannot be served at {address} (metrics.listen): {why}. If another ragforge "
                 "uses this port, its metrics include this run; otherwise choose another port."
             ) from error
+        server.set_app(_only_metrics(server.get_app()))
         self._server = server
 
     async def _stop(self) -> None:
@@ -140,6 +144,21 @@ class MetricsPublication:
         if server is not None:
             await asyncio.to_thread(server.shutdown)
             server.server_close()
+
+
+def _only_metrics(metrics: "WSGIApplication") -> "WSGIApplication":
+    """The page at its own path; the front page says where it is, and there is nothing else."""
+
+    def answer(environ: "WSGIEnvironment", start: "StartResponse") -> "Iterable[bytes]":
+        path = environ.get("PATH_INFO", "")
+        if path == METRICS_PATH:
+            return metrics(environ, start)
+        found = path in ("", "/")
+        words = f"The metrics of ragforge are at {METRICS_PATH}.\n"
+        start("200 OK" if found else "404 Not Found", [("Content-Type", "text/plain; charset=utf-8")])
+        return [words.encode()]
+
+    return answer
 
 
 async def _write(path: Path, text: str) -> None:

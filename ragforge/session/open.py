@@ -23,6 +23,7 @@ from ragforge.domain.printable import one_line
 from ragforge.domain.redact import Redactor
 from ragforge.domain.shares import SharedSession
 from ragforge.domain.turns import ConversationSession, Project, Turn
+from ragforge.domain.urls import listens_words
 from ragforge.domain.usage import Purpose, Usage, sum_costs
 from ragforge.domain.words import first_words
 from ragforge.embedders.base import other_embedder
@@ -104,7 +105,8 @@ async def open_workspace(
         incognito=incognito,
     )
     stranded = stranded_words(library.store.link)
-    said = [*await recover_folder(workspace.worktree()), *filter(None, (stranded, other))]
+    listens = listens_words(library.loaded.settings.metrics.listen)
+    said = [*await recover_folder(workspace.worktree()), *filter(None, (stranded, other, listens))]
     loaded = replace(workspace.loaded, notices=(*workspace.loaded.notices, *said))
     return replace(workspace, loaded=loaded) if said else workspace
 

@@ -20,6 +20,11 @@ async def test_all_is_well_where_it_is(alone: Program) -> None:
     ran = await alone.run("doctor")
     assert ran.code == 0
     assert "ok     store" in ran.out
+    ran = await alone.run("doctor", env={"RAGFORGE_METRICS_LISTEN": "0.0.0.0:9464"})
+    assert ran.code == 0
+    assert (
+        "note   settings   Other computers may be able to read this run's metrics at 0.0.0.0:9464" in ran.out
+    )
     local = await open_local_state(alone.data)
     for _ in range(3):
         await local.add_answer("gemini:gemini-3.5-flash-lite", usable=False)

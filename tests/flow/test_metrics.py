@@ -3,12 +3,14 @@
 import asyncio
 import json
 from pathlib import Path
+from urllib.error import HTTPError
 from urllib.request import urlopen
 
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from ragforge.domain.metrics import HINTS, TALLY
+from ragforge.domain.urls import listens_words
 from ragforge.session.metrics import all_counts, keep_counts, metrics_text
 from ragforge.session.state import Session
 from ragforge.store.local import LocalState, open_local_state
@@ -86,6 +88,11 @@ async def test_the_page_and_the_file_count_this_run_too(tmp_path: Path, gemini: 
         await ask(session, gemini)
         await until(written)
         assert (await asyncio.to_thread(page))["llm_tokens_total", *CHAT] == 7
+        assert not session.workspace.loaded.notices
+        assert "at /metrics" in await asyncio.to_thread(read, f"http://{address}/")
+        for path in ("metrics/../etc", "metricsx", "favicon.ico", "api"):
+            with pytest.raises(HTTPError, match="404"):
+                await asyncio.to_thread(read, f"http://{address}/{path}")
         async with beside(tmp_path, env) as other:
             await ask(other, gemini)
             background = other.workspace.background
@@ -95,6 +102,24 @@ async def test_the_page_and_the_file_count_this_run_too(tmp_path: Path, gemini: 
         assert (await asyncio.to_thread(page))["llm_tokens_total", *CHAT] == 14
     with pytest.raises(OSError, match="refused"):
         await asyncio.to_thread(page)
+
+
+def read(url: str) -> str:
+    with urlopen(url) as answer:
+        return answer.read().decode()
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "[::]", "192.0.2.7", "metrics.example.net"])
+async def test_an_address_that_others_reach_is_told(tmp_path: Path, gemini: GeminiStandIn, host: str) -> None:
+    env = environ(tmp_path, gemini, RAGFORGE_METRICS_LISTEN=f"{host}:{free_port()}")
+    async with beside(tmp_path, env) as session:
+        (told,) = session.workspace.loaded.notices
+        assert f"Other computers may be able to read this run's metrics at {host}" in told
+
+
+@pytest.mark.parametrize("address", ["", "127.0.0.1:9464", "127.1.2.3:1", "[::1]:9464", "localhost:9464"])
+def test_an_address_of_this_computer_only_is_not(address: str) -> None:
+    assert not listens_words(address)
 
 
 async def noted(background) -> str:

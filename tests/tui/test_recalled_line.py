@@ -73,7 +73,7 @@ async def test_the_line_tells_how_much_and_opens_to_every_item_with_its_reason()
     app = ChatApp()
     async with app.run_test(size=(100, 40)) as pilot:
         view = await shown(app, pilot)
-        assert "▸ recalled 2 (312 tokens) · limited" in app.text()
+        assert "▸ recalled 2 (312 tokens) · search incomplete" in app.text()
         assert "MySQL, because" not in app.text()
         view.query_one(RecalledHead).focus()
         await pilot.press("enter")
@@ -177,4 +177,6 @@ def test_it_looks_as_it_should(snap_compare: Compare, theme: str, size: tuple[in
 
 
 def test_a_block_without_items_says_so() -> None:
-    assert label(ContextBlock(limited="Searched for half a second.")) == "recalled nothing · limited"
+    assert (
+        label(ContextBlock(limited="Searched for half a second.")) == "recalled nothing · search incomplete"
+    )

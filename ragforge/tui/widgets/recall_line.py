@@ -135,10 +135,10 @@ class RecalledBody(Widget):
 
 
 def label(block: ContextBlock) -> str:
-    """`recalled 7 (312 tokens)`, or `recalled nothing`, and that not everything could be searched."""
+    """`recalled 7 (312 tokens)` or `recalled nothing`, and whether the search was incomplete."""
     count = len(block.items)
     words = f"recalled {count} ({counted(block.tokens, 'token')})" if count else "recalled nothing"
-    return f"{words} · limited" if block.limited else words
+    return f"{words} · search incomplete" if block.limited else words
 
 
 def item_line(item: Recalled) -> str:

@@ -315,7 +315,8 @@ def _used(status: Status) -> list[_Fact]:
             *_background_cost_words(status),
             _MUTED,
             12,
-            "What memory work for this session has cost, in addition to the chat. /cost shows more.",
+            "What memory work for this session has cost, in addition to the chat. /cost shows more. A "
+            "price that is not known can be added in prices.toml, in the configuration folder.",
         ),
         _Fact(
             f"{share} of {window}" if share else "",
@@ -382,7 +383,7 @@ def _background_cost_words(status: Status) -> tuple[str, str]:
     """What memory costs, in full and short; nothing where it costs nothing, or no price is known anyway."""
     cost = status.background_usd
     if cost is None:
-        return ("", "") if status.cost_usd is None else ("memory: price unknown", "memory $?")
+        return ("", "") if status.cost_usd is None else ("memory: price unknown", "memory: no price")
     if not cost:
         return "", ""
     words = f"${cost:.{2 if cost >= 0.1 else 4}f}" if cost >= 0.00005 else "<$0.0001"
