@@ -182,6 +182,14 @@ class Language(Struct, frozen=True, kw_only=True):
     """What is used no more is the first group: the slot `<thing>`."""
     gone: Patterns = ()
     """The first group is what is given up or removed."""
+    removed: Patterns = ()
+    """Tells that something is there no longer; the first group is what."""
+    built_on: Patterns = ()
+    """Tells what a name of code is built on: the first group is the name, the second what follows."""
+    picks: Patterns = ()
+    """Picks one thing out of several; the first group is which."""
+    remains: Patterns = ()
+    """Tells that something stays as it is."""
     returns: Patterns = ()
     """The first group is what holds again."""
     only_for: Patterns = ()

@@ -961,6 +961,39 @@ LANGUAGE = Language(
             r"t(?:akes|ook|aking) the place of) (?:the |our |all )?((?:[\w.+#/-]+[ ,]*){1,4})"
         ),
     ),
+    removed=(
+        (
+            r"((?:[\w.+#/-]+ ){0,4}?[\w.+#/-]+) (?:is|are|was|were|has been|have been) (?:now |all |both )?"
+            r"(?:gone|removed|deleted|dropped|uninstalled|retired|off the table|history|out(?=[,.;!]|$))\b"
+        ),
+        (
+            r"\b(?:removed|deleted|dropped|uninstalled|ripped out|took out|threw out|got rid of) "
+            r"(?:the |all |our |both )?((?:[\w.+#/-]+ ?){1,4})"
+        ),
+    ),
+    built_on=(
+        (
+            r"`([\w./-]+)` (?:now |again |still )?(?:is|sits|works|runs|lives|stores|writes|reads|points|"
+            r"talks|goes|uses|comes|moved|renders?) ([^.;]{1,60})"
+        ),
+        (
+            r"^(?:the |our )?([^\W\d_]{3,}) (?:is|runs|sits|lives|uses|goes to|on) "
+            r"((?:(?:now|again|back|still|on|in|a|an) )*[\w`]\S*)"
+        ),
+    ),
+    picks=(
+        r"(?:^|[,;:.!?] |[–—-] )((?:[\w+#/.-]+ ?){1,3}?) it is\b(?= ?(?:[,;:.!–—-]|$|then\b|for\b))",
+        (
+            r"\b(?:went|going|go|gone|decided|opted|settled|agreed) (?:with|for|on) (?:the |an? )?"
+            r"((?:[\w+#/.-]+ ?){1,3})"
+        ),
+        (
+            r"\b(?:switch(?:ed|ing)?|mov(?:e|ed|ing)|migrat(?:e|ed|ing)) (?:(?:everything|it|all|this|them|"
+            r"over|the \w+) )*to (?:the |an? )?((?:[\w+#/.-]+ ?){1,3})"
+        ),
+        r"\blet's (?:use|take|go with|do) (?:the |an? )?((?:[\w+#/.-]+ ?){1,3})",
+    ),
+    remains=(r"\b(?:stays?|keeps?|remains?|still|untouched|as (?:it|they) (?:is|are|was|were))\b",),
     returns=(
         (
             r"\b(?:back to|(?:went|going|go|goes|move[ds]?|moving|switch(?:ed|ing)?) back to|(?:brought|"

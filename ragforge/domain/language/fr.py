@@ -905,6 +905,35 @@ LANGUAGE = Language(
             r"((?:[\w.+#/-]+[ ,]*){1,4})"
         ),
     ),
+    removed=(
+        (
+            r"((?:[\w.+#/-]+ ){0,4}?[\w.+#/-]+) (?:est|sont|a été|ont été) (?:maintenant |désormais |donc |"
+            r"entièrement )?(?:retirée?s?|supprimée?s?|enlevée?s?|désinstallée?s?|abandonnée?s?|virée?s?)\b"
+        ),
+        (
+            r"\b(?:retiré|supprimé|enlevé|désinstallé|viré|jeté) (?:le |la |les |l'|tous les |toutes les )?"
+            r"((?:[\w.+#/-]+ ?){1,4})"
+        ),
+        r"((?:[\w.+#/-]+ ){0,3}?[\w.+#/-]+),? c'est (?:non|fini|mort|terminé)\b",
+    ),
+    built_on=(
+        (
+            r"`([\w./-]+)` (?:est|sont|tourne|vit|utilise|écrit|lit|pointe|passe|repose|appelle|stocke|sort) "
+            r"([^.;]{1,60})"
+        ),
+        (
+            r"^(?:le |la |l'|notre )?([^\W\d_]{3,}) (?:est|tourne|utilise|passe|sur) "
+            r"((?:(?:maintenant|désormais|de nouveau|à nouveau|sur|le|la|en) )*[\w`]\S*)"
+        ),
+    ),
+    picks=(
+        (
+            r"\b(?:ce sera|va pour|on (?:prend|part sur|a pris|a choisi|passe (?:à|sur)|(?:re)?bascule sur)|"
+            r"nous (?:prenons|avons (?:pris|choisi))|je (?:prends|pars sur)|partons sur) "
+            r"(?:le |la |les |l'|une? )?((?:[\w+#/.-]+ ?){1,3})"
+        ),
+    ),
+    remains=(r"\b(?:reste(?:nt)?|garde[rz]?|gardons|conserve[rz]?|toujours|ne (?:bouge|change)\w*)\b",),
     returns=(
         (
             r"\b(?:(?:re)?(?:vien[st]|venons|venir|passe[rs]?|passons) (?:au|aux|à la|à l'|à|sur)|"

@@ -24,6 +24,7 @@ from ragforge.memory.likeness import content_words, names_in
 from ragforge.memory.material import answer_of
 from ragforge.memory.own_words import own_words
 from ragforge.memory.recall.replacements import ReplacedStatement
+from ragforge.memory.recall.states import BuiltOn, Pick, Removal, built_on, pick_in, removals
 from ragforge.memory.replacement import (
     SHARED_MIN,
     brings_back,
@@ -81,6 +82,8 @@ _NAMED = re.compile(
     r"(?:\s*(?:=|:)\s*(?:[A-Za-z]+\()?[\"']?|\s+(?:\w+\s+){0,2}?)`?((?:\*-\*-\* )?\d+(?:[.,:]\d+)*)"
 )
 """A name as code has it, and the number that it is given."""
+_KEY = re.compile(r"(?<![\w./-])([a-z][\w-]*(?:\.[\w-]+)+)\s*=\s*[\"']?(\d+(?:[.,:]\d+)?)")
+"""A setting, and its number: `unlock.timeout = 8s`."""
 
 
 _O_CLOCK = re.compile(r"(?::00)+$")
@@ -208,6 +211,21 @@ class Spoken(Struct, frozen=True, dict=True):
         return frozenset[str]().union(*map(who_acts, self.said)) - self.leaving
 
     @cached_property
+    def removals(self) -> list[Removal]:
+        """What is there no longer, by the user's words and the answer's."""
+        return removals(self.sentences)
+
+    @cached_property
+    def built_on(self) -> list[BuiltOn]:
+        """What names of code are built on."""
+        return built_on(self.sentences)
+
+    @cached_property
+    def pick(self) -> Pick | None:
+        """What the user picks in it."""
+        return pick_in(self.user)
+
+    @cached_property
     def sets(self) -> bool:
         """Whether the user sets something to a number in it."""
         return any(map(set_values, self.said))
@@ -226,7 +244,8 @@ class Spoken(Struct, frozen=True, dict=True):
     @cached_property
     def named(self) -> dict[str, str]:
         """The numbers that names of code are given in it."""
-        return {found[1]: found[2] for found in _NAMED.finditer(f"{self.own}\n{answer_of(self.turn)}")}
+        text = f"{self.own}\n{answer_of(self.turn)}"
+        return {found[1]: found[2] for each in (_NAMED, _KEY) for found in each.finditer(text)}
 
     @cached_property
     def measured(self) -> dict[str, str]:
@@ -258,6 +277,8 @@ class ValueChange(Struct, frozen=True):
     name: str = ""
     of: str = ""
     """The turn whose statements alone it concerns, where it does not concern all before."""
+    words: frozenset[str] | None = None
+    """One of them stands in each statement that it concerns, where its number may be many things."""
 
 
 class Validity:
@@ -368,9 +389,28 @@ class Validity:
                 (each for each in by.naming if by.turn.parent == turn.id and corrects(each, statement)), ""
             )
             or _switched(statement, by)
+            or next((each.sentence for each in by.removals if each.concerns(statement)), "")
+            or (by.pick.sentence if by.pick and by.pick.concerns(statement) else "")
+            or (mine and self._built_otherwise(statement, mine, by))
             or self._taken_back(turn, statement, by)
             or _stopped(statement, by)
         )
+
+    def _built_otherwise(self, statement: str, mine: Spoken, by: Spoken) -> str:
+        """The later sentence by which something is built on another thing than the statement says. It is the
+        last one of it: what was meanwhile is over."""
+        for old in mine.built_on:
+            last = next((new for new in self._last_built if new[1].subject == old.subject), None)
+            if last is None or last[0] is not by or last[1].on == old.on:
+                continue
+            if old.sentence == statement or old.on in content_words(statement):
+                return last[1].sentence
+        return ""
+
+    @cached_property
+    def _last_built(self) -> list[tuple[Spoken, BuiltOn]]:
+        """By the newest first."""
+        return [(each, built) for each in reversed(self._spoken) for built in each.built_on]
 
     def _returned(self, statement: str, text: str, by: Spoken) -> bool:
         """Whether the statement holds again since a turn behind the one whose words took its place."""
@@ -435,14 +475,19 @@ def _gives_again(text: str, meanwhile: str, statement: str) -> bool:
 
 def changed_words(turn: Turn) -> frozenset[str]:
     """The words for what the user gives up or takes up again in the turn, and for names that get numbers."""
-    return frozenset(_spoken(turn).named).union(*map(goes_or_returns, _spoken(turn).said))
+    spoken = _spoken(turn)
+    removed = (each.names | each.parts for each in spoken.removals)
+    built = {each.subject.lower() for each in spoken.built_on}
+    others = spoken.pick.names if spoken.pick else frozenset[str]()
+    return frozenset(spoken.named).union(built, others, *removed, *map(goes_or_returns, spoken.said))
 
 
 def may_replace(turn: Turn) -> bool:
     """Whether anything in the turn could replace what an earlier one says."""
     spoken = _spoken(turn)
     changes = (spoken.framed, spoken.brings_back, spoken.does, spoken.naming, spoken.leaving, spoken.sets)
-    return any(changes) or any(map(may_end, spoken.said))
+    told = (spoken.removals, spoken.built_on, spoken.pick)
+    return any(changes) or any(told) or any(map(may_end, spoken.said))
 
 
 @lru_cache(SPOKEN_MAX)
@@ -463,16 +508,18 @@ def _times(turns: Sequence[Turn]) -> dict[str, datetime]:
 def _holds(change: ValueChange, statement: str, mine: Spoken | None) -> bool:
     """Whether the statement gives the old value of what was changed. mine: its turn, compared."""
     if change.name and change.name in statement:
-        given = {found[1]: found[2] for found in _NAMED.finditer(statement)}.get(change.name)
+        given = {f[1]: f[2] for each in (_NAMED, _KEY) for f in each.finditer(statement)}.get(change.name)
         return given is not None and given != change.new
     old = numbers_in(change.old)
     if not old:
         return bool(terms(change.old)) and terms(change.old) <= terms(statement)
     if not set(map(_bare, old)) <= set(map(_bare, numbers_in(statement))):
         return False
+    words = about(statement)
+    if change.words is not None and not change.words & words:
+        return False
     if change.of:
         return True
-    words = about(statement)
     if not is_telling(change.old):
         return len(words & change.by.terms) >= SHARED_MIN
     # In one turn such a number is one thing, whatever else a sentence says of it.
@@ -494,8 +541,9 @@ def _given_otherwise(old: Spoken, new: Spoken) -> Iterator[ValueChange]:
         if (before := old.named.get(name, value)) != value:
             text = f"{name} {value}"
             yield ValueChange(before, value, new, text, name)
-            if sum(map(str.isdigit, before)) >= OWN_DIGITS:
-                yield ValueChange(before, value, new, text, of=old.turn.id)
+            short = sum(map(str.isdigit, before)) < OWN_DIGITS
+            words = about(" ".join(re.split(r"[._-]", name))) if short else None
+            yield ValueChange(before, value, new, text, of=old.turn.id, words=words)
     yield from _reconsidered(old, new)
     for what, value in new.measured.items():
         yield from _of_the_same(what, old.measured.get(what, value), value, old, new)

@@ -1,0 +1,155 @@
+"""What a turn tells of how things are: what is gone, what something is built on, and what was picked."""
+
+import re
+from collections.abc import Iterator, Sequence
+
+from msgspec import Struct
+
+from ragforge.domain.language.base import AnyOf, first_group
+from ragforge.domain.products import FIELDS, KNOWN_NAMES
+from ragforge.memory.likeness import content_words, names_in
+from ragforge.memory.replacement import decision_terms
+from ragforge.memory.sentences import sentences
+from ragforge.memory.statements import is_question, is_wondering, plain
+from ragforge.memory.terms import about, terms
+
+_REMOVED = AnyOf(lambda language: language.removed)
+_BUILT_ON = AnyOf(lambda language: language.built_on)
+_PICKS = AnyOf(lambda language: language.picks)
+_REMAINS = AnyOf(lambda language: language.remains)
+_CLAUSE_END = re.compile(r"[,;:.!?](?=\s|$)|\s[–—-]\s")
+_PARTS = re.compile(r"[A-Z]?[a-z]{3,}|[A-Z]{3,}(?![a-z])")
+_CODE = re.compile(r"`([^`]*)`")
+_NAME = re.compile(r"(?<!`)\b(?:[A-Z][\w+#]*|[a-z][\w+#.-]*)")
+
+
+class Removal(Struct, frozen=True):
+    """Something that is no longer there."""
+
+    names: frozenset[str]
+    parts: frozenset[str]
+    """Words that its names are put together from."""
+    topic: frozenset[str]
+    """What it was there for; empty where it is gone for all."""
+    sentence: str
+
+    def concerns(self, statement: str) -> bool:
+        """Whether the statement speaks of what is gone."""
+        named = _names(_readable(statement))
+        if not self.names & named and not self.parts & named:
+            return False
+        return not self.topic or bool(self.topic & about(statement))
+
+
+class BuiltOn(Struct, frozen=True):
+    """What something with a name of code is built on."""
+
+    subject: str
+    on: str
+    sentence: str
+
+
+class Pick(Struct, frozen=True):
+    """A message that picks something and names what it is not."""
+
+    chosen: frozenset[str]
+    """Its terms."""
+    names: frozenset[str]
+    """The other names in the message, but for those of what stays."""
+    topic: frozenset[str]
+    sentence: str
+
+    def concerns(self, statement: str) -> bool:
+        """Whether the statement says that one of the others is used, for the same."""
+        words = _readable(statement)
+        shared = self.names & names_in(words)
+        if not shared or self.chosen & terms(words):
+            return False
+        return bool(self.topic & about(words) - terms(" ".join(shared)))
+
+
+def removals(told: Sequence[str]) -> list[Removal]:
+    """What the sentences say is gone, by names: `the Redis code in it is gone`, `WeasyPrint est retiré`."""
+    return list(_removals(told))
+
+
+def _removals(told: Sequence[str]) -> Iterator[Removal]:
+    for sentence in told:
+        words = _readable(sentence)
+        if is_question(words) or is_wondering(words):
+            continue
+        for found in _REMOVED.finditer(words):
+            thing = first_group(found).strip(" ,.")
+            names = _names(thing)
+            if not names:
+                continue
+            each = thing.split()
+            at = max((at for at, word in enumerate(each) if word.lower().strip("'") in names), default=-1)
+            parts = (
+                part.lower()
+                for part in _PARTS.findall(each[at])
+                if not each[at].isalpha() or part != each[at]
+            )
+            # `the Redis code in it`: of Redis only that is gone.
+            is_part = at >= 0 and bool(content_words(" ".join(each[at + 1 : at + 2])))
+            topic = _topic(sentence, thing) if is_part else frozenset[str]()
+            yield Removal(names, frozenset(parts) - _kinds(), topic, sentence)
+
+
+def built_on(told: Sequence[str]) -> list[BuiltOn]:
+    """What the sentences say that a name of code, or a part of the project, is built on: "`TileCache` is on
+    Redis again", "the broker is RabbitMQ"."""
+    found: list[BuiltOn] = []
+    for sentence in told:
+        for each in _BUILT_ON.finditer(sentence):
+            subject, behind = (group for group in each.groups() if group)
+            of = terms(subject) if subject.isalpha() and subject[1:].islower() else {subject}
+            if name := next(iter(_products(behind)), ""):
+                found += [BuiltOn(each, name, sentence) for each in of if each != name]
+    return found
+
+
+def pick_in(message: str) -> Pick | None:
+    """What the message picks where it names something else too: "SQS it is, nats is one more to run"; None
+    where it does not."""
+    words = _readable(message)
+    found = _PICKS.search(words)
+    if found is None or is_question(words):
+        return None
+    chosen = terms(first_group(found))
+    others = (clause for clause in _CLAUSE_END.split(words) if not _REMAINS.search(clause))
+    names = frozenset[str]().union(*map(_names, others))
+    names = frozenset(name for name in names if not terms(name) & chosen)
+    if not (chosen and names):
+        return None
+    topic = about(words) - chosen - terms(" ".join(names)) - decision_terms()
+    sentence = next((each for each in sentences(message) if found[0].strip() in _readable(each)), message)
+    return Pick(chosen, names, topic, sentence) if topic else None
+
+
+def _topic(sentence: str, thing: str) -> frozenset[str]:
+    """What the sentence is about besides the thing; of names of code also their parts: `ReservationStore`."""
+    parts = " ".join(_PARTS.findall(" ".join(_CODE.findall(sentence))))
+    return about(f"{_readable(sentence)} {parts}") - about(thing) - terms(" ".join(KNOWN_NAMES))
+
+
+def _names(text: str) -> frozenset[str]:
+    """Names of something, not of a kind of things and no numbers."""
+    return frozenset(name for name in names_in(f"x {text}") - _kinds() if not any(map(str.isdigit, name)))
+
+
+def _products(text: str) -> list[str]:
+    """The names that products have, in their order."""
+    found = (each[0] for each in _NAME.finditer(_CODE.sub(r" \1 ", text)))
+    outside = _CODE.sub(" ", text)
+    return [name.lower() for name in found if name in KNOWN_NAMES or (name[0].isupper() and name in outside)]
+
+
+def _kinds() -> frozenset[str]:
+    """Words for kinds of things: `cache`, `database`."""
+    return frozenset(FIELDS) - KNOWN_NAMES
+
+
+def _readable(sentence: str) -> str:
+    """The sentence without quotes, but with names that are written as code."""
+    return plain(_CODE.sub(r"\1", sentence))

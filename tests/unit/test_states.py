@@ -1,0 +1,149 @@
+"""What is gone, built on something else or not picked is outdated; what only looks like it holds."""
+
+import pytest
+
+from ragforge.memory.recall.validity import Validity
+from tests.unit.test_terms import turns
+
+REPLACED = [
+    # What the answer, or the user, says is gone.
+    (
+        "invoices go out through Sendwave",
+        "",
+        "drop the old mailer",
+        "`SendwaveClient` is deleted, `SmtpClient` does it.",
+    ),
+    (
+        "the colours live in `palette_json`",
+        "",
+        "go ahead",
+        "`palette_json` has been removed, the table `colour` has them.",
+    ),
+    (
+        "Les plans sortent de Graphviz",
+        "",
+        "vas-y",
+        "Graphviz est retiré des dépendances, `plan.py` dessine seul.",
+    ),
+    ("on s'identifie avec EduConnect", "", "En fait EduConnect c'est non, trop long", "Compris."),
+    ("search runs on Typesense", "", "I got rid of Typesense this morning", "Good."),
+    (
+        "for the drafts: redis, one key each",
+        "",
+        "do it",
+        "`DraftStore` writes to Postgres now, the Redis code in it is gone.",
+    ),
+    # What a name of code, or a part of the project, is built on.
+    (
+        "tiles to memcached please",
+        "`TileCache` sits on Memcached.",
+        "files will do",
+        "`TileCache` is on Valkey again.",
+    ),
+    (
+        "",
+        "Le broker est RabbitMQ, avec des files durables.",
+        "on simplifie",
+        "Broker sur `redis://redis:6379/1`.",
+    ),
+    # What a setting is given in code.
+    (
+        "the lock waits 8 seconds",
+        "```\nlock.wait = 8s\n```",
+        "longer, it is cold",
+        "```\nlock.wait = 12s\n```",
+    ),
+    # What was not picked.
+    (
+        "exports to the bank will go over Kafka",
+        "",
+        "now the exports to the bank. a plain table it is, kafka is one more box",
+        "",
+    ),
+    ("Les menus, Prawn les fait pour l'instant", "", "Prawn met onze secondes par menu. On prend Typst.", ""),
+    ("we store the drawings in MongoDB", "", "MongoDB lost drawings twice, so we went with Postgres", ""),
+]
+
+HOLDS = [
+    # Another thing, or a part alone, is gone.
+    (
+        "the stations are cached in Redis",
+        "",
+        "do it",
+        "`DraftStore` writes to Postgres now, the Redis code in it is gone.",
+    ),
+    (
+        "payments go through Sendwave",
+        "",
+        "clean up",
+        "`SendwaveTest` was too slow. I removed three unused imports.",
+    ),
+    ("the colours live in `palette_json`", "", "hm", "Should I say `palette_json` is removed?"),
+    ("payments go through Sendwave", "", "what if Sendwave is gone tomorrow", ""),
+    ("the tariff cache holds ten minutes", "", "go", "`StationCache` is deleted."),
+    # The same, or another part, is built on something.
+    (
+        "tiles to memcached please",
+        "`TileCache` sits on Memcached.",
+        "and the fonts?",
+        "`FontCache` is on Valkey.",
+    ),
+    (
+        "tiles to memcached please",
+        "`TileCache` sits on Memcached.",
+        "sure?",
+        "`TileCache` still sits on Memcached.",
+    ),
+    ("", "The database is Postgres 16.", "and the queue", "The queue is RabbitMQ."),
+    # It is picked for another purpose, stays, or is only asked about.
+    (
+        "we store the drawings in MongoDB",
+        "",
+        "let's use Postgres for the bills, MongoDB stays for the drawings",
+        "",
+    ),
+    (
+        "exports to the bank will go over Kafka",
+        "",
+        "should we go with a plain table instead of kafka for exports?",
+        "",
+    ),
+    (
+        "exports to the bank will go over Kafka",
+        "",
+        "for the mails we went with a table, kafka would be too much",
+        "",
+    ),
+    ("the lock waits 8 seconds", "```\nlock.wait = 8s\n```", "and the door", "```\ndoor.wait = 12s\n```"),
+    ("the menu has 8 dishes", "```\nlock.wait = 8s\n```", "longer, it is cold", "```\nlock.wait = 12s\n```"),
+]
+
+
+@pytest.mark.parametrize(("said", "told", "later", "answer"), REPLACED)
+def test_what_is_gone_or_not_picked_is_outdated(said: str, told: str, later: str, answer: str) -> None:
+    old, new = turns((said, told), (later, answer))
+    statement = said or told
+    by = Validity([old, new]).replacement(old, statement)
+    assert by is not None
+    assert by.turn_id == new.id
+    assert Validity([old, new]).changes_anything()
+
+
+@pytest.mark.parametrize(("said", "told", "later", "answer"), HOLDS)
+def test_what_only_looks_like_it_holds(said: str, told: str, later: str, answer: str) -> None:
+    old, new = turns((said, told), (later, answer))
+    assert Validity([old, new]).replacement(old, said or told) is None
+
+
+def test_what_something_was_built_on_meanwhile_is_outdated_and_what_it_is_built_on_again_holds() -> None:
+    first, second, third = turns(
+        ("the tiles go to Redis", "`TileCache` sits on Redis."),
+        ("tiles to caffeine", "`TileCache` is a Caffeine cache in the process now."),
+        ("back to redis for the tiles", "`TileCache` is on Redis again."),
+    )
+    valid = Validity([first, second, third])
+    assert valid.replacement(first, "`TileCache` sits on Redis.") is None
+    for meanwhile in ("tiles to caffeine", "`TileCache` is a Caffeine cache in the process now."):
+        by = valid.replacement(second, meanwhile)
+        assert by is not None
+        assert by.turn_id == third.id
