@@ -31,13 +31,15 @@ Finder = Callable[[CallEffects], str]
 
 
 def hits_of(constraints: Sequence[Constraint], effects: CallEffects) -> list[ConstraintHit]:
-    """Return the violated constraints, newest first. If a newer one allows the call again, the hit says
-    so."""
+    """Return the violated constraints, newest first, each with the newest that demands the opposite."""
     found: list[ConstraintHit] = []
     for each in constraints:
         part = next(filter(None, (finder(one)(effects) for one in each.prohibitions)), "")
         if part:
-            found.append(ConstraintHit(each, part[:FOUND_CHARS_MAX], _since(each, constraints)))
+            other = _contrary(each, constraints)
+            is_newer = other is not None and other.said_at > each.said_at
+            since, before = (other, None) if is_newer else (None, other)
+            found.append(ConstraintHit(each, part[:FOUND_CHARS_MAX], since, before))
     return sorted(found, key=lambda hit: hit.constraint.said_at, reverse=True)
 
 
@@ -46,11 +48,11 @@ def matches_everything(constraint: Constraint) -> bool:
     return any(EVERYTHING & set(each.objects) and not each.outside for each in constraint.prohibitions)
 
 
-def _since(old: Constraint, others: Sequence[Constraint]) -> Constraint | None:
-    """Return a newer constraint that demands what this one forbids."""
-    forbidden = {name.casefold() for each in old.prohibitions for name in each.objects}
-    newer = (each for each in others if each.said_at > old.said_at)
-    return next((each for each in newer if forbidden & {name.casefold() for name in each.wants}), None)
+def _contrary(constraint: Constraint, others: Sequence[Constraint]) -> Constraint | None:
+    """Return the newest constraint that demands what this one forbids."""
+    forbidden = {name.casefold() for each in constraint.prohibitions for name in each.objects}
+    contrary = (each for each in others if forbidden & {name.casefold() for name in each.wants})
+    return max(contrary, key=lambda each: each.said_at, default=None)
 
 
 @lru_cache(16_384)  # what is made anew for each call costs more than all the rest

@@ -117,26 +117,31 @@ class Constraint(Struct, frozen=True):
 class ConstraintHit(Struct, frozen=True):
     """A call that violates a constraint.
 
-    found: the part of the call that does. since: a newer constraint that allows it again.
+    found: the part of the call that does. since: a newer constraint that allows it again. before: an older
+    one that demanded it.
     """
 
     constraint: Constraint
     found: str
     since: Constraint | None = None
+    before: Constraint | None = None
 
     @property
     def words(self) -> str:
         """What the user is told."""
-        one = self.constraint
-        said = f'You said on {day_words(one.said_at)}: "{one.text}"'
-        if self.since is None:
-            return said
-        return f'{said}; and since then, on {day_words(self.since.said_at)}: "{self.since.text}"'
+        words = f"You said on {_quoted(self.constraint)}"
+        if self.since is not None:
+            return f"{words}; and since then, on {_quoted(self.since)}"
+        return f"{words}; this replaces what you said on {_quoted(self.before)}" if self.before else words
 
     @property
     def binds(self) -> bool:
         """Whether the user must be asked."""
         return self.constraint.strength is Strength.MUST and self.since is None
+
+
+def _quoted(constraint: Constraint) -> str:
+    return f'{day_words(constraint.said_at)}: "{constraint.text}"'
 
 
 class RunCommand(Struct, frozen=True):

@@ -125,10 +125,10 @@ class MetricsPublication:
             asked = asyncio.run_coroutine_threadsafe(all_samples(library), loop)
             return asked.result(timeouts.METRICS_S_MAX)
 
-        url = urlsplit(f"//{address}")
+        url, registry = urlsplit(f"//{address}"), _registry(counts)
         try:
             server, _ = await asyncio.to_thread(
-                start_http_server, url.port or 0, url.hostname or "", registry=_registry(counts)
+                start_http_server, url.port or 0, url.hostname or "", registry=registry
             )
         except (OSError, ValueError, OverflowError) as error:
             why = (error.strerror if isinstance(error, OSError) else None) or error
@@ -146,12 +146,12 @@ class MetricsPublication:
             server.server_close()
 
 
-def _only_metrics(metrics: "WSGIApplication") -> "WSGIApplication":
+def _only_metrics(metrics: "WSGIApplication | None") -> "WSGIApplication":
     """The page at its own path; the front page says where it is, and there is nothing else."""
 
     def answer(environ: "WSGIEnvironment", start: "StartResponse") -> "Iterable[bytes]":
         path = environ.get("PATH_INFO", "")
-        if path == METRICS_PATH:
+        if path == METRICS_PATH and metrics is not None:
             return metrics(environ, start)
         found = path in ("", "/")
         words = f"The metrics of ragforge are at {METRICS_PATH}.\n"
