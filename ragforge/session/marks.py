@@ -1,11 +1,12 @@
 """Sessions that came from somebody else, by their marks, and search in all that a user may find."""
 
 import asyncio
-from collections.abc import Collection, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
+from typing import TypeVar
 
 from msgspec.structs import replace
 
-from ragforge.domain.derivations import DerivedFilter, DerivedOwner
+from ragforge.domain.derivations import Derived, DerivedFilter, DerivedOwner
 from ragforge.domain.printable import one_line
 from ragforge.domain.search import HitKind, Query
 from ragforge.domain.shares import SHARED, SharedSession
@@ -13,6 +14,7 @@ from ragforge.memory.recall.results import Recall, SearchResults
 from ragforge.memory.recall.search import search
 from ragforge.store.base import Store
 
+Found = TypeVar("Found")
 MARKS_MAX = 10_000
 PROGRAM_MESSAGES_MAX = 1_000
 """The newest of a project."""
@@ -26,15 +28,26 @@ async def read_mark(store: Store, session_id: str) -> SharedSession | None:
 
 async def shared_here(store: Store, project_id: str) -> dict[str, SharedSession]:
     """The sessions that were imported for the project, by their ids. Raises StoreError."""
-    marks = await shared_anywhere(store)
-    return {session: mark for session, mark in marks.items() if mark.into == project_id}
+    return (await _shared_for(store, project_id))[0]
 
 
 async def shared_anywhere(store: Store) -> dict[str, SharedSession]:
     """The sessions that were imported for any project, by their ids. Raises StoreError."""
+    return {record.owner: mark for record, mark in await _marks(store)}
+
+
+async def _shared_for(store: Store, project_id: str) -> tuple[dict[str, SharedSession], list[str]]:
+    """The sessions that were imported for the project, and the projects in which they are kept: one, and
+    others of imports by an older ragforge."""
+    found = [(record, mark) for record, mark in await _marks(store) if mark.into == project_id]
+    kept_in = dict.fromkeys(record.project_id for record, _ in found)
+    return {record.owner: mark for record, mark in found}, list(kept_in)
+
+
+async def _marks(store: Store) -> list[tuple[Derived, SharedSession]]:
     found = await store.derivations.find(DerivedFilter(SHARED.label, limit=MARKS_MAX))
-    marks = {each.owner: SHARED.read(each) for each in found if each.owner_kind is DerivedOwner.SESSION}
-    return {session: mark for session, mark in marks.items() if mark}
+    sessions = [each for each in found if each.owner_kind is DerivedOwner.SESSION]
+    return [(each, mark) for each in sessions if (mark := SHARED.read(each))]
 
 
 async def search_everything(recall: Recall, query: Query) -> SearchResults:
@@ -60,22 +73,29 @@ async def search_everything(recall: Recall, query: Query) -> SearchResults:
 
 async def search_with_shared(recall: Recall, query: Query) -> SearchResults:
     """What is found in the project and in what was imported for it. Raises StoreError."""
-    answer = await search(recall, query)
     if not query.project_id:
-        return answer
-    marks = await shared_here(recall.store, query.project_id)
-    found = list(answer.found)
-    for project in await shared_projects(recall.store, marks):
-        more = await search(recall, replace(query, project_id=project))
-        found += [each for each in more.found if each.hit.session_id in marks]
-    found.sort(key=lambda each: -each.hit.score)
+        return await search(recall, query)
+
+    async def one(project: str) -> SearchResults:
+        return await search(recall, replace(query, project_id=project))
+
+    answer, others, marks = await here_and_shared(recall.store, query.project_id, one)
+    shared = [each for more in others for each in more.found if each.hit.session_id in marks]
+    found = sorted([*answer.found, *shared], key=lambda each: -each.hit.score)
     return replace(answer, found=tuple(found[: query.limit]))
 
 
-async def shared_projects(store: Store, marks: Mapping[str, SharedSession]) -> list[str]:
-    """Return the projects in which the sessions of these marks are kept."""
-    sessions = [await store.sessions.get(each) for each in marks]
-    return list(dict.fromkeys(each.project_id for each in sessions if each))
+async def here_and_shared(
+    store: Store, project_id: str, look: Callable[[str], Awaitable[Found]]
+) -> tuple[Found, list[Found], Mapping[str, SharedSession]]:
+    """What `look` finds in the project, and in those that keep what was imported for it, at the same time.
+
+    Also the marks of the imported sessions: a project of an older import may keep sessions of others too.
+    Raises StoreError.
+    """
+    marks, kept_in = await _shared_for(store, project_id)
+    answer, *others = await asyncio.gather(*map(look, (project_id, *kept_in)))
+    return answer, others, marks
 
 
 async def shared_among(store: Store, session_ids: Collection[str]) -> dict[str, str]:

@@ -1,7 +1,8 @@
 """Sessions that came from somebody else as a file: kept apart, so that nothing of them reaches a model.
 
-They are in a project of their own, which no folder belongs to: no message is answered with them, and no work
-in the background reads them. Their memories are proposals until the user accepts them.
+All that were imported for a project are in one other project, which no folder belongs to: one search finds
+them, no message is answered with them, and no work in the background reads them. Their memories are proposals
+until the user accepts them.
 """
 
 import hashlib
@@ -30,7 +31,7 @@ from ragforge.session.marks import shared_here
 from ragforge.store.archive_file import Closing, Header
 from ragforge.store.archive_items import Blob, Item, key_of, kind_of, references
 from ragforge.store.archive_lines import from_line, to_line
-from ragforge.store.base import Blobs, Record, Store
+from ragforge.store.base import Blobs, Record, Store, keep_project
 from ragforge.store.transfer_move import Move
 from ragforge.store.transfer_stream import chunks, lines_of
 
@@ -38,6 +39,7 @@ ALLOWED = frozenset(RecordKind) - {
     *(RecordKind.ASSOCIATION, RecordKind.SPENT, RecordKind.BRANCH, RecordKind.MOVE)
 }
 PROPOSALS_MAX = 10_000
+NAME = "shared sessions"
 
 
 class Received(Struct, frozen=True):
@@ -119,6 +121,7 @@ async def import_session(to: Importer, found: Received) -> bool:
     if await store.sessions.get(found.session.id):
         return False
     records = _as_shared(to, replace(found, records=await _new(store, found)))
+    await keep_project(store, _apart(to, found))
     await blobs.set_used_by(store.url)
     move = Move(store, blobs, machine_dir=to.machine_dir, total=len(records), tell=lambda _: None)
 
@@ -172,9 +175,15 @@ def _content(record: Record) -> Record:
     return cast("Record", replace(cast("Any", record), **places, **parents))
 
 
+def _apart(to: Importer, found: Received) -> Project:
+    """The project of all that was imported for this one."""
+    id = hashlib.sha256(f"shared for {to.project_id}".encode()).hexdigest()[:32]
+    return Project(id, NAME, found.project.created_at)
+
+
 def _as_shared(to: Importer, found: Received) -> list[Record]:
-    """The records in a project of their own, marked, and their memories as proposals."""
-    apart = hashlib.sha256(f"shared {found.project.id}".encode()).hexdigest()[:32]
+    """The records in the project apart, marked, and their memories as proposals."""
+    apart = _apart(to, found).id
     session, moment = found.session, now()
     source = Underived(session.id, apart, session.last_activity_at)
     mark = replace(
@@ -189,15 +198,13 @@ def _as_shared(to: Importer, found: Received) -> list[Record]:
     kept: list[Record] = [SHARED.record(source, mark)]
     for each in found.records:
         match each:
-            case Project():
-                kept.append(replace(each, id=apart, git_remote="", first_commit="", merged_into=""))
             case ConversationSession():
                 # By host and folder a project is found again: this one belongs to no folder.
                 kept.append(replace(each, project_id=apart, host=f"shared by {found.mark.by}", user=""))
             case Memory():
                 proposal = Proposal(to_line(each), each.type, each.content)
                 kept.append(PROPOSAL.record(source, proposal, name=each.id))
-            case Derived(kind=SHARED.label):
+            case Project() | Derived(kind=SHARED.label):
                 pass
             case Turn() | Step() | ToolCall():
                 kept.append(each)

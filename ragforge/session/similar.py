@@ -6,7 +6,7 @@ from msgspec.structs import replace
 
 from ragforge.memory.recall.results import Recall
 from ragforge.memory.similar import SHOWN_MAX, SimilarProblems, find_similar
-from ragforge.session.marks import shared_among, shared_here, shared_projects
+from ragforge.session.marks import here_and_shared, shared_among
 
 
 async def similar_with_shared(
@@ -19,14 +19,15 @@ async def similar_with_shared(
     here: str = "",
 ) -> tuple[SimilarProblems, Mapping[str, str]]:
     """What is similar, as `find_similar`, in what was imported too, and who shared it. Raises StoreError."""
-    answer = await find_similar(
-        recall, text, project_id=project_id, person=person, without=without, here=here
-    )
-    marks = await shared_here(recall.store, project_id) if project_id else {}
-    found = list(answer.found)
-    for project in await shared_projects(recall.store, marks):
-        more = await find_similar(recall, text, project_id=project, person=person)
-        found += [each for each in more.found if each.session_id in marks]
-    found.sort(key=lambda each: -each.score)
-    answer = replace(answer, found=tuple(found[:SHOWN_MAX]))
+
+    async def one(project: str | None) -> SimilarProblems:
+        return await find_similar(recall, text, project_id=project, person=person, without=without, here=here)
+
+    if project_id is None:
+        answer = await one(None)
+    else:
+        answer, others, marks = await here_and_shared(recall.store, project_id, one)
+        shared = [each for more in others for each in more.found if each.session_id in marks]
+        found = sorted([*answer.found, *shared], key=lambda each: -each.score)
+        answer = replace(answer, found=tuple(found[:SHOWN_MAX]))
     return answer, await shared_among(recall.store, [each.session_id for each in answer.found])

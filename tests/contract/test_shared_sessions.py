@@ -12,7 +12,7 @@ from ragforge.domain.redact import Redactor
 from ragforge.domain.shares import PROPOSAL, SHARED
 from ragforge.domain.turns import ConversationSession
 from ragforge.session.bundle import WHAT, Bundle, read_bundle, write_bundle
-from ragforge.session.marks import read_mark, shared_here
+from ragforge.session.marks import here_and_shared, read_mark, shared_here
 from ragforge.session.session_import import Importer, import_session, read_received
 from ragforge.store import archive_file
 from ragforge.store.archive_file import BackupWriter, header
@@ -97,6 +97,42 @@ async def test_a_shared_session_is_the_same_in_every_store_and_nothing_of_it_is_
     again = await read_bundle(store, theirs, Redactor(), kept, files=True, by="bob@x.org")
     assert prints(again) == prints(bundle)
     assert next(SHARED.read(each).by for each in again.records if getattr(each, "kind", "") == SHARED.label)
+    await ours.close()
+    await theirs.close()
+
+
+async def test_what_came_from_several_projects_is_found_by_one_more_search(
+    store: Store, source: Store, tmp_path: Path
+) -> None:
+    ours, theirs = (SqliteBlobs(tmp_path / f"{name}.db", store_url=name) for name in ("ours", "theirs"))
+    mine, another = a_project(), a_project()
+    for each in (mine, another):
+        await store.projects.add(each)
+    kept_in: set[str] = set()
+    bundles: list[Bundle] = []
+    for place, into in enumerate((mine, mine, another)):
+        session = await a_history(source, ours)
+        bundles.append(await read_bundle(source, ours, Redactor(), session, files=True, by="ann"))
+        await write_bundle(bundles[-1], file := tmp_path / f"{place}.ragforge")
+        to = Importer(store, theirs, tmp_path, into.id, "bob")
+        assert await import_session(to, await read_received(file))
+        kept = await store.sessions.get(session.id)
+        assert kept is not None
+        kept_in.add(kept.project_id)
+        again = await read_bundle(store, theirs, Redactor(), kept, files=True, by="bob")
+        assert prints(again) == prints(bundles[-1]), "it is still known which project it came from"
+    assert len({each.records[0].id for each in bundles}) == 3  # pyright: ignore
+    assert len(kept_in) == 2, "a project for each that was imported for"
+
+    asked: list[str] = []
+
+    async def look(project_id: str) -> int:
+        asked.append(project_id)
+        return len(await store.sessions.recent(project_id=project_id, limit=9))
+
+    here, others, marks = await here_and_shared(store, mine.id, look)
+    assert (here, others, len(marks)) == (0, [2], 2)
+    assert len(asked) == 2
     await ours.close()
     await theirs.close()
 
