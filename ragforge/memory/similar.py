@@ -17,7 +17,7 @@ from ragforge.domain.vectors import Owner, OwnerKind, Vector
 from ragforge.embedders.static import StaticEmbedder
 from ragforge.memory.forgotten import read_forgotten
 from ragforge.memory.recall.search import Recall, search
-from ragforge.memory.recall.similarity import THRESHOLDS, Problem, measured_by, problem_of, scores
+from ragforge.memory.recall.similarity import SIMILAR_MIN, Problem, measured_by, problem_of, scores
 from ragforge.memory.tasks import read_tasks
 from ragforge.store.base import Store
 
@@ -28,7 +28,7 @@ SESSION_CHARS_MAX = 1_200
 
 
 class SimilarTask(Struct, frozen=True):
-    """A task with its score, 0 to 1."""
+    """A task with its score: how probable it is that its problem is the same, 0 to 1."""
 
     task: PastTask
     score: float
@@ -89,17 +89,16 @@ async def find_similar(
     ]
     name = measured_by(recall.embedder.name if recall.embedder else "")
     measured = await measure(recall, text, tasks)
-    least = THRESHOLDS[name]
     similar = [
         SimilarTask(task, score)
         for task, score in zip(tasks, measured, strict=True)
-        if score is not None and score >= least
+        if score is not None and score >= SIMILAR_MIN
     ]
     similar.sort(key=lambda each: -each.score)
-    sessions = await _sessions(recall.store, text, similar[:SHOWN_MAX], least, here=here)
+    sessions = await _sessions(recall.store, text, similar[:SHOWN_MAX], here=here)
     found = sorted([*similar, *sessions], key=lambda each: -each.score)[:SHOWN_MAX]
     took_ms = (time.perf_counter() - began) * 1000
-    return SimilarProblems(tuple(found), least, name, answer.limited, took_ms)
+    return SimilarProblems(tuple(found), SIMILAR_MIN, name, answer.limited, took_ms)
 
 
 async def measure(recall: Recall, text: str, tasks: Sequence[PastTask]) -> list[float | None]:
@@ -114,21 +113,21 @@ async def measure(recall: Recall, text: str, tasks: Sequence[PastTask]) -> list[
     if asked is None:
         return [None] * len(tasks)
     owners = {Owner(OwnerKind.TURN, each.id): place for place, each in enumerate(tasks)}
-    meanings: list[float | None] = [None] * len(tasks)
+    cosines: list[float | None] = [None] * len(tasks)
     for stored in await recall.store.vectors.get(list(owners)):
         if stored.model == embedder.name:
-            meanings[owners[stored.owner]] = (1 + _dot(asked, stored.vector)) / 2
-    return await asyncio.to_thread(scores, text, problems, meanings)
+            cosines[owners[stored.owner]] = _dot(asked, stored.vector)
+    return await asyncio.to_thread(scores, text, problems, cosines, embedder=embedder.name)
 
 
 def problem_of_task(task: PastTask) -> Problem:
     """What is compared of a task: what was asked for, what was done in which files, and why it failed."""
     told = f"{' '.join(text_of(turn.user) for turn in task.turns)} {task.done}"
-    return problem_of(told, files=task.files, reason=task.reason)
+    return problem_of(told, files=task.files, reason=task.reason, at=task.turns[0].started_at)
 
 
 async def _sessions(
-    store: Store, text: str, similar: Sequence[SimilarTask], least: float, *, here: str
+    store: Store, text: str, similar: Sequence[SimilarTask], *, here: str
 ) -> list[SimilarSession]:
     """Those with several similar tasks that are similar as a whole."""
     counts = Counter(each.session_id for each in similar)
@@ -146,7 +145,7 @@ async def _sessions(
     return [
         SimilarSession(session, score, done, outcomes)
         for (session, done), score in zip(found, measured, strict=True)
-        if score is not None and score >= least
+        if score is not None and score >= SIMILAR_MIN
         for outcomes in [tuple(each.task.outcome for each in similar if each.session_id == session.id)]
     ]
 

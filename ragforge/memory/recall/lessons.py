@@ -10,9 +10,8 @@ from ragforge.domain.lessons import KIND, TRIED_CHARS_MAX, Lesson, LessonKind
 from ragforge.domain.messages import text_of
 from ragforge.domain.printable import one_line
 from ragforge.domain.tasks import PastTask
-from ragforge.embedders.static import StaticEmbedder
 from ragforge.memory.forgotten import MARK, NOTHING, Forgotten
-from ragforge.memory.recall.similarity import THRESHOLDS, Problem, scores
+from ragforge.memory.recall.similarity import SIMILAR_MIN, Problem, scores
 from ragforge.memory.sentences import cut_words, sentences
 from ragforge.store.base import Store
 
@@ -20,7 +19,6 @@ LESSONS_MAX = 100
 """So many of the newest are looked at."""
 PATTERN_MIN = 3
 """What failed so often is a pattern."""
-LEAST = THRESHOLDS[StaticEmbedder.name]
 
 
 async def read_lessons(store: Store, project_id: str, forgotten: Forgotten = NOTHING) -> list[Lesson]:
@@ -75,11 +73,12 @@ async def alike_to(text: str, lessons: Sequence[Lesson]) -> list[tuple[float, Le
     """Return lessons about the same problem with their scores, the most similar first."""
     if not lessons:
         return []
-    measured = await asyncio.to_thread(scores, text, [Problem(each.text, each.reason) for each in lessons])
+    problems = [Problem(each.text, each.reason, each.files, each.at) for each in lessons]
+    measured = await asyncio.to_thread(scores, text, problems)
     found = [
         (score, each)
         for score, each in zip(measured, lessons, strict=True)
-        if score is not None and score >= LEAST
+        if score is not None and score >= SIMILAR_MIN
     ]
     return sorted(found, key=lambda pair: -pair[0])
 

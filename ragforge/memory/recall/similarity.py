@@ -1,16 +1,17 @@
-"""How similar two problems are, on one scale: (1 + cosine) / 2 of their texts, and the lowest similar score.
+"""How probable it is that two problems are the same, from 0 to 1, and from where on they are similar.
 
-A text is a vector of three parts: half is its meaning, a quarter its words weighted by rarity, and a quarter
-the concepts of the words. Meaning is compared by the embedder of the stored vectors if its threshold is
-known, or else by the included one, in English. Thresholds were set on tasks in English and French:
-`benchmarks/tried.py`.
+Two texts are alike by three parts: half is the cosine of their meanings in English, a quarter that of their
+words weighted by rarity, and a quarter that of the concepts of the words. If the stored vectors were made by
+an embedder that is known here, their cosines count too. Then the others are asked: a problem is the more
+probable the more its own kind (tasks that are alike, change the same files and were done in the same days)
+is like the query, and the less another matter is. Weights are fitted to tasks in English and French:
+`benchmarks/tried_fit.py`.
 """
 
 import re
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from math import log, sqrt
-from operator import mul
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
@@ -19,11 +20,16 @@ from ragforge.domain.language.concepts import concepts_of
 from ragforge.domain.language.lexicon import read_text
 from ragforge.embedders import e5, minilm
 from ragforge.embedders.static import StaticEmbedder
-from ragforge.memory.recall.fit import ComparedText, compared
+from ragforge.memory.recall.fit import compared
 from ragforge.memory.terms import common_terms, terms
 
-THRESHOLDS = {StaticEmbedder.name: 0.69, minilm.MODEL.vectors: 0.67, e5.MODEL.vectors: 0.64}
-"""By embedder, the least score of what is similar."""
+if TYPE_CHECKING:
+    import numpy as np
+
+    Floats = np.ndarray[Any, np.dtype[np.float64]]
+
+SIMILAR_MIN = 0.6
+"""The least probability of what is similar. Four of five are, in files that weights were not fitted to."""
 WARNINGS_MAX = 2
 """Of so many tasks that failed a message is warned."""
 MEANING_SHARE, WORDS_SHARE, CONCEPTS_SHARE = 0.5, 0.25, 0.25
@@ -31,90 +37,196 @@ RARITY = 10
 """How many texts without the word are assumed beside those that are compared."""
 COMMON_WEIGHT = 0.3
 """Of a word that everybody uses."""
+DAY_S = 86_400
 
 _CAPITAL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 
 
+class Weights(Struct, frozen=True):
+    """How the parts are weighed for one embedder of the stored vectors.
+
+    stored: the weight of its cosine beside that of the included embedder. other_min: how much another matter
+    is like a query at least, where few are compared. alike, kin, other, bias: of the logistic function.
+    """
+
+    stored: float
+    other_min: float
+    alike: float
+    kin: float
+    other: float
+    bias: float
+
+
+WEIGHTS = {
+    StaticEmbedder.name: Weights(0.0, 0.25, 19.03, 6.89, -16.68, -2.66),
+    minilm.MODEL.vectors: Weights(0.5, 0.4, 11.74, 6.09, -10.38, -2.8),
+    e5.MODEL.vectors: Weights(0.7, 0.36, 13.44, 4.75, -12.45, -2.14),
+}
+"""By embedder."""
+KIN = (16.36, 2.96, 0.76, 5.66, -9.8)
+"""How probable it is that two tasks are of one matter: weights of how alike they are, the files and folders
+that they share, how close their days are, and the bias."""
+
+
 class Problem(Struct, frozen=True):
-    """A problem as it is compared. beside: text of which only the words count, such as why it failed."""
+    """A problem as it is compared.
+
+    beside: text of which only the words count, such as why it failed. at: when it was worked on.
+    """
 
     text: str
     beside: str = ""
+    files: tuple[str, ...] = ()
+    at: datetime | None = None
 
 
-def problem_of(text: str, *, files: Iterable[str] = (), reason: str = "") -> Problem:
+def problem_of(
+    text: str, *, files: Iterable[str] = (), reason: str = "", at: datetime | None = None
+) -> Problem:
     """Return the problem that a text describes, with the words of its files."""
-    named = " ".join(re.findall(r"[^\W\d_]{2,}", _CAPITAL.sub(" ", " ".join(files))))
-    return Problem(f"{text} {named}".strip(), reason)
+    paths = tuple(files)
+    named = " ".join(re.findall(r"[^\W\d_]{2,}", _CAPITAL.sub(" ", " ".join(paths))))
+    return Problem(f"{text} {named}".strip(), reason, paths, at)
 
 
 def measured_by(embedder: str) -> str:
     """Return the name of the embedder that compares if the stored vectors were made by this one."""
-    return embedder if embedder in THRESHOLDS else StaticEmbedder.name
+    return embedder if embedder in WEIGHTS else StaticEmbedder.name
 
 
 def scores(
-    query: str, problems: Sequence[Problem], meanings: Sequence[float | None] | None = None
+    query: str,
+    problems: Sequence[Problem],
+    stored: Sequence[float | None] | None = None,
+    *,
+    embedder: str = StaticEmbedder.name,
 ) -> list[float | None]:
-    """Return how similar the query and each problem are, 0 to 1. Computes, so call it in a thread.
+    """Return how probable it is that each problem is the query's, 0 to 1. Computes, so call it in a thread.
 
-    meanings: (1 + cosine) / 2 by the comparing embedder, None for one without a vector, whose score is then
-    None too; without them, the included embedder compares.
+    stored: the cosines of its stored vectors, which this embedder made; None for a problem that has none yet,
+    and its score is then None too. The included embedder needs none.
     """
-    asked, *others = compared([query, *(each.text for each in problems)])
-    wanted, held = _signs(Problem(query)), _Signs.of(problems)
-    near = [2 * each - 1 if each is not None else None for each in meanings] if meanings else None
-    found: list[float | None] = []
-    for place, other in enumerate(others):
-        meaning = _dot(asked, other) if near is None else near[place]
-        found.append(None if meaning is None else (1 + held.cosine(wanted, place, meaning)) / 2)
-    return found
+    if not problems:
+        return []
+    load_numpy()
+
+    weights = WEIGHTS[embedder]
+    found: list[float] = probability(evidence(query, problems, stored, weights.stored), weights).tolist()
+    return [None if stored and stored[at] is None else each for at, each in enumerate(found)]
+
+
+def evidence(
+    query: str,
+    problems: Sequence[Problem],
+    stored: Sequence[float | None] | None,
+    weight: float,
+    kin: Sequence[float] = KIN,
+) -> "Floats":
+    """Return for each problem how alike it, its kin and another matter are to the query, as cosines.
+
+    Shape (problems, 3). weight: of stored cosines, which are added.
+    """
+    import numpy as np
+
+    every = alike([Problem(query), *problems], queries=1)
+    near, kinship = every[0, 1:], _kinship(every[1:, 1:], problems, kin)
+    if stored:
+        near = near + weight * np.array([each or 0.0 for each in stored])
+    np.fill_diagonal(kinship, 0)
+    unlike = 1 - kinship
+    np.fill_diagonal(unlike, 0)
+    return np.stack([near, np.maximum((near * kinship).max(axis=1), 0), (near * unlike).max(axis=1)], axis=-1)
+
+
+def probability(evidence: "Floats", weights: Weights) -> "Floats":
+    """Return how probable it is that a problem is the query's. evidence: shape (..., 3)."""
+    import numpy as np
+
+    near, kin, other = (evidence[..., each] for each in range(3))
+    other = np.maximum(other, weights.other_min)
+    raw = weights.alike * near + weights.kin * kin + weights.other * other + weights.bias
+    return 1 / (1 + np.exp(-raw))
 
 
 def alike_places(problems: Sequence[Problem]) -> list[list[int]]:
-    """Return for each the positions of the others that are similar to it. Call it in a thread."""
+    """Return for each the positions of the others that are of the same matter. Call it in a thread."""
     if not problems:
         return []
     load_numpy()
     import numpy as np
 
-    every, held = compared([each.text for each in problems]), _Signs.of(problems)
-    least = 2 * THRESHOLDS[StaticEmbedder.name] - 1
-    rows = np.frombuffer(b"".join(each.english for each in every), dtype=np.float32).reshape(len(every), -1)
-    near = rows @ rows.T
-    found: list[list[int]] = [[] for _ in problems]
-    # Where meaning alone is too far away, words that are all the same would not be enough.
-    for one, other in np.argwhere(np.triu(MEANING_SHARE * near + 1 - MEANING_SHARE >= least, 1)).tolist():
-        if held.cosine(held.signs[one], other, float(near[one, other])) >= least:
-            found[one].append(other)
-            found[other].append(one)
+    kinship = _kinship(alike(problems), problems, KIN)
+    np.fill_diagonal(kinship, 0)
+    return [np.flatnonzero(row >= 0.5).tolist() for row in kinship]
+
+
+def kinship_signs(near: "Floats", problems: Sequence[Problem]) -> "list[Floats]":
+    """Return for all pairs how alike they are, the files and folders that they share, and how close their
+    days are, each of shape (problems, problems)."""
+    import numpy as np
+
+    paths = [frozenset(each.files) for each in problems]
+    files, _ = _incidence(paths)
+    folders, _ = _incidence([frozenset(path.rpartition("/")[0] for path in each) for each in paths])
+    per_file = files / np.maximum(files.sum(axis=0), 1)
+    fewer = np.minimum.outer(folders.sum(axis=1), folders.sum(axis=1))
+    at = np.array([each.at.timestamp() / DAY_S if each.at else np.nan for each in problems])
+    # Several tasks of one day are as close as those of two.
+    days = np.maximum(1, np.abs(np.subtract.outer(at, at)))
+    return [
+        near,
+        np.minimum(1, per_file @ files.T),
+        (folders @ folders.T) / np.maximum(1, fewer),
+        np.nan_to_num(1 / (1 + days)),
+    ]
+
+
+def _kinship(near: "Floats", problems: Sequence[Problem], kin: Sequence[float]) -> "Floats":
+    """How probable it is of all pairs that they are of one matter."""
+    import numpy as np
+
+    *weights, bias = kin
+    signs = kinship_signs(near, problems)
+    raw = sum((weight * sign for weight, sign in zip(weights, signs, strict=True)), np.full(near.shape, bias))
+    return 1 / (1 + np.exp(-raw))
+
+
+def alike(problems: Sequence[Problem], *, queries: int = 0) -> "Floats":
+    """How alike all pairs are. How rare a word is, those after the queries say."""
+    import numpy as np
+
+    read = compared([each.text for each in problems])
+    meanings = np.stack([np.frombuffer(each.english, dtype=np.float32) for each in read]).astype(np.float64)
+    signs = list(map(_signs, problems))
+    words, concepts = ([each[part] for each in signs] for part in (0, 1))
+    found: Floats = MEANING_SHARE * (meanings @ meanings.T)
+    for share, each in ((WORDS_SHARE, words), (CONCEPTS_SHARE, concepts)):
+        rows = _by_rarity(each, queries)
+        found += share * (rows @ rows.T)
     return found
 
 
-class _Signs(Struct, frozen=True):
-    """What problems are compared by besides meaning. rarity: the weight of each word and concept."""
+def _by_rarity(sets: Sequence[frozenset[str]], queries: int) -> "Floats":
+    """A row a set, of length 1 or 0, rare signs weighing more."""
+    import numpy as np
 
-    signs: Sequence[tuple[frozenset[str], frozenset[str]]]
-    rarity: Mapping[str, float]
+    held, names = _incidence(sets)
+    counts, texts = held[queries:].sum(axis=0), len(sets) - queries
+    usual = np.array([COMMON_WEIGHT if each in common_terms() else 1.0 for each in names])
+    rows = held * np.log((RARITY + texts) / (1 + counts)) * usual
+    return rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-9)
 
-    @classmethod
-    def of(cls, problems: Sequence[Problem]) -> "_Signs":
-        signs = list(map(_signs, problems))
-        counts = Counter(sign for words, concepts in signs for sign in (*words, *concepts))
-        return cls(signs, {sign: _weight(sign, count, len(signs)) for sign, count in counts.items()})
 
-    def cosine(self, asked: tuple[frozenset[str], frozenset[str]], place: int, meaning: float) -> float:
-        """Return the cosine of all three parts. meaning: that of the first."""
-        words, concepts = map(self._part, asked, self.signs[place])
-        return MEANING_SHARE * meaning + WORDS_SHARE * words + CONCEPTS_SHARE * concepts
+def _incidence(sets: Sequence[frozenset[str]]) -> "tuple[Floats, list[str]]":
+    """Which set holds which of the names, 1 or 0, and the names."""
+    import numpy as np
 
-    def _part(self, one: frozenset[str], other: frozenset[str]) -> float:
-        length = sqrt(self._square(one) * self._square(other))
-        return self._square(one & other) / length if length else 0.0
-
-    def _square(self, signs: frozenset[str]) -> float:
-        count = len(self.signs)
-        return sum((self.rarity.get(sign) or _weight(sign, 0, count)) ** 2 for sign in signs)
+    names = sorted(frozenset[str]().union(*sets))
+    place = {each: at for at, each in enumerate(names)}
+    held = np.zeros((len(sets), len(names)))
+    for row, each in zip(held, sets, strict=True):
+        row[[place[name] for name in each]] = 1
+    return held, names
 
 
 def _signs(problem: Problem) -> tuple[frozenset[str], frozenset[str]]:
@@ -125,11 +237,3 @@ def _signs(problem: Problem) -> tuple[frozenset[str], frozenset[str]]:
         words |= terms(text)
         concepts |= concepts_of((*read.words, *read.english))
     return words, concepts
-
-
-def _dot(one: ComparedText, other: ComparedText) -> float:
-    return sum(map(mul, one.english, other.english))
-
-
-def _weight(sign: str, count: int, texts: int) -> float:
-    return log((RARITY + texts) / (1 + count)) * (COMMON_WEIGHT if sign in common_terms() else 1.0)

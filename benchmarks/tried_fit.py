@@ -1,0 +1,122 @@
+"""The weights by which similar problems are found, and how they do in files that they were not fitted to.
+
+    python benchmarks/tried_fit.py [--embedder NAME]
+
+Two logistic regressions on the tasks of `tasks*.jsonl` beside this file: whether two tasks are of one topic
+(`KIN` of ragforge.memory.recall.similarity), and whether a task is similar to a query (`WEIGHTS`). For each
+file they are fitted to the others, and its figures are printed as `tried.py` prints them; at the end the
+weights fitted to all. The weight of a stored vector's cosine brings it to the spread of the included one.
+--embedder: as for `tried.py`.
+"""
+
+import argparse
+import asyncio
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from ragforge.domain.blas import load_numpy
+from ragforge.embedders.base import Embedder
+from ragforge.embedders.registry import open_embedder
+from ragforge.embedders.static import StaticEmbedder
+from ragforge.memory.recall import similarity
+from ragforge.memory.recall.similarity import SIMILAR_MIN, Weights
+
+load_numpy()
+
+import numpy as np  # noqa: E402  one thread, so that the same files give the same weights
+from tried import cosines_of, problems_of, read, report  # noqa: E402
+
+FILES = sorted(Path(__file__).parent.glob("tasks*.jsonl"))
+ROUNDS = 40
+DECAY = 1.0
+FEW = 20
+"""The percentile of how alike another matter is that stands for it where few are compared."""
+
+Floats = np.ndarray[Any, np.dtype[np.float64]]
+
+
+class TaskFile:
+    """A file with what of it does not depend on weights."""
+
+    def __init__(self, path: Path, embedder: Embedder) -> None:
+        self.name = path.stem
+        self.tasks, self.queries = read(path)
+        self.problems = problems_of(self.tasks)
+        self.stored = asyncio.run(cosines_of(self.problems, self.queries, embedder))
+        topics = np.array([each["topic"] for each in self.tasks])
+        upper = np.triu_indices(len(topics), 1)
+        signs = similarity.kinship_signs(similarity.alike(self.problems), self.problems)
+        self.pairs = np.stack([each[upper] for each in signs], axis=1)
+        self.of_one_topic = (topics[:, None] == topics[None, :])[upper].astype(float)
+        self.similar = np.array(
+            [[task["task"] in query["similar"] for task in self.tasks] for query in self.queries]
+        )
+
+    def evidence(self, stored: float, kin: Sequence[float]) -> Floats:
+        """Shape (queries, tasks, 3)."""
+        rows = [
+            similarity.evidence(each["text"], self.problems, self.stored and self.stored[at], stored, kin)
+            for at, each in enumerate(self.queries)
+        ]
+        return np.stack(rows)
+
+
+def fitted(rows: Floats, labels: Floats) -> list[float]:
+    """The weights of the columns and the bias, by Newton's method, on columns of one spread."""
+    mean, spread = rows.mean(axis=0), rows.std(axis=0)
+    data = np.c_[(rows - mean) / spread, np.ones(len(rows))]
+    decay = DECAY * np.diag([*np.ones(rows.shape[1]), 0])
+    found: Floats = np.zeros(data.shape[1])
+    for _ in range(ROUNDS):
+        odds = 1 / (1 + np.exp(-data @ found))
+        slope = data.T @ (odds - labels) + decay @ found
+        bend: Floats = data.T @ (data * (odds * (1 - odds))[:, None]) + decay
+        step: Floats = np.linalg.solve(bend, slope)  # pyright: ignore
+        found = found - step
+    weights: Floats = found[:-1] / spread
+    return [*weights.tolist(), float(found[-1] - mean @ weights)]
+
+
+def weights_of(files: Sequence[TaskFile], stored: float) -> tuple[list[float], Weights]:
+    """Those of kinship and of similarity."""
+    kin = fitted(
+        np.concatenate([each.pairs for each in files]), np.concatenate([each.of_one_topic for each in files])
+    )
+    rows = np.concatenate([each.evidence(stored, kin).reshape(-1, 3) for each in files])
+    least = round(float(np.percentile(rows[:, 2], FEW)), 2)
+    rows[:, 2] = np.maximum(rows[:, 2], least)
+    found = fitted(rows, np.concatenate([each.similar.ravel() for each in files]).astype(float))
+    return kin, Weights(stored, least, *found)
+
+
+def spread_of(files: Sequence[TaskFile]) -> float:
+    """The weight that brings stored cosines to the spread of the others; 0 without stored ones."""
+    if files[0].stored is None:
+        return 0.0
+    included = np.concatenate([each.evidence(0, similarity.KIN)[..., 0].ravel() for each in files])
+    return round(
+        float(included.std() / np.concatenate([np.ravel(each.stored or []) for each in files]).std()), 2
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--embedder", default=StaticEmbedder.name.partition(":")[0], metavar="NAME")
+    name = parser.parse_args().embedder
+    embedder = open_embedder(name, find_key=lambda _: None, endpoints={}, environ={})
+    files = [TaskFile(each, embedder) for each in FILES]
+    stored = spread_of(files)
+    for left in files:
+        kin, weights = weights_of([each for each in files if each is not left], stored)
+        table = similarity.probability(left.evidence(stored, kin), weights)
+        print(f"{left.name:16} {report(left.tasks, left.queries, table.tolist(), SIMILAR_MIN)}")
+    kin, weights = weights_of(files, stored)
+    print("KIN =", tuple(round(each, 2) for each in kin))
+    print(f"{embedder.name}: {weights}")
+
+
+if __name__ == "__main__":
+    main()

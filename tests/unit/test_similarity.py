@@ -1,0 +1,56 @@
+"""A problem is judged beside the others."""
+
+from datetime import UTC, datetime, timedelta
+
+from ragforge.embedders import e5
+from ragforge.memory.recall.similarity import (
+    SIMILAR_MIN,
+    WEIGHTS,
+    Problem,
+    alike_places,
+    measured_by,
+    problem_of,
+    scores,
+)
+
+DAY = datetime(2026, 3, 2, tzinfo=UTC)
+QUERY = "the export of reports takes minutes"
+NEAR = problem_of(
+    "Make the export of the reports fast. Threads in the export.", files=["shop/export.py"], at=DAY
+)
+WORDS = "The accountant waits for her numbers. One statement reads them all."
+
+
+def score(problems: list[Problem], place: int) -> float:
+    found = scores(QUERY, problems)[place]
+    assert found is not None
+    return found
+
+
+def test_what_changed_the_same_files_in_the_same_days_is_kin() -> None:
+    kin = problem_of(WORDS, files=["shop/export.py"], at=DAY + timedelta(hours=3))
+    elsewhere = problem_of(WORDS, files=["web/colour.css"], at=DAY + timedelta(days=90))
+    assert score([NEAR, kin], 1) > 2 * score([NEAR, elsewhere], 1)
+    again = problem_of("The export of the reports is slow again.", files=["shop/export.py"], at=DAY)
+    assert alike_places([NEAR, elsewhere, again]) == [[2], [], [0]]
+
+
+def test_another_matter_that_is_nearer_counts_against_a_problem() -> None:
+    far = problem_of("The report has a wrong date.", files=["web/day.py"], at=DAY + timedelta(days=50))
+    alone = score([far], 0)
+    assert score([NEAR], 0) >= SIMILAR_MIN
+    assert score([NEAR, far], 1) < alone
+
+
+def test_vectors_of_a_known_embedder_count_beside_the_included_one() -> None:
+    high, low, unknown = (
+        scores(QUERY, [NEAR], [each], embedder=e5.MODEL.vectors)[0] for each in (0.6, -0.2, None)
+    )
+    assert high is not None
+    assert low is not None
+    assert low < high
+    assert unknown is None
+    assert measured_by(e5.MODEL.vectors) == e5.MODEL.vectors
+    assert measured_by("gemini:other") in WEIGHTS
+    assert scores(QUERY, []) == []
+    assert alike_places([]) == []
