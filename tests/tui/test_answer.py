@@ -24,6 +24,31 @@ BULLETS = "".join(f"- item **{number}**\n" for number in range(12))
 NUMBERS = "".join(f"{number}. item {number}\n" for number in range(1, 13))
 NESTED = "1. one\n   - a\n   - b\n2. two\n\n   more of two\n3. three\n"
 
+QUOTE = "> said **once**\n> and again\n>\n> - a\n> - b\n>\n> the end\n\nafter it\n"
+MIXED = """# One
+
+Words that
+---
+- a
+
+  more of *a*
+- -
+--
+
+日本語の文章は空白なしで続きます、それでも折り返されます、どこまでも。 שלום לכל העולם 👩‍💻
+
+1. ```sh
+   ls -l
+   ```
+2. > quoted
+
+***
+words before
+| a | b |
+|---|---|
+| `1` | 2 |
+"""
+
 COSTS = """| model | for | calls | input | cached | output | thoughts | cost |
 |---|---|--:|--:|--:|--:|--:|---|
 | at-127-0-0-1-8991:test-model | memory: summaries | 16 | 1,234,567 | 900 | 237 | 75 | price unknown |
@@ -65,10 +90,12 @@ def test_more_code_changes_the_last_piece_only(code: list[str], more: list[str])
 
 
 @pytest.mark.parametrize(
-    "text", [FENCE, BULLETS, NUMBERS, NESTED], ids=("code", "bullets", "numbers", "nested")
+    ("text", "step"),
+    [(FENCE, 37), (BULLETS, 37), (NUMBERS, 37), (NESTED, 37), (COSTS, 9), (QUOTE, 5), (MIXED, 4)],
+    ids=("code", "bullets", "numbers", "nested", "table", "quote", "mixed"),
 )
-async def test_what_grows_is_drawn_and_copied_as_what_is_there_at_once(text: str) -> None:
-    grown, at_once = await screen_of(text, step=37), await screen_of(text, step=len(text))
+async def test_what_grows_is_drawn_and_copied_as_what_is_there_at_once(text: str, step: int) -> None:
+    grown, at_once = await screen_of(text, step=step), await screen_of(text, step=len(text))
     assert grown == at_once
     if text is FENCE:
         assert CODE in grown[1]
@@ -101,7 +128,42 @@ async def test_items_that_stand_are_not_made_again(kind: type[Widget]) -> None:
         await grow(app, pilot, text[half:], step=7)
         after = list(app.query_one(kind).query_children(Horizontal))
         assert len(after) > len(before)
-        assert after[: len(before) - 1] == before[:-1]
+        assert after[: len(before)] == before
+
+
+@pytest.mark.parametrize(
+    ("text", "more"),
+    [("Some words", " of **a line**"), ("- one\n- two", " of `a line`"), ("```py\nx = 1\ny", " = 2")],
+    ids=("paragraph", "item", "code"),
+)
+async def test_the_screen_is_laid_out_when_a_line_is_added_and_not_for_words_within_one(
+    text: str, more: str
+) -> None:
+    app = ChatApp()
+    async with app.run_test(size=(60, 50)) as pilot:
+        app.transcript.show(TurnStarted(turn(text="Go")))
+        await grow(app, pilot, text, step=len(text))
+        layouts = list[object]()
+        app.screen.screen_layout_refresh_signal.subscribe(app, layouts.append)
+        await grow(app, pilot, more, step=4)
+        await pilot.pause()
+        shown = app.screen_text()
+        assert not layouts
+        assert more.strip(" *`")[-5:] in shown
+        await grow(app, pilot, " word" * 15, step=100)
+        await until(pilot, lambda: layouts)
+
+
+async def test_words_within_a_line_have_room_where_the_screen_goes_back_to_a_width_it_had() -> None:
+    app = ChatApp()
+    async with app.run_test(size=(40, 50)) as pilot:
+        app.transcript.show(TurnStarted(turn(text="Go")))
+        await grow(app, pilot, "word " * 6, step=100)
+        await pilot.resize_terminal(100, 50)
+        await grow(app, pilot, "more " * 9, step=100)
+        await pilot.resize_terminal(40, 50)
+        await pilot.pause()
+        assert app.screen_text().count("more") == 9
 
 
 async def test_code_takes_the_colours_of_another_theme() -> None:

@@ -15,6 +15,7 @@ from textual.widgets import Label, Markdown
 from textual.widgets._markdown import MarkdownBlock, MarkdownFence
 
 from ragforge.tui.textual_types import app_of
+from ragforge.tui.widgets.in_place import show_in_place
 
 PIECE_LINES_MIN = 40
 """From here on a piece ends where code begins anew: at a line that is not indented, behind an empty one."""
@@ -77,7 +78,7 @@ class Piece(Label):
         """Show these from now on; nothing is done where they are the same."""
         if self.lines != lines:
             self.lines = lines
-            self.update(lines.highlighted())
+            show_in_place(self, lines.highlighted())
 
 
 class Fence(MarkdownFence):
@@ -105,19 +106,16 @@ class Fence(MarkdownFence):
         ansi, dark = app.native_ansi_color, app.current_theme.dark
         return [Lines(code, self.lexer, ansi, dark) for code in pieces_of(self.code)]
 
-    async def _update_from_block(self, block: MarkdownBlock) -> None:
+    async def take_over(self, block: MarkdownBlock) -> bool:
+        """Draw code that has grown from this."""
         if not isinstance(block, Fence):
-            await super()._update_from_block(block)
-            return
-        self._copy_context(block)
+            return False
+        self.code, self.lexer = block.code, block.lexer
         pieces, held = self._pieces(), list(self.query_children(Piece))
         for piece, lines in zip(held, pieces, strict=False):
             piece.show(lines)
         for piece in held[len(pieces) :]:
             await piece.remove()
-        await self.mount_all(map(Piece, pieces[len(held) :]))
-
-    def _copy_context(self, block: MarkdownBlock) -> None:
-        MarkdownBlock._copy_context(self, block)  # pyright: ignore[reportPrivateUsage]
-        if isinstance(block, Fence):
-            self.code, self.lexer = block.code, block.lexer
+        if len(pieces) > len(held):
+            await self.mount_all(map(Piece, pieces[len(held) :]))
+        return True
