@@ -159,6 +159,14 @@ HINTS = (
 )
 
 
+def some_hints() -> tuple[ProactiveHint, ...]:
+    """One of each type."""
+    return tuple(
+        ProactiveHint(title, type, title, message, label, HintPayload(HintAction.WRITE, ""), 0.8, title)
+        for type, title, message, label in HINTS
+    )
+
+
 @pytest.mark.parametrize("columns", [40, 80, 200])
 def test_the_list_of_hints(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, snap_compare: Callable[..., bool], columns: int
@@ -171,10 +179,7 @@ def test_the_list_of_hints(
     async def before(pilot: Pilot[Any]) -> None:
         chat = await opened(pilot)
         hints = chat.ready().hints
-        hints.open = tuple(
-            ProactiveHint(title, type, title, message, label, HintPayload(HintAction.WRITE, ""), 0.8, title)
-            for type, title, message, label in HINTS
-        )
+        hints.open = some_hints()
         chat.show_status()
         await pilot.app.push_screen(HintsScreen(hints))
         await pilot.press("down")
