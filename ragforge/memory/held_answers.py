@@ -1,4 +1,4 @@
-"""What a model made of turns, kept on this machine until the store has it.
+"""What a model made of turns and of summaries, kept on this machine until the store has it.
 
 It was paid for: a store that is slow or away, a run that ends or a crash must not make it be paid for again.
 """
@@ -14,12 +14,16 @@ import msgspec
 from ragforge.domain.errors import StoreError
 from ragforge.domain.messages import parts_to_json
 from ragforge.domain.redact import Redactor
+from ragforge.domain.summaries import Summary
 from ragforge.domain.turns import Turn
-from ragforge.memory.material import Understanding, redacted
+from ragforge.memory.material import Understanding, redacted, redacted_summary
 from ragforge.memory.part import find_parts
 from ragforge.store.local import HeldAnswer, LocalState
 
 log = logging.getLogger(__name__)
+
+_LEVEL, _REVIEW = "level ", "review "
+"""Before the key of what was not made of a single turn, whose key is its id."""
 
 
 async def hold(
@@ -57,9 +61,79 @@ async def held(local: LocalState, turns: Sequence[Turn]) -> dict[str, Understand
 
 
 async def drop(local: LocalState, turn_ids: Sequence[str]) -> None:
-    """Forget what is kept of the turns: the store has it, or cannot take it."""
+    """Forget what is kept of the turns, or under these keys: the store has it, or cannot take it."""
     with suppress(StoreError):  # then it is stored once more, which changes nothing
         await local.drop_answers(turn_ids)
+
+
+async def hold_level(
+    local: LocalState, redactor: Redactor, children: Sequence[Summary], made: Summary
+) -> None:
+    """Keep the summary over these, without secrets, until it is dropped.
+
+    children: as the model was shown them.
+    """
+    answer = msgspec.json.encode(redacted_summary(made, redactor)).decode()
+    key = level_key([child.id for child in children])
+    with suppress(StoreError):
+        await local.hold_answers([HeldAnswer(key, made.session_id, _hash_of(children), answer)])
+
+
+async def held_level(local: LocalState, children: Sequence[Summary]) -> Summary | None:
+    """Return the summary that is kept over these, if they say what they said then."""
+    kept = await _kept(local, level_key([child.id for child in children]), _hash_of(children))
+    try:
+        return msgspec.json.decode(kept, type=Summary) if kept else None
+    except (msgspec.ValidationError, msgspec.DecodeError) as error:
+        log.info("A summary that was made before cannot be read: %s", error)
+        return None
+
+
+async def hold_review(
+    local: LocalState, redactor: Redactor, turns: Sequence[Turn], made: Sequence[Understanding]
+) -> None:
+    """Keep what reading these turns together came to, without secrets, until it is dropped."""
+    answer = json.dumps([_to_json(each, redactor) for each in made])
+    with suppress(StoreError):
+        await local.hold_answers(
+            [HeldAnswer(_review_key(turns), turns[0].session_id, _hash_of(list(map(_hash, turns))), answer)]
+        )
+
+
+async def held_review(local: LocalState, turns: Sequence[Turn]) -> list[Understanding] | None:
+    """Return what reading these turns together came to, if they say what they said then."""
+    kept = await _kept(local, _review_key(turns), _hash_of(list(map(_hash, turns))))
+    if not kept:
+        return None
+    read = [_from_json(each) for each in json.loads(kept)]
+    return None if None in read else [each for each in read if each is not None]
+
+
+async def drop_reviews(local: LocalState, session_id: str) -> None:
+    """Forget what reading the session again came to: the store has all of it."""
+    with suppress(StoreError):
+        await local.drop_answers_of(session_id, _REVIEW)
+
+
+def level_key(covers: Sequence[str]) -> str:
+    """Under which a summary over these is kept, beside the turns."""
+    return f"{_LEVEL}{_hash_of(covers)}"
+
+
+def _review_key(turns: Sequence[Turn]) -> str:
+    return f"{_REVIEW}{_hash_of([turn.id for turn in turns])}"
+
+
+async def _kept(local: LocalState, key: str, hash: str) -> str:
+    try:
+        return next((each.answer for each in await local.held_answers([key]) if each.hash == hash), "")
+    except StoreError as error:
+        log.warning("What was made before cannot be read: %s", error)
+        return ""
+
+
+def _hash_of(shown: Sequence[str | Summary]) -> str:
+    return hashlib.sha256(msgspec.json.encode(shown)).hexdigest()[:32]
 
 
 def _hash(turn: Turn) -> str:

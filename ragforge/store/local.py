@@ -695,6 +695,15 @@ class LocalState:
             )
         )
 
+    async def drop_answers_of(self, session_id: str, prefix: str) -> None:
+        """Forget what is held of the session under keys that begin so."""
+        await self._write(
+            lambda connection: connection.execute(
+                "DELETE FROM answer WHERE session = ?1 AND substr(turn, 1, length(?2)) = ?2",
+                (session_id, prefix),
+            )
+        )
+
     async def close(self) -> None:
         await self._database.close()
 

@@ -162,6 +162,30 @@ async def test_what_an_outage_of_the_store_cuts_short_at_any_write_is_gone_on_wi
         assert await store.check() == []
 
 
+async def test_what_an_outage_of_the_store_cuts_short_at_any_write_is_paid_for_once(
+    tmp_path: Path, gemini: GeminiStandIn
+) -> None:
+    """Three calls, wherever it is cut short: the turns, the summary above them, the session read again."""
+    gemini.always_structured(by_the_model("All about walruses.", a_memory("use tabs", "preference")))
+    async with beside(tmp_path, environ(tmp_path, gemini)) as session:
+        await session.workspace.background.close()
+        store, writes, failed = session.workspace.store, 0, True
+        while failed:
+            calls = len(gemini.structured())
+            of = await archived(session, 3)
+            away = cut_off(store, writes, StoreUnavailable("The store is away."))
+            failed = True
+            with suppress(StoreUnavailable):
+                await consolidate(replace(session, workspace=replace(session.workspace, store=away)))
+                failed = False
+            await consolidate(session)
+            assert len(gemini.structured()) - calls == 3, writes
+            whole = (await read_summaries(store, [of]))[of]
+            assert (whole.text, whole.method) == ("All about walruses.", SummaryMethod.MODEL)
+            writes += 1
+        assert writes > 5
+
+
 async def test_without_a_model_that_answers_an_archived_session_is_consolidated_all_the_same(
     tmp_path: Path, gemini: GeminiStandIn
 ) -> None:

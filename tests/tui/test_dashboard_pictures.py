@@ -1,5 +1,5 @@
-"""Each tab of the dashboard, the archived sessions and the hints at four widths, as text; and in both themes nothing
-in them that cannot be read.
+"""The dashboard, the archived sessions and the hints at four widths; and in both themes nothing in them that
+cannot be read.
 
 After a change that is meant: `pytest tests/tui/test_dashboard_pictures.py --snapshot-update`, then look.
 """
@@ -58,7 +58,9 @@ async def test_dashboard_archive_and_hints_look_as_they_should(
         await chat.say("/sessions")
         await chat.until(lambda: isinstance(chat.top, SessionsScreen), "the sessions")
         await chat.pilot.press("ctrl+f")
-        await chat.until(lambda: any("Which colour" in row for row in dialog_rows(chat)), "the archived session")
+        await chat.until(
+            lambda: any("Which colour" in row for row in dialog_rows(chat)), "the archived session"
+        )
         assert await picture(chat) == looks_the_same(name="archived")
         await close(chat)
 

@@ -31,6 +31,7 @@ from ragforge.memory.derive.levels import CHILDREN_MAX, Children, make_level, ne
 from ragforge.memory.derive.records import RecordDerivation
 from ragforge.memory.derive.session_review import batches, own_turns, read_session_again
 from ragforge.memory.derive.strategies import renew_strategies
+from ragforge.memory.held_answers import drop, drop_reviews, level_key
 from ragforge.store.base import Store
 
 log = logging.getLogger(__name__)
@@ -104,7 +105,9 @@ class Consolidation(RecordDerivation):
             return []
         refused: Children = ()
         while len(contents.tops) > 1 and (due := due_whole(contents.tops)) != refused:
-            kept = await _roll_up(home.store, await make_level(self.desk, home, due))
+            made = await make_level(self.desk, home, due)
+            kept = await _roll_up(home.store, made)
+            await drop(home.local, [level_key(made.covers)])
             # Where it was not, another process may just have done the same.
             refused = () if kept else due
             contents = await read_contents(home.store, session.id, session.head)
@@ -118,6 +121,10 @@ class Consolidation(RecordDerivation):
         await renew_strategies(home.recall, home.redactor, home.project_id, person=person)
         digest = SessionDigest(top.id if top else "", contents.turns)
         return [KIND.record(source, digest, model=top.model if top else "")]
+
+    async def _keep(self, home: Home, source: Underived) -> None:
+        await super()._keep(home, source)
+        await drop_reviews(home.local, source.owner)  # until now it would have been read again
 
 
 DERIVATION = Consolidation

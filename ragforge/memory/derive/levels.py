@@ -17,6 +17,7 @@ from msgspec.structs import replace
 
 from ragforge.config.schema import MemorySettings
 from ragforge.domain import timeouts
+from ragforge.domain.cancellation import undisturbed
 from ragforge.domain.errors import Conflict
 from ragforge.domain.messages import text_of
 from ragforge.domain.summaries import Summary, SummaryMethod
@@ -26,6 +27,7 @@ from ragforge.domain.vectors import Owner
 from ragforge.memory.derive.base import Derivation, Desk, Home, Moment
 from ragforge.memory.extractive import summary_of
 from ragforge.memory.forgotten import read_forgotten
+from ragforge.memory.held_answers import drop, held_level, hold_level, level_key
 from ragforge.memory.material import Material, redacted_summary
 from ragforge.memory.summarise import carried_up, roll_up, roll_up_offline
 from ragforge.providers.base import Provider
@@ -104,14 +106,18 @@ class Levels(Derivation):
         store, limits = home.store, home.settings.memory
 
         async def make(children: Children) -> Summary:
-            return await make_level(self.desk, home, children)
+            made = await make_level(self.desk, home, children)
+            keys.append(level_key(made.covers))
+            return made
 
         waiting = self._changed.setdefault(home.project_id, {})
         for session_id in list(waiting):
             # Taken off first: what changes meanwhile is looked at again.
             del waiting[session_id]
+            keys: list[str] = []
             try:
                 await roll_up_session(store, session_id, limits, make)
+                await drop(home.local, keys)
             except Conflict as error:
                 log.info("Session %s changed while it was rolled up: %s", session_id, error)
             except BaseException:
@@ -140,6 +146,7 @@ class Levels(Derivation):
                 continue
             try:
                 await store.summaries.save(replace(new, id=old.id, covers=old.covers))
+                await drop(home.local, [level_key(new.covers)])
                 self._changed_in(home.project_id, old.session_id)
             except Conflict as error:
                 log.info("Summary %s was removed while it was being made again: %s", old.id, error)
@@ -171,8 +178,13 @@ async def make_level(desk: Desk, home: Home, children: Children) -> Summary:
         return redacted_summary(carried_up(children[0]), home.redactor)
 
     async def call(provider: Provider) -> tuple[Summary, Usage]:
-        return await roll_up(provider, children)
+        made, usage = await roll_up(provider, children)
+        # Before anything else: whatever goes wrong from here on, it is not paid for again.
+        await undisturbed(hold_level(home.local, home.redactor, children, made), cancel_after=True)
+        return made, usage
 
+    if kept := await held_level(home.local, children):
+        return kept
     # Nothing waits for it: of an outage the end is waited for.
     made = await desk.ask(home, call, tries=timeouts.ROLL_UP_TRIES_MAX)
     summary = made or await asyncio.to_thread(roll_up_offline, children)

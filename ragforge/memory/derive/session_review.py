@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from msgspec.structs import replace
 
 from ragforge.domain import timeouts
+from ragforge.domain.cancellation import undisturbed
 from ragforge.domain.memories import Memory, MemoryType
 from ragforge.domain.sub_agents import is_task
 from ragforge.domain.turns import ConversationSession, Turn
@@ -17,6 +18,7 @@ from ragforge.memory.derive.turn_summary import keep_memories, material_of, says
 from ragforge.memory.excerpts import KNOWN_MAX
 from ragforge.memory.extract import memories_in
 from ragforge.memory.extractive import summary_of
+from ragforge.memory.held_answers import held_review, hold_review
 from ragforge.memory.material import Material, Understanding, redacted
 from ragforge.memory.summarise import read_again
 from ragforge.providers.base import Provider
@@ -86,11 +88,17 @@ async def _read(desk: Desk, home: Home, materials: Sequence[Material]) -> list[U
     """What the model makes of them together; what rules make of each where none can be asked."""
     if not materials:
         return []
+    turns = [each.turn for each in materials]
 
     async def call(provider: Provider) -> tuple[list[Understanding], Usage]:
         answer = await read_again(provider, materials)
-        return list(answer.of_turns.values()), answer.usage
+        found = list(answer.of_turns.values())
+        # Before anything else: whatever goes wrong from here on, it is not paid for again.
+        await undisturbed(hold_review(home.local, home.redactor, turns, found), cancel_after=True)
+        return found, answer.usage
 
+    if (kept := await held_review(home.local, turns)) is not None:
+        return kept
     told = await desk.ask(home, call, tries=timeouts.ROLL_UP_TRIES_MAX)
     return await asyncio.to_thread(_by_rules, materials) if told is None else told
 
