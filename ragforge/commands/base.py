@@ -384,6 +384,13 @@ def find_verb(name: str) -> Verb[Any] | None:
 ELSEWHERE = {
     **{"settings": "config", "login": "model", "approvals": "permissions", "yolo": "mode"},
     **{"versions": "log", "tree": "log", "restore": "undo", "rollback": "undo", "checkpoint": "branch"},
+    **{
+        "keys": "help",
+        "keybindings": "help",
+        "shortcuts": "help",
+        "compress": "compact",
+        "summarize": "compact",
+    },
     **{"usage": "cost", "about": "status", "title": "rename", "todos": "todo", "tasks": "jobs"},
 }
 """Names of such commands in other assistants, and what does the same here."""

@@ -29,8 +29,13 @@ Input: TypeAlias = Say | Slash | Shell
 
 
 def parse_input(text: str) -> Input:
-    """What the text is. A path such as `/etc/hosts is odd` or a lone `/` or `!` is a message."""
+    """What the text is. A path such as `/etc/hosts is odd` or a lone `/` or `!` is a message.
+
+    A lone `?` asks for help, as in other assistants.
+    """
     stripped = text.strip()
+    if stripped == "?":
+        return Slash("help", "")
     if stripped.startswith("!") and (command := stripped.removeprefix("!").removeprefix("!").strip()):
         return Shell(command, for_model=not stripped.startswith("!!"))
     if stripped.startswith("/") and "\n" not in stripped.split(" ", 1)[0]:

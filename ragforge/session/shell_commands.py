@@ -65,7 +65,10 @@ async def run_shell(
         ending, status = await _run(session, command, output, stop)
     took_s = time.monotonic() - began_s
     said = output.buffer.text().rstrip("\n") or "(no output)"
-    text = session.workspace.redactor.text(f"{said}\n\n[{ending} after {took_s:.1f} s.]")
+    # Of 2 MB it takes a second, in which no key would be drawn.
+    text = await asyncio.to_thread(
+        session.workspace.redactor.text, f"{said}\n\n[{ending} after {took_s:.1f} s.]"
+    )
     part = await _part(session, command, text)
     if for_model:
         session.live.commands = [*session.live.commands, part]

@@ -80,7 +80,7 @@ TABLE: tuple[Key, ...] = (
     Key("up", ("up",), "line up; from the first line: older messages", _P),
     Key("down", ("down",), "line down; from the last line: newer messages, then the draft", _P),
     Key("search_history", ("ctrl+r",), "search earlier messages", _P),
-    Key("edit_outside", ("ctrl+g",), "edit in $VISUAL or $EDITOR", _P),
+    Key("edit_outside", ("ctrl+g",), "edit in $VISUAL or $EDITOR (Ctrl+X Ctrl+E does it, too)", _P),
     Key("open_paste", ("ctrl+o",), "open a folded paste", _P),
     Key("palette", ("ctrl+p",), "all commands", _P),
     Key("undo", ("ctrl+underscore", "ctrl+slash", "super+z"), "undo typing", _P),
@@ -132,6 +132,7 @@ TABLE: tuple[Key, ...] = (
         _C,
     ),
     Key("explain_status", ("f7",), "explain the status line", _C),
+    Key("redraw", ("ctrl+l",), "draw the screen again", _C),
     Key("suspend", ("ctrl+z",), "suspend ragforge; `fg` in the shell resumes it", _C),
     # Textual quits at Ctrl+Q, one key from Ctrl+W; here it says how to quit.
     Key("say_how_to_quit", ("ctrl+q",), "how to quit", _C, told=False),

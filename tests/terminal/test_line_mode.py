@@ -152,7 +152,7 @@ def test_a_proposed_edit_is_edited_before_it_runs_on_a_terminal_that_answers_not
     screen.wait_for("gemini-3.8-flash")
     screen.send("Make greet.txt more polite")
     for key in (b"e", b"y"):
-        screen.wait_for("press 1, 2, 3, 4, 5 or use the arrows")
+        screen.wait_for("press 1 to 5 or use the arrows")
         screen.press(key)
         screen.wait_for("Good evening there")
     screen.wait_for("It is polite now.")

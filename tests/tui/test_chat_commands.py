@@ -44,6 +44,10 @@ async def test_help_shows_every_command_and_the_users_keys(lab: Lab) -> None:
         assert "Ctrl+S" not in rows
         await chat.pilot.press("escape")
         await chat.until(lambda: chat.top is chat.screen)
+        await chat.say("?")
+        await chat.until(lambda: isinstance(chat.top, LookupScreen), "it opens by a question mark too")
+        await chat.pilot.press("escape")
+        await chat.until(lambda: chat.top is chat.screen)
         await chat.pilot.press("ctrl+s")
         await chat.pilot.press("f2")
         assert chat.top is chat.screen
@@ -52,14 +56,14 @@ async def test_help_shows_every_command_and_the_users_keys(lab: Lab) -> None:
 async def test_a_key_of_the_users_does_what_it_says(lab: Lab) -> None:
     config = Path(os.environ["RAGFORGE_CONFIG_DIR"])
     config.mkdir(parents=True)
-    (config / "config.toml").write_text('[keys]\ncycle_mode = "f3"\nsubmit = "ctrl+l"\n')
+    (config / "config.toml").write_text('[keys]\ncycle_mode = "f3"\nsubmit = "alt+l"\n')
     async with lab.chat() as chat:
         await chat.pilot.press("f3")
         await chat.until(lambda: "accept edits" in chat.status)
         await chat.pilot.press("shift+tab")
         await chat.type("hello")
         await chat.until(lambda: chat.screen.prompt.settled)
-        await chat.pilot.press("ctrl+l")
+        await chat.pilot.press("alt+l")
         await chat.sees("You said")
         assert "accept edits" in chat.status
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from syrupy.assertion import SnapshotAssertion
 from textual.pilot import Pilot
 
 from ragforge.domain import timeouts
@@ -35,6 +36,7 @@ from tests.flow.running import environ
 from tests.flow.test_foresight import ANSWER, foreseeing
 from tests.standins.gemini import Call, Calls, GeminiStandIn, Text
 from tests.tui.chat_app import Chat, Lab
+from tests.tui.pictures import AsText, picture
 from tests.tui.test_screens import app_in, opened
 from tests.tui.waiting import until
 
@@ -277,6 +279,13 @@ async def test_suggestions_end_when_none_of_twenty_is_taken(lab: Lab, gemini: Ge
         await chat.until(lambda: not part._turn_id, "nothing is waited for")
         assert suggested(chat) == ""
         assert chat.words().count("none of 20") == 1
+
+
+async def test_it_looks_as_it_should_at_four_widths(filled: Lab, snapshot: SnapshotAssertion) -> None:
+    async with filled.chat((120, 40), continue_newest=True) as chat:
+        await open_screen(chat, "/foresight 50")
+        await chat.pilot.press("down", "down")
+        assert await picture(chat) == snapshot.use_extension(AsText)
 
 
 @pytest.fixture

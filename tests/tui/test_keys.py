@@ -24,6 +24,7 @@ CONVENTIONS = {
     "tab": "complete",
 }
 CHAT_CONVENTIONS = {
+    "ctrl+l": "redraw",
     "escape": "interrupt",
     "shift+tab": "cycle_mode",
     "ctrl+o": "expand",

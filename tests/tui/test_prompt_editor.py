@@ -60,10 +60,11 @@ def test_the_editor_gets_the_environment_that_was_handed_in(tmp_path: Path):
     assert editor.edit_file("draft", env).text == "False"
 
 
-async def test_a_terminal_that_cannot_be_handed_over_keeps_the_draft(tmp_path: Path):
+@pytest.mark.parametrize("pressed", [["ctrl+g"], ["ctrl+x", "ctrl+e"]])
+async def test_a_terminal_that_cannot_be_handed_over_keeps_the_draft(tmp_path: Path, pressed: list[str]):
     app = PromptApp(env=script(tmp_path, "path.write_text('lost')"))
     async with app.run_test() as pilot:
-        await pilot.press(*"draft", "ctrl+g")
+        await pilot.press(*"draft", *pressed)
         await until(pilot, lambda: app.got(Prompt.Noticed))
         assert "cannot take over" in app.got(Prompt.Noticed)[0].text
         assert app.prompt.text == "draft"

@@ -3,16 +3,11 @@
 After a change that is meant: `pytest tests/tui/test_screen_pictures.py --snapshot-update`, then look.
 """
 
-import re
 from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
-from rich.cells import cell_len
 from syrupy.assertion import SnapshotAssertion
-from syrupy.extensions.single_file import SingleFileSnapshotExtension, WriteMode
-from textual.color import Color
-from textual.widgets import Input
 
 from ragforge.commands.base import Option
 from ragforge.domain import timeouts, words
@@ -24,24 +19,18 @@ from ragforge.tui.screens.ask import AskScreen
 from ragforge.tui.screens.choose import ChooseScreen
 from ragforge.tui.screens.confirm import ConfirmScreen
 from ragforge.tui.screens.dialog import Dialog
+from ragforge.tui.screens.store import StoreScreen
 from ragforge.tui.screens.store_failure import NotOpenedScreen
 from ragforge.tui.screens.turn import TurnScreen
 from ragforge.tui.screens.turn_changes import TurnChangesScreen
-from ragforge.tui.theme import DARK, LIGHT
+from ragforge.tui.widgets.fact_columns import FactColumns
 from ragforge.versions.book import VersionBook
 from tests.standins.gemini import Call, Calls, Text
 from tests.tui.chat_app import Chat, Lab
-from tests.tui.waiting import until_still
+from tests.tui.pictures import AsText, picture
 
-SIZES = [(40, 24), (80, 24), (120, 30), (200, 50)]
-CONTRAST_MIN = 4.5
-"""Of text, as WCAG 2.2 wants it (1.4.3)."""
-BOXES = set("╭╮╰╯│─▎▌▊")
 KEYS_FIRST = {"log": "down", "rewind": "up"}
 """To come to what changed a file."""
-CHANGING = re.compile(r"\b[0-9a-f]{8}\b|sqlite:[^│]*")
-"""Ids and the place of the store, which differ from run to run."""
-
 REFUSED = StoreLoginRefused("The server at bolt://localhost:7687 refuses the password.")
 REFUSED.ask_for = "bolt://localhost:7687"
 CONFLICT = (
@@ -77,66 +66,6 @@ MADE: dict[str, Callable[[], Dialog[Any]]] = {
 }
 
 
-class AsText(SingleFileSnapshotExtension):
-    """A file a screen, all widths in it."""
-
-    _write_mode = WriteMode.TEXT
-    _file_extension = "txt"
-
-
-def dialog_rows(chat: Chat) -> list[str]:
-    """What is seen of the dialog in front."""
-    region = chat.top.query_one(".dialog").region
-    strips = [strip.crop(region.x, region.right) for strip in chat.top._compositor.render_strips()]
-    rows = ["".join(part.text for part in strip) for strip in strips[region.y : region.bottom]]
-    return [CHANGING.sub(lambda found: "xxxxxxxx".ljust(len(found[0])), row).rstrip() for row in rows]
-
-
-def unreadable(chat: Chat) -> list[str]:
-    """The words of the dialog in front that are too pale on what they stand on."""
-    region = chat.top.query_one(".dialog").region
-    strips = [strip.crop(region.x, region.right) for strip in chat.top._compositor.render_strips()]
-    found: list[str] = []
-    for part in (part for strip in strips[region.y : region.bottom] for part in strip):
-        style, text = part.style, part.text.strip()
-        if text and style and style.color and style.bgcolor and not set(text) <= BOXES:
-            inks = (Color.from_rich_color(style.color), Color.from_rich_color(style.bgcolor))
-            if contrast(*inks) < CONTRAST_MIN:
-                found.append(f"{text!r}: {contrast(*inks):.2f}, {inks[0].hex} on {inks[1].hex}")
-    return found
-
-
-def contrast(first: Color, second: Color) -> float:
-    """Source: WCAG 2.2, "contrast ratio" and "relative luminance"."""
-    bright, dark = sorted((luminance(first), luminance(second)), reverse=True)
-    return (bright + 0.05) / (dark + 0.05)
-
-
-def luminance(colour: Color) -> float:
-    parts = (
-        part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in colour.normalized
-    )
-    return sum(share * part for share, part in zip((0.2126, 0.7152, 0.0722), parts, strict=True))
-
-
-async def picture(chat: Chat) -> str:
-    """The dialog in front at each size. It is looked at in both themes too."""
-    for field in chat.top.query(Input):
-        field.cursor_blink = False
-    shown: list[str] = []
-    for size in SIZES:
-        await chat.pilot.resize_terminal(*size)
-        await until_still(chat.pilot, looks=2)
-        rows = dialog_rows(chat)
-        assert max(map(cell_len, rows)) <= size[0]
-        shown += [f"{size[0]} columns", *rows, ""]
-    for theme in (LIGHT, DARK):
-        chat.app.theme = theme.name
-        await until_still(chat.pilot, looks=2)
-        assert not unreadable(chat), theme.name
-    return "\n".join(shown)
-
-
 async def close(chat: Chat) -> None:
     while (top := chat.top) is not chat.screen:
         await chat.pilot.press("escape")
@@ -156,6 +85,17 @@ async def work(chat: Chat, lab: Lab) -> None:
         lab.gemini.script(Calls(call), Text(f"Done: {said}."))
         await chat.say(said)
         await chat.turn_ended()
+
+
+async def open_store(chat: Chat) -> None:
+    """With facts that do not differ from run to run."""
+    await chat.say("/store")
+    await chat.until(lambda: isinstance(chat.top, StoreScreen), "it opens")
+    shown = chat.top.query_one(FactColumns)
+    await chat.until(lambda: "SQLite" in shown.text, "its facts")
+    place = "/home/ada/.local/share/ragforge/ragforge.db"
+    changing = {"kind": "SQLite", "place": place, "schema": "25", "answers in": "0.1 ms", "size": "0.9 MB"}
+    shown.show([(name, changing.get(name, words)) for name, words in shown.facts])
 
 
 async def test_every_dialog_looks_as_it_should(
@@ -182,6 +122,8 @@ async def test_every_dialog_looks_as_it_should(
 
         for name in ("help", "config", "model", "log", "rewind", "theme", "sessions", "memory", "trust"):
             await compare(name, lambda name=name: chat.say(f"/{name}"))
+        await compare("search", lambda: chat.say("/search retry with backoff"))
+        await compare("store", lambda: open_store(chat))
         for name, make in MADE.items():
             await compare(name, lambda make=make: chat.app.push_screen(make()))
         session = chat.screen.ready().session

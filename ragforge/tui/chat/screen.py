@@ -335,6 +335,10 @@ class ChatScreen(ChatFrame):
         if self._parts:
             self.transcript.walk_from_view()
 
+    def action_redraw(self) -> None:
+        """Draw all of it, whatever has written over it."""
+        self.refresh(layout=True)
+
     def action_suspend(self) -> None:
         """Back to the shell; `fg` returns."""
         app_of(self).action_suspend_process()

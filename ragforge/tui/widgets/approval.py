@@ -12,7 +12,7 @@ reason of a no is typed into the panel, once that answer has been chosen.
 
 import asyncio
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from time import monotonic
 from typing import Any, ClassVar, assert_never, cast
 
@@ -275,7 +275,7 @@ class ApprovalPanel(Widget):
 
     def _tell_keys(self) -> None:
         first = [next(iter(self._bound[f"answer_{choice.number}"]), "") for choice in self._choices]
-        numbers = ", ".join(filter(None, first))
+        numbers = _listed([key for key in first if key])
         opener = next((key for key, action in self._actions.items() if action == "open_said"), "")
         more = f"; {opener} shows where you said so" if opener and self._said_in else ""
         self._say(f"press {numbers} or use the arrows{more}")
@@ -529,3 +529,9 @@ def _words(rules: tuple[Rule, ...]) -> str:
 def _are_long(rules: tuple[Rule, ...]) -> bool:
     words = _words(rules)
     return len(words) > _RULES_CHARS_MAX or words != ", ".join(map(str, rules))
+
+
+def _listed(named: Sequence[str]) -> str:
+    """`1, 3, 4`, and `1 to 5` where none is left out."""
+    counted_up = [str(number) for number in range(1, len(named) + 1)]
+    return f"1 to {len(named)}" if list(named) == counted_up and len(named) > 3 else ", ".join(named)

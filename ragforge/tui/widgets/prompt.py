@@ -114,6 +114,8 @@ class Prompt(RecallArea, inherit_bindings=False):
         self._env = os.environ if env is None else env
         self._aside: Aside | None = None
         self._cleared_at_s = float("-inf")
+        self._begins_chord = False
+        """Whether the last key was a Ctrl+X that cut nothing."""
         self._killed = ""
         self._pasted: Path | None = None
         self._vim: Vim | None = None
@@ -183,6 +185,9 @@ class Prompt(RecallArea, inherit_bindings=False):
         if self._vim is not None and await self._pressed_in_vim(self._vim, key, text):
             return True
         action = self._actions.get(key)
+        begun, self._begins_chord = self._begins_chord, False
+        if begun and key == "ctrl+e":  # Ctrl+X Ctrl+E, as in a shell
+            action = "edit_outside"
         if action != "clear":
             self._cleared_at_s = float("-inf")
         if action is None:
@@ -323,6 +328,7 @@ class Prompt(RecallArea, inherit_bindings=False):
     def action_cut(self) -> None:
         """Copy and delete what is selected."""
         selection = self.selection
+        self._begins_chord = selection.is_empty
         if not selection.is_empty and self._copy_selection():
             self.delete(*selection, maintain_selection_offset=False)
 
