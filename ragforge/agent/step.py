@@ -163,8 +163,8 @@ async def _tell_what_went(parts: AgentParts, progress: TurnProgress, fitted: Fit
         progress.told_of_cut = True
         await parts.events.send(
             Notice(
-                f"To fit the model's context window of {fitted.tokens_max:,} tokens: {what}. They stay in "
-                "the session, and search finds them."
+                f"To fit the model's context window of {fitted.tokens_max:,} tokens: {what}. The session "
+                "keeps all of it, and search finds it."
             )
         )
 

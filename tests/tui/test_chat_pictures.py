@@ -3,11 +3,13 @@
 After a change that is meant: `pytest tests/tui/test_chat_pictures.py --snapshot-update`, then look.
 """
 
+from typing import Any
+
 import pytest
 from syrupy.assertion import SnapshotAssertion
 
 from ragforge.domain import words
-from tests.standins.gemini import Call, Calls, Text
+from tests.standins.gemini import Call, Calls, Finish, Text, Tokens
 from tests.tui.chat_app import Lab
 from tests.tui.pictures import AsText, all_of_it, picture
 
@@ -39,6 +41,11 @@ def todo(*items: tuple[str, str]) -> Calls:
     return Calls(Call("todo", {"items": [{"text": text, "state": state} for text, state in items]}))
 
 
+def counted(*parts: Any) -> tuple[Any, ...]:
+    """An answer of as many tokens, however long the folder's name is."""
+    return (*parts, Finish(usage=Tokens(prompt=2_000, candidates=50)))
+
+
 @pytest.mark.usefixtures("still")
 async def test_the_chat_looks_as_it_should(lab: Lab, snapshot: SnapshotAssertion) -> None:
     lab.set_environ(RAGFORGE_MEMORY_ENABLED="false")
@@ -51,13 +58,15 @@ async def test_the_chat_looks_as_it_should(lab: Lab, snapshot: SnapshotAssertion
 
         await chat.sees("Type a message")
         await compare("first screen")
-        lab.gemini.script(Calls(Call("read", {"path": "parser.py"})), Calls(Call("edit", EDIT)), Text(ANSWER))
+        read, edit = Calls(Call("read", {"path": "parser.py"})), Calls(Call("edit", EDIT))
+        lab.gemini.script(counted(read), counted(edit), counted(Text(ANSWER)))
         await chat.say('Why does `parse "a b"` break? Fix it, [bold]please[/bold].')
         await chat.asked()
         await compare("an edit is asked about")
         await chat.pilot.press("1")
         await chat.turn_ended()
-        lab.gemini.script(Calls(Call("shell", {"command": "rm -rf build && pytest -q"})), Text("Well."))
+        shell = Calls(Call("shell", {"command": "rm -rf build && pytest -q"}))
+        lab.gemini.script(counted(shell), counted(Text("Well.")))
         await chat.say("Now run the tests")
         await chat.asked()
         await compare("a command is asked about")
@@ -68,7 +77,7 @@ async def test_the_chat_looks_as_it_should(lab: Lab, snapshot: SnapshotAssertion
         await compare("all folds open")
         await chat.pilot.press("ctrl+o")
         steps = [("parse", "done"), ("test with words of 日本語", "active"), ("write it down", "pending")]
-        lab.gemini.script(todo(*steps), Text("Begun."))
+        lab.gemini.script(counted(todo(*steps)), counted(Text("Begun.")))
         await chat.say("Make a list")
         await chat.turn_ended()
         await compare("a list of what is to do")

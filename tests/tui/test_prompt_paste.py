@@ -6,6 +6,7 @@ from time import monotonic
 import pytest
 from textual import events
 
+from ragforge.tui.widgets.prompt import OPEN_CHARS_MAX, Prompt
 from tests.tui.prompt_app import PromptApp, keys_at
 from tests.tui.waiting import press_enter, until
 
@@ -201,6 +202,18 @@ async def test_ctrl_o_opens_the_paste_at_the_cursor_and_is_the_chats_elsewhere()
         assert app.chat_actions == []
         await pilot.press("ctrl+o")
         await until(pilot, lambda: app.chat_actions == ["expand"])
+
+
+async def test_a_paste_of_millions_stays_folded_and_the_editor_is_named():
+    app = PromptApp()
+    async with app.run_test() as pilot:
+        paste(app, "words " * (OPEN_CHARS_MAX // 5))
+        folded = app.prompt.text
+        await pilot.press("ctrl+o")
+        await until(pilot, lambda: app.got(Prompt.Noticed))
+        assert "Ctrl+G opens it in your editor" in app.got(Prompt.Noticed)[0].text
+        assert app.prompt.text == folded
+        assert app.chat_actions == []
 
 
 async def test_a_history_walk_keeps_the_folded_paste_of_the_draft():

@@ -96,6 +96,13 @@ class FoldArea(TextArea, inherit_bindings=False):
         self.move_cursor(self.cursor_location)
         return selected
 
+    def paste_at_cursor(self) -> str:
+        """The folded paste that the cursor touches, whole; empty for none."""
+        row, column = self.cursor_location
+        line = self.document[row]
+        touched = [line[start:end] for start, end in self.folds.spans(line) if start <= column <= end]
+        return self.folds.unfold(touched[0]) if touched else ""
+
     def unfold_at_cursor(self) -> bool:
         """Open the folded paste that the cursor touches; whether there was one."""
         row, column = self.cursor_location

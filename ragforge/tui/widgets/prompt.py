@@ -25,6 +25,8 @@ from ragforge.tui.widgets.history import History
 from ragforge.tui.widgets.paste import Folds, cleaned
 from ragforge.tui.widgets.recall_area import RecallArea
 
+OPEN_CHARS_MAX = 200_000
+"""Of a paste that is opened in the prompt. Millions would keep it busy for half a minute, at every key."""
 QUIT_TWICE_S = 2.0
 NOTHING_TO_PASTE = (
     "There is no image in the clipboard. To paste text, use your terminal's own key, often Ctrl+Shift+V."
@@ -318,7 +320,11 @@ class Prompt(RecallArea, inherit_bindings=False):
 
     def action_open_paste(self) -> None:
         """Open the folded paste at the cursor; elsewhere the key is the chat's."""
-        if not self.unfold_at_cursor():
+        if len(self.paste_at_cursor()) > OPEN_CHARS_MAX:
+            words = f"This paste has more than {OPEN_CHARS_MAX:,} characters. Ctrl+G opens it in your editor."
+            words = keys.with_present_keys(words, changed_keys(self), "edit_outside")
+            self.post_message(self.Noticed(words))
+        elif not self.unfold_at_cursor():
             raise SkipAction()
 
     def action_copy(self) -> None:

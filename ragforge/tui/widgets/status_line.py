@@ -278,7 +278,7 @@ def _waiting(status: Status) -> list[_Fact]:
         _Fact(hints, hints, _MUTED, 7, "Hints for what you are doing. /hints shows them. F8 does too."),
         _Fact(
             status.background_note,
-            "memory: /context",
+            "memory? /context",
             "$text-warning",
             13,
             "Why background work on memory waits, or continues without a model.",
@@ -383,7 +383,7 @@ def _background_cost_words(status: Status) -> tuple[str, str]:
     """What memory costs, in full and short; nothing where it costs nothing, or no price is known anyway."""
     cost = status.background_usd
     if cost is None:
-        return ("", "") if status.cost_usd is None else ("memory: price unknown", "memory: no price")
+        return ("", "") if status.cost_usd is None else ("memory cost unknown", "memory $?")
     if not cost:
         return "", ""
     words = f"${cost:.{2 if cost >= 0.1 else 4}f}" if cost >= 0.00005 else "<$0.0001"
