@@ -7,6 +7,7 @@ from ragforge.domain.language.base import AnyOf, first_group
 from ragforge.memory.statements import is_question, is_wondering, plain
 
 _LEAVES = AnyOf(lambda language: language.leaves)
+_ON_LEAVE = AnyOf(lambda language: language.on_leave)
 _CLAUSE = re.compile(r"(?:[^,;.!?]|[,;.!?](?=\S))+[,;.!?]*\s*")
 _NAME = re.compile(r"\W*(?:(?:and|et|mais|but) )?([A-ZÀ-Þ][\w-]+)(?= [a-zà-ÿ])")
 """That a clause begins with."""
@@ -18,6 +19,19 @@ def who_left(sentence: str) -> frozenset[str]:
     if is_question(words) or is_wondering(words):
         return frozenset()
     return frozenset(map(first_group, _LEAVES.finditer(words)))
+
+
+def who_stops(sentence: str) -> frozenset[str]:
+    """The names of those who do something no longer by the sentence, without being gone."""
+    words = plain(sentence)
+    if is_question(words) or is_wondering(words):
+        return frozenset()
+    return frozenset(map(first_group, _ON_LEAVE.finditer(words)))
+
+
+def names_somebody(sentence: str, names: Collection[str]) -> bool:
+    """Whether it names one of them."""
+    return any(re.search(rf"\b{re.escape(each)}\b", sentence) for each in names)
 
 
 def who_acts(sentence: str) -> frozenset[str]:

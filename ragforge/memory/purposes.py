@@ -1,12 +1,29 @@
-"""What something is used for, and what of that is left: "Redis for sessions and for the cache"."""
+"""What something is used for, what of that is left ("Redis for sessions and for the cache"), and what is used
+no more at all.
+"""
 
 import re
-from functools import lru_cache
+from collections.abc import Iterator, Sequence
+from functools import cache, lru_cache
 
-from ragforge.domain.language.base import AnyOf
+from ragforge.domain.language.base import AnyOf, first_group
+from ragforge.domain.products import FIELDS, KNOWN_NAMES
+from ragforge.memory.likeness import content_words
+from ragforge.memory.statements import is_question, is_wondering, plain
 from ragforge.memory.terms import SAME_SHARE, about
 
 _PURPOSE = AnyOf(lambda language: (*language.purpose, *language.place))
+_GONE = AnyOf(lambda language: language.gone)
+_DROPS_IT = AnyOf(lambda language: language.drops_it)
+_SETTLES = AnyOf(lambda language: language.settles)
+_NEGATED = AnyOf(lambda language: language.negated)
+SHORT_NAMES = {"postgres": "postgresql", "mongo": "mongodb", "k8s": "kubernetes", "node.js": "node"}
+_CLAUSES = re.compile(r"[,;:]\s+(?:(?:and|et|but|mais) )?|\s(?:and|et)\s")
+_NAME_ENDS = re.compile(r"\s*(?:$|[,.;:!?)]|(?:and|et|but|mais|now|maintenant|again|then)\b)")
+_NEXT_NAME = re.compile(r"\s*(?:,|\band\b|\bet\b)\s*(?:the |our |l[ea]s? |l')?")
+NEGATION_CHARS = 12
+"""So near before an order what negates it stands."""
+CLAUSE_WORDS_MIN = 2
 _BETWEEN = re.compile(r"\s*,\s*|\s+(?:and|et)\s+")
 _END = re.compile(r"[.;:!?](?=\s|$)")
 
@@ -31,3 +48,87 @@ def names_part(change: str, statement: str) -> bool:
 
 def _are_same(one: frozenset[str], other: frozenset[str]) -> bool:
     return len(one & other) >= SAME_SHARE * max(len(one), len(other))
+
+
+def given_up(said: Sequence[str]) -> dict[str, str]:
+    """The names, in small letters, of what the user's sentences give up altogether, each with the sentence
+    that says so: "let's drop Twilio", "the Svelte page broke. Away with it", "SQLite locks up. Postgres it
+    is"."""
+    found = dict[str, str]()
+    before = ""
+    for sentence in said:
+        words = _readable(sentence)
+        if not (is_question(words) or is_wondering(words)):
+            for each in _GONE.finditer(words):
+                start = each.start(each.lastindex or 0)
+                if not _NEGATED.search(words[max(0, each.start() - NEGATION_CHARS) : each.start()]):
+                    found |= dict.fromkeys(_names_first(words[start:]), sentence)
+            if _DROPS_IT.search(words):
+                found |= dict.fromkeys(_products(before) - _products(words), sentence)
+            for each in _SETTLES.finditer(words):
+                found |= dict.fromkeys(_rivals(first_group(each), f"{before} {words}"), sentence)
+        before = words
+    return found
+
+
+def uses(statement: str, name: str, change: frozenset[str]) -> bool:
+    """Whether a clause of the statement uses what has the name, and not for what the change is not about.
+
+    change: what the one speaks of that gives it up.
+    """
+    if _pattern_of(name).search(statement) is None:
+        return False
+    naming = [each for each in _CLAUSES.split(_readable(statement)) if _pattern_of(name).search(each)]
+    return any(
+        not _NEGATED.search(each) and all(purpose & change for purpose in purposes_in(each))
+        for each in naming
+    )
+
+
+def says_more(statement: str, gone: frozenset[str]) -> bool:
+    """Whether another clause of the statement says something that has nothing to do with what is gone."""
+    clauses = [about(each) for each in _CLAUSES.split(_readable(statement))]
+    return any(len(each) >= CLAUSE_WORDS_MIN and not each & gone for each in clauses)
+
+
+def _names_first(words: str) -> Iterator[str]:
+    """The names at the beginning of the words, where they are all that is named there."""
+    at = 0
+    while found := _name_first().match(words, at):
+        if not _NAME_ENDS.match(words, found.end()):
+            return  # the Redis cache
+        yield SHORT_NAMES.get(found[0].lower(), found[0].lower())
+        joined = _NEXT_NAME.match(words, found.end())
+        if joined is None:
+            return
+        at = joined.end()
+
+
+@cache
+def _name_first() -> re.Pattern[str]:
+    known = "|".join(sorted(map(re.escape, KNOWN_NAMES), key=len, reverse=True))
+    proper = r"[A-ZÀ-Þ][\w.+#-]*\w"
+    return re.compile(rf"{proper}(?: {proper})*|(?:{known})(?![\w-])")
+
+
+def _products(words: str) -> frozenset[str]:
+    """What projects are built on, as far as the words name it, by its longest name."""
+    return frozenset(SHORT_NAMES.get(word, word) for word in content_words(words) if word in KNOWN_NAMES)
+
+
+def _rivals(chosen: str, words: str) -> frozenset[str]:
+    """What of the words could have been chosen in its place."""
+    name = SHORT_NAMES.get(chosen.lower(), chosen.lower())
+    return frozenset(each for each in _products(words) if each != name and FIELDS[each] == FIELDS.get(name))
+
+
+@lru_cache(1_024)
+def _pattern_of(name: str) -> re.Pattern[str]:
+    """Where a text has the name, or what is short for it."""
+    same = [name, *(short for short, long in SHORT_NAMES.items() if long == name)]
+    return re.compile(rf"(?<![\w-])(?:{'|'.join(map(re.escape, same))})(?![\w-])", re.IGNORECASE)
+
+
+def _readable(sentence: str) -> str:
+    """The plain sentence, with names that are written as code."""
+    return plain(re.sub(r"`([\w.+#-]+)`", r"\1", sentence))

@@ -10,8 +10,9 @@ from ragforge.domain.language.base import AnyOf, decision_words, filled, first_g
 from ragforge.domain.language.words import TEXTS_KEPT_MAX
 from ragforge.domain.memories import Memory, MemoryType
 from ragforge.domain.products import FIELDS, KNOWN_NAMES
+from ragforge.memory.constraints import Allowance, allowed_by, limited_to, may_allow
 from ragforge.memory.likeness import content_words, names_in, stands_among
-from ragforge.memory.purposes import names_part
+from ragforge.memory.purposes import SHORT_NAMES, names_part
 from ragforge.memory.statements import is_wondering, plain
 from ragforge.memory.terms import SAME_SHARE, about, common_terms, numbers_in, terms
 from ragforge.memory.todo_list import todo_list
@@ -43,7 +44,6 @@ STEM_CHARS = 5
 NEW_WORDS_MAX = 1
 """What takes the place of something is named by so many words that nothing shows to be a name."""
 _TERM = re.compile(r"[^\W_][\w+#.-]{1,40}")
-_SHORT = {"postgres": "postgresql", "mongo": "mongodb", "k8s": "kubernetes", "node.js": "node"}
 
 
 def is_telling(number: str) -> bool:
@@ -68,7 +68,7 @@ class _Naming(Struct, frozen=True):
     @property
     def products(self) -> frozenset[str]:
         """What projects are built on, by its longest name."""
-        return frozenset(_SHORT.get(name, name) for name in self.names if name in KNOWN_NAMES)
+        return frozenset(SHORT_NAMES.get(name, name) for name in self.names if name in KNOWN_NAMES)
 
 
 def replaced_by(
@@ -253,6 +253,12 @@ def finished_by(words: str, known: Sequence[Memory]) -> Memory | None:
     return max(named, key=lambda each: (each[0], each[1].created_at), default=(0, None))[1]
 
 
+def finishes(sentence: str) -> bool:
+    """Whether it says that something is done."""
+    words = plain(sentence)
+    return _FINISHES.search(words) is not None and not (_NEGATED.search(words) or is_wondering(words))
+
+
 def _is_list(old: Memory) -> bool:
     """Whether several things are to do by it: with one of them it is not done."""
     found = todo_list(old.content)
@@ -262,15 +268,21 @@ def _is_list(old: Memory) -> bool:
 def ended_by(words: str, known: Sequence[Memory]) -> Memory | None:
     """The preference of the known ones that the sentence ends; None where it ends none."""
     ended = [
-        old for old in known if old.type is MemoryType.PREFERENCE and ends_instruction(words, old.content)
+        old
+        for old in known
+        if old.type is MemoryType.PREFERENCE
+        and (
+            allowed_by(words, old.content) is Allowance.WHOLE
+            or (ends_instruction(words, old.content) and not ends_part(words, old.content))
+        )
     ]
     shared = about(words)
     return max(ended, key=lambda old: (len(shared & about(old.content)), old.created_at), default=None)
 
 
 def may_end(words: str) -> bool:
-    """Whether the sentence says that something is wanted no longer."""
-    return _STOPS.search(plain(words)) is not None
+    """Whether the sentence says that something is wanted no longer, or allows it again."""
+    return _STOPS.search(plain(words)) is not None or may_allow(words)
 
 
 @lru_cache(TEXTS_KEPT_MAX)
@@ -281,6 +293,16 @@ def ends_instruction(sentence: str, instruction: str) -> bool:
         return False  # "stop doing this", said again, does not end itself
     wanted = terms(instruction)
     return any(_is_about(clause, wanted) for clause in _ending_clauses(sentence))
+
+
+def ends_part(sentence: str, instruction: str) -> bool:
+    """Whether a sentence that ends the instruction leaves something of it: it says for what alone it is so,
+    or ends what the instruction only adds behind a comma."""
+    ending = frozenset[str]().union(*_ending_clauses(sentence))
+    if limited_to(plain(sentence)) - terms(instruction):
+        return True
+    first, *others = _CLAUSE_END.split(plain(instruction))
+    return bool(others) and not ending & terms(first) - common_terms() and bool(about(first))
 
 
 def has_ending_clause(sentence: str) -> bool:
@@ -364,7 +386,11 @@ def _names(old: Memory, gone: frozenset[str], decision: Memory) -> bool:
 
 def _name(term: str) -> str:
     """A pattern of it, of what it is short for and of what is short for it."""
-    same = {term, _SHORT.get(term, term), *(short for short, long in _SHORT.items() if long == term)}
+    same = {
+        term,
+        SHORT_NAMES.get(term, term),
+        *(short for short, long in SHORT_NAMES.items() if long == term),
+    }
     return rf"(?:{'|'.join(sorted(map(re.escape, same)))})"
 
 

@@ -5,13 +5,15 @@ from functools import cache, lru_cache
 
 from msgspec import Struct
 
-from ragforge.domain.language.base import AnyOf, first_group, stop_words
+from ragforge.domain.language.base import AnyOf, first_group, languages, stop_words
 from ragforge.domain.language.lexicon import in_english
 from ragforge.domain.language.words import TEXTS_KEPT_MAX, stem
 from ragforge.memory.statements import is_question, is_wondering, plain
 from ragforge.memory.terms import about
 
 _SETS = AnyOf(lambda language: language.sets)
+_TOTALS = AnyOf(lambda language: language.totals)
+_COMES = AnyOf(lambda language: language.comes)
 _VALUE = re.compile(r"(\b(?:at|à|to)\s+)?(?<![\w.,:])(\d+(?:[.,:]\d+)?) ?([^\W\d]+|%)?")
 _DIGIT = re.compile(r"\d")
 CLOCK = "clock"
@@ -83,6 +85,38 @@ def _is_about(change: SetValue, given: NumberWithUnit, words: frozenset[str]) ->
         return shared >= max(1, TOPIC_SHARE * len(change.topic))
     is_telling = min(len(change.value.number), len(given.number)) >= TELLING_DIGITS
     return is_telling and shared == len(change.topic) >= TOPIC_WORDS_MIN
+
+
+@lru_cache(TEXTS_KEPT_MAX)
+def new_totals(sentence: str) -> tuple[tuple[int | None, NumberWithUnit], ...]:
+    """How many there are now of something that more came of, each behind how many there must have been before
+    where that follows: "two more tanks arrived, that's 14 in total", "a fourth bus joins us" (from 3 on)."""
+    words = plain(sentence)
+    if is_question(words) or is_wondering(words):
+        return ()
+    found: list[tuple[int | None, NumberWithUnit]] = [
+        (None, NumberWithUnit(number, unit_of(counted)))
+        for counted, number in (filter(None, each.groups()) for each in _TOTALS.finditer(words))
+    ]
+    if _COMES.search(words):
+        found += [
+            (before, NumberWithUnit(str(before + 1), unit_of(each[2])))
+            for each in _ordinal().finditer(words)
+            for before in [_ordinals()[each[1].lower()] - 1]
+        ]
+    return tuple(found)
+
+
+@cache
+def _ordinals() -> dict[str, int]:
+    lists = (each.ordinals_from_two.split() for each in languages())
+    return {word: at for each in lists for at, word in enumerate(each, 2)}
+
+
+@cache
+def _ordinal() -> re.Pattern[str]:
+    """A word for a place in an order, and what is counted."""
+    return re.compile(rf"\b({'|'.join(_ordinals())}) ([^\W\d]+)", re.IGNORECASE)
 
 
 def values_in(words: str) -> tuple[NumberWithUnit, ...]:

@@ -303,6 +303,32 @@ async def test_of_what_the_product_must_do_only_what_holds_is_shown(
     assert any("25 minutes" in line for line in lines(block, past_turns.SECTION.heading))
 
 
+async def test_a_rule_says_what_was_allowed_since(tmp_path: Path, gemini: GeminiStandIn) -> None:
+    async with beside(tmp_path, environ(tmp_path, gemini, RAGFORGE_MEMORY_MODEL="local")) as session:
+        for words in (
+            "Never open a valve of the palm house.",
+            "You may open a valve of the palm house for the yearly test.",
+            "Never feed the fish.",
+        ):
+            gemini.script(Text("Understood."))
+            await say(session, words)
+            await done(session)
+        block = await block_for(session, gemini, "hello")
+        rules = lines(block, instructions.SECTION.heading)
+        assert sorted(each.partition(" (replaced ")[0] for each in rules) == [
+            "Never feed the fish.",
+            "Never open a valve of the palm house.",
+        ]
+        assert [" in part: You may open a valve of the palm house" in each for each in sorted(rules)] == [
+            False,
+            True,
+        ]
+        await undo(session)
+        await undo(session)
+        (rule,) = lines(await block_for(session, gemini, "hello"), instructions.SECTION.heading)
+        assert rule == "Never open a valve of the palm house."
+
+
 async def test_a_summary_by_rules_stands_for_its_turns_which_speak_for_themselves(
     tmp_path: Path, gemini: GeminiStandIn
 ) -> None:

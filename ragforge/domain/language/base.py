@@ -51,6 +51,22 @@ class Language(Struct, frozen=True, kw_only=True):
     """Times from now on by unit, `day`, `week` or `month`; how many is the first group, none for one."""
     counts: Mapping[str, int] = field(default_factory=dict[str, int])
     """Small numbers in words."""
+    small_numbers: str = ""
+    """Numbers that are one word, from two on."""
+    tens: str = ""
+    """Twenty, thirty and so on, as far as they are one word."""
+    large_numbers: Mapping[str, int] = field(default_factory=dict[str, int])
+    """The hundred and the thousand, which multiply what is before them, and other forms of numbers."""
+    ones: str = ""
+    """One, which alone is mostly an article."""
+    joins_numbers: str = ""
+    """The word between the parts of a number, as in "a hundred and ten"."""
+    amounts: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Amounts in words, as patterns, and the same with digits: "half an hour", "30 minutes"."""
+    begins_amounts: str = ""
+    """The words that these begin with."""
+    halves: str = ""
+    """Says behind a number that it is a half more, as a pattern."""
     slots: Mapping[str, str] = field(default_factory=dict[str, str])
 
     asks: Patterns = ()
@@ -220,6 +236,30 @@ class Language(Struct, frozen=True, kw_only=True):
     """The same where the message names what goes as well."""
     leaves: Patterns = ()
     """The first group is the name of somebody who is there no longer."""
+    drops_it: Patterns = ()
+    """What was just spoken of is given up."""
+    settles: Patterns = ()
+    """The first group is what a choice fell on: the slot `<known>`."""
+    on_leave: Patterns = ()
+    """The first group is the name of somebody who does something no longer."""
+    permits: Patterns = ()
+    """Something is allowed; the first group is what, or begins it."""
+    asks_first: Patterns = ()
+    """Somebody is to be asked before something is done."""
+    limits: Patterns = ()
+    """Says for what, when or where alone something is so."""
+    answers_in: Patterns = ()
+    """The first group is the language that answers are wanted in: the slot `<tongue>`."""
+    tongues: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Names of languages, each with the name that it has in English."""
+    now_so: Patterns = ()
+    """Says that something is another way now."""
+    totals: Patterns = ()
+    """The first group is what is counted, the second how many there are now."""
+    ordinals_from_two: str = ""
+    """The second, the third and so on."""
+    comes: Patterns = ()
+    """How something begins to be there."""
     stops: Patterns = ()
     """An instruction no longer holds."""
     finishes: Patterns = ()
@@ -334,6 +374,20 @@ def counts() -> Mapping[str, int]:
 
 
 @cache
+def tongues() -> Mapping[str, str]:
+    """Names of languages in all languages, each with the English one."""
+    return {word: name for each in languages() for word, name in each.tongues.items()}
+
+
+@cache
+def numbers() -> Mapping[str, int]:
+    """Numbers in words of all languages."""
+    small = {word: at for each in languages() for at, word in enumerate(each.small_numbers.split(), 2)}
+    tens = {word: 10 * at for each in languages() for at, word in enumerate(each.tens.split(), 2)}
+    return {word: value for each in languages() for word, value in each.large_numbers.items()} | small | tens
+
+
+@cache
 def acts() -> Mapping[str, str]:
     """The commands of all languages by the names of what they do."""
     return {name: command for each in languages() for name, command in each.acts.items()}
@@ -354,6 +408,8 @@ def _slot(name: str) -> str:
         return f"(?:{'|'.join(sorted(months()))})"
     if name == "count":
         return rf"(\d{{1,2}}|{'|'.join(sorted(counts()))})"
+    if name == "tongue":
+        return f"({'|'.join(sorted(tongues()))})"
     if name == "known":
         from ragforge.domain.products import KNOWN_NAMES
 

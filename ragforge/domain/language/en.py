@@ -61,6 +61,30 @@ LANGUAGE = Language(
         "month": (r"in <count> months?", r"next month"),
     },
     counts={"a": 1, "one": 1, "two": 2, "three": 3, "four": 4, "six": 6},
+    small_numbers="""
+        two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen
+        eighteen nineteen
+    """,
+    tens="twenty thirty forty fifty sixty seventy eighty ninety",
+    large_numbers={"hundred": 100, "thousand": 1_000},
+    ones="one",
+    joins_numbers="and",
+    amounts={
+        r"half an hour|a half[- ]hour": "30 minutes",
+        r"an hour and a half|one and a half hours?": "90 minutes",
+        r"a quarter of an hour": "15 minutes",
+        r"(?:a|one) (?=(?:hundred|thousand)\b)": "",
+        r"one(?= (?:and a half|(?:second|minute|hour|day|week|month|year)\b(?! or\b)|\w+ "
+        r"(?:is|will be|would be) (?:enough|plenty)))": "1",
+        # "10 requests a minute" is no amount of time.
+        (
+            r"(?:(?<=^)|(?<=[,;:.!?–—-] )|(?<=\bof )|(?<=\bin )|(?<=\bis )|(?<=\bby )|(?<=\bfor )|"
+            r"(?<=\bthan )|(?<=\bafter )|(?<=\bevery )|(?<=\blasts )|(?<=\bwithin ))"
+            r"an? (?=(?:second|minute|hour|day|week|month|year)\b(?! (?:ago|or|later)\b))"
+        ): "1 ",
+    },
+    begins_amounts="a an half one",
+    halves="and a half",
     slots={
         "person": "user|person",
         "wills": (
@@ -733,6 +757,7 @@ LANGUAGE = Language(
             r"\b(?:that|this|which|it)(?:'s| is| was| makes| were)? (?:the )?(?:first|second|third|last|next|"
             r"number \w+|item \w+|point \w+)\b[^.?!]{0,20}\blist\b"
         ),
+        r"\b(?:tick|check|cross|strike) (?:\w+ ){1,4}off\b|\b(?:is|went|has gone|was sent) out\b|"
         r"\b(?:(?:ticked|checked|crossed|struck) off|(?:is|are|it's|that's|all) done|finished|completed|"
         r"in place now)\b",
     ),
@@ -1001,6 +1026,46 @@ LANGUAGE = Language(
             r"put|take) back|restored?|restoring|revert(?:ed|ing)? to|return(?:ed|ing)? to) (?:the |our )?"
             r"((?:[\w.+#/-]+ ?){1,4})"
         ),
+        r"\b(<known>)(?: \w+)? again\b",
+    ),
+    drops_it=(
+        r"\b(?:away with|scrap|ditch|drop|dump|get rid of|throw out) (?:it|that|them|all of it)\b(?! \w+ing)",
+    ),
+    settles=(
+        r"\b(<known>)(?: \w+)? it is\b",
+        r"\b(?:go(?:ing)?|went|gone) (?:with|for) (<known>)\b",
+        r"\b(?:we|let's|I|they)(?:'re|'ve|'ll| are| have| will)? (?:now )?(?:us(?:e|ed|ing)|mov(?:e|ed|ing)|"
+        r"switch(?:ed|ing)?|migrat(?:e|ed|ing)|took|take|chose|picked)(?: over)?(?: to)? (<known>)\b",
+    ),
+    on_leave=(
+        r"((?-i:[A-ZÀ-Þ][\w-]+)) (?:no longer|doesn't|does not|won't) "
+        r"(?:(?:do|look|handle|take|lead|deploy|review|run)\w*)\b(?:[^.;!?]{0,40}\bany ?more)?",
+    ),
+    permits=(
+        r"\b(?:you|we|agents) (?:may|can|are (?:now )?(?:allowed|free) to)(?: now| again| also)? "
+        r"(?!(?:now )?(?:stop|skip|drop|forget|see|find|imagine|leave out)\b)([^,;.!?]+)",
+        r"\b(?:feel free to|(?:it's|it is|is) (?:ok|okay|fine|allowed)(?: now)? to) ([^,;.!?]+)",
+        r"([^,;.!?]+ (?:may|can) (?:now |again )?be [\w]+ed\b[^,;.!?]*)",
+    ),
+    asks_first=(r"\bask (?:me|us|her|him|them|(?-i:[A-ZÀ-Þ][\w-]+)) (?:before|first)\b|\bwithout asking\b",),
+    limits=(
+        r"\b(?:for|when|whenever|if|only|unless|during|in|on|inside|within|after|before|while|except) "
+        r"(?!now\b|good\b|general\b)([^,;.!?]+)",
+    ),
+    answers_in=(r"\b(?:answer|reply|respond|speak|talk|write)(?: to)?(?: me| us)?(?: only)? in <tongue>\b",),
+    tongues={each: each for each in ("english", "french", "german", "spanish", "italian", "portuguese")},
+    now_so=(
+        r"\b(?:now|no longer|from now on|instead|rather|enough|plenty|too|actually|after all|so|make it)\b",
+    ),
+    totals=(
+        r"\b(?:\d+|another|an additional) (?:more |new |other |further )?(\w+)\b[^.!?]*?\b"
+        r"(?:that's|that makes|makes|so we have|we have|are|now) (?:it |them )?(\d+)\b"
+        r"(?= (?:in total|in all|altogether|now)|[.!]?$)",
+    ),
+    ordinals_from_two="second third fourth fifth sixth seventh eighth ninth tenth",
+    comes=(
+        r"\b(?:arriv\w+|com(?:es|ing)|came|join\w+|(?:was|is|were) (?:added|bought|installed|hired)|"
+        r"we (?:got|get|bought|added|hired))\b",
     ),
     only_for=(r"\b(?:but )?only (?:for|in|on|with)\b",),
     becomes=(
@@ -1080,9 +1145,13 @@ LANGUAGE = Language(
     gives_value=(r"\b(?:use|take|say|go with|try|set|put|prefer|please|pls|i'd|let's)\b",),
     leaves=(
         (
-            r"((?-i:[A-ZÀ-Þ][\w-]+)) (?:has |have |just |is )?(?:left|quit|resigned|gone)"
-            r"(?: (?:the (?:team|company|project)|us))?(?=\s*(?:[,.;!]|and\b|so\b|$))"
+            r"((?-i:[A-ZÀ-Þ][\w-]+)) (?:has |have |just |is )?(?:left|quit|resigned|gone|retire[ds]|"
+            r"leaves)"
+            r"(?: (?:the (?:team|company|project)|us))?"
+            r"(?: (?:(?:at the end of|in|on|last|this|next) (?:<month>|<weekday>|week|month|summer|year)|"
+            r"for (?:another|a new|a different) \w+))?(?=\s*(?:[,.;!]|and\b|so\b|$))"
         ),
+        r"((?-i:[A-ZÀ-Þ][\w-]+)) (?:is|goes|went) on (?:\w+ )?leave\b",
         r"\b(?:replaces|(?:takes|took) over from|succeeds) ((?-i:[A-ZÀ-Þ][\w-]+))",
     ),
     stops=(
@@ -1105,6 +1174,7 @@ LANGUAGE = Language(
         r"\benough (?:from (?:now|here) on|of)\b",
     ),
     finishes=(
+        r"\b(?:tick|check|cross|strike) (?:it|that|this|them) off\b",
         r"\b(?:is|are|was|were|been|got|all|now|it's|that's)(?: now| finally| all)? (?:done|finished|"
         r"completed?|ready|live|"
         r"merged|fixed|written|sent|in place|sorted|solved|shipped|deployed|renewed|removed|migrated|"
@@ -1132,6 +1202,8 @@ LANGUAGE = Language(
         r"<number>(?: ?[^\W\d]+)? (?:is|are|was|were|seems?|feels?|looks?) (?:\w+ ){0,2}?(?:too|not enough|"
         r"wrong|slow|small|short|low|tight|harsh|excessive)\b",
         r"\b(?:forget|scrap|drop) (?:about )?(?:[\w'-]+ ){0,6}?(?:of|at) <number>",
+        r"\b(?:forget|scrap|drop) (?:about )?(?:the |our |my |those )?<number>",
+        r"<number>(?: ?[^\W\d]+)? \w+s [^.;:!?\d]{3,60}?, so [^.;:!?\d]{0,40}\d",
         r"<number> (?:is|was|seems) (?:\w+ )?(?:taken|occupied|in use|blocked|gone)\b",
     ),
     purpose=(r"\bfor ([^,.;:!?]+)",),

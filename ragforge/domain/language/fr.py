@@ -63,6 +63,24 @@ LANGUAGE = Language(
         "month": (r"dans <count> mois", r"le mois prochain"),
     },
     counts={"un": 1, "une": 1, "deux": 2, "trois": 3, "quatre": 4, "six": 6},
+    small_numbers="""
+        deux trois quatre cinq six sept huit neuf dix onze douze treize quatorze quinze seize
+    """,
+    tens="vingt trente quarante cinquante soixante",
+    large_numbers={"vingts": 20, "cent": 100, "cents": 100, "mille": 1_000},
+    ones="un une",
+    joins_numbers="et",
+    amounts={
+        r"une demi-heure": "30 minutes",
+        r"une heure et demie": "90 minutes",
+        r"un quart d'heure": "15 minutes",
+        r"trois quarts d'heure": "45 minutes",
+        r"une?(?= et demie?\b|e? \w+ suffi(?:t|ra)\b)": "1",
+        r"une? (?=(?:seconde|minute|heure|journée|semaine|mois|année|an)\b)": "1 ",
+        r"neuf(?! \w+[sx]\b)": "nouveau",
+    },
+    begins_amounts="neuf trois un une",
+    halves="et demie?",
     slots={
         "person": "utilisateur|utilisatrice|personne",
         "wills": ("préférence|préfère|préféré|veut|veux|demande|demandé|approuve|autorise|souhaite|objectif"),
@@ -700,6 +718,8 @@ LANGUAGE = Language(
             r"\b(?:c'est|c'était|ça fait) (?:le |la |l')?(?:premi(?:er|ère)|second|seconde|deuxième|"
             r"troisième|derni(?:er|ère)|suivante?|numéro \w+|point \w+)\b[^.?!]{0,20}\bliste\b"
         ),
+        r"\b(?:raye|barre|coche)[rz]?-(?:l[ea]s?|ça)\b|\b(?:est|sont) parti(?:e|s|es)?\b(?! (?:en|de)\b)",
+        r"\b(?:livrée?s?|envoyée?s?|distribuée?s?)\b",
         r"\b(?:cochée?s?|c'est fait|est faite?|terminée?s?|rayée?s?|finie?s?)\b",
     ),
     binds=(
@@ -941,7 +961,52 @@ LANGUAGE = Language(
             r"reprend(?:s|re)?|de nouveau|à nouveau|retour (?:au|aux|à la|à)) (?:le |la |les |l'|du |des )?"
             r"((?:[\w.+#/-]+ ?){1,4})"
         ),
+        r"\b(<known>) (?:partout|de nouveau|à nouveau)\b",
     ),
+    drops_it=(
+        r"\b(?:on|je|nous) (?:l[ae]s? |l')?(?:jette|vire|enlève|abandonne|retire|"
+        r"laisse tomber)(?:ons)?(?= ?[,;.!]|$)|"
+        r"\b(?:jette|vire|enlève|retire|laisse)-(?:moi )?(?:ça|l[ae]s?)\b|\blaisse tomber(?= ?[,;.!]|$)",
+    ),
+    settles=(
+        r"\b(?:on|nous) (?:part(?:ons)?|est parti|passe|passons|bascule|reste)s? "
+        r"(?:sur|à|avec|vers) (<known>)\b",
+        r"\b(?:ce sera|va pour|on prend|prenons|allons-y pour|c'est parti pour) (<known>)\b",
+    ),
+    on_leave=(r"((?-i:[A-ZÀ-Þ][\w-]+)) ne (?:l[ea]s? |s'en |s'y )?\w+ plus\b",),
+    permits=(
+        r"\b(?:tu peux|vous pouvez|on peut|tu as le droit d(?:e |')|vous avez le droit d(?:e |'))"
+        r"(?: maintenant| désormais| aussi| de nouveau)? ?"
+        r"(?!(?:maintenant )?(?:arrêter|laisser tomber|oublier|sauter)\b)([^,;.!?]+(?:\.\w+)?)",
+        r"([^,;.!?]+ (?:peut|peuvent) (?:maintenant |de nouveau )?être [\w]+é[es]*\b[^,;.!?]*)",
+    ),
+    asks_first=(
+        r"\bdemande[rz]?(?:-(?:moi|lui|leur|nous))? .{0,30}avant\b|\bsans (?:me |nous |lui )?demander\b",
+    ),
+    limits=(
+        r"\b(?:pour|quand|lorsque|si|seulement|uniquement|sauf|pendant|dans|après|avant) "
+        r"(?!l'instant\b|toujours\b)([^,;.!?]+)",
+    ),
+    answers_in=(r"\b(?:répond\w*|parle\w*|écri[st]\w*|écrire)(?:-moi|-nous)?(?: seulement)? en <tongue>\b",),
+    tongues={
+        "anglais": "english",
+        "français": "french",
+        "francais": "french",
+        "allemand": "german",
+        "espagnol": "spanish",
+        "italien": "italian",
+        "néerlandais": "dutch",
+        "portugais": "portuguese",
+    },
+    now_so=(
+        r"\b(?:maintenant|désormais|ne \w+ plus|plutôt|finalement|suffi\w+|trop|alors|donc|mets|passe)\b",
+    ),
+    totals=(
+        r"\b(?:\d+|un|une) (?:nouveaux? |nouvelles? |autres? )?(\w+)(?: de plus)?\b[^.!?]*?\b"
+        r"(?:ça fait|soit|donc) (\d+)\b(?= (?:en tout|au total|maintenant)|[.!]?$)",
+    ),
+    ordinals_from_two="deuxième troisième quatrième cinquième sixième septième huitième neuvième dixième",
+    comes=(r"\b(?:arriv\w+|vient|rejoint|s'ajoute\w*|ajouté\w*|acheté\w*|embauché\w*)\b",),
     only_for=(r"\b(?:mais )?(?:seulement|uniquement) (?:pour|dans|sur|avec)\b", r"\bque pour\b"),
     becomes=(
         r"\bde (\d[\d.,:]*)(?: ?[^\W\d]{1,12})? à \d",
@@ -1021,7 +1086,9 @@ LANGUAGE = Language(
     ),
     leaves=(
         (
-            r"((?-i:[A-ZÀ-Þ][\w-]+)) (?:est partie?|s'en va|n'est plus là|nous a quittée?s?|a démissionné|"
+            r"((?-i:[A-ZÀ-Þ][\w-]+)) (?:est partie?|s'en va|(?:part|est) en (?:congé|retraite)(?: \w+)?|"
+            r"nous quitte|part (?:<weekday>|la semaine prochaine|le mois prochain|fin <month>)|n'est plus là|"
+            r"nous a quittée?s?|a démissionné|"
             r"a quitté (?:l'équipe|la boîte|le projet|l'entreprise))(?=\s*(?:[,.;!]|et\b|donc\b|alors\b|$))"
         ),
         r"\b(?:remplace|prend la suite de|prend la place de|succède à) ((?-i:[A-ZÀ-Þ][\w-]+))\b(?! par\b)",
@@ -1039,6 +1106,7 @@ LANGUAGE = Language(
         r"\bfinie?s? (?:de|les|la|le)\b",
     ),
     finishes=(
+        r"\b(?:raye|barre|coche)[rz]?-(?:l[ea]s?|ça)\b|\b(?:est|sont) parti(?:e|s|es)?\b(?! (?:en|de)\b)",
         (
             r"\b(?:c'est|est|sont|a été|ont été|voilà|ça y est)(?:,? c'est)?(?: enfin| maintenant| bien)? "
             r"(?:faite?s?|"

@@ -88,12 +88,28 @@ async def replacing_turns(store: Store, turn_ids: Sequence[str]) -> list[str]:
     return list(found)
 
 
-async def _replacing(store: Store, turn_ids: Sequence[str]) -> list[str]:
-    """Return the same, only one step further."""
+async def changed_turns(store: Store, turn_ids: Sequence[str]) -> list[str]:
+    """Return the ids of those turns in which something is outdated, with the turns that make it so.
+
+    Raises StoreError.
+    """
+    changed = list(await _links_of(store, turn_ids))
+    newer = await _replacing(store, changed) if changed else []
+    return list(dict.fromkeys([*changed, *newer, *await replacing_turns(store, newer)]))
+
+
+async def _links_of(store: Store, turn_ids: Sequence[str]) -> dict[str, list[str]]:
+    """Return, by turn, the later ones that make something in it outdated."""
     wanted = DerivedFilter(REPLACING_TURN.label, owners=tuple(turn_ids), limit=LINKS_MAX)
     by_turn: dict[str, list[str]] = {}
     for record in await store.derivations.find(wanted):
         by_turn.setdefault(record.owner, []).append(record.name)
+    return by_turn
+
+
+async def _replacing(store: Store, turn_ids: Sequence[str]) -> list[str]:
+    """Return the same, only one step further."""
+    by_turn = await _links_of(store, turn_ids)
     every = sorted({name for names in by_turn.values() for name in names})
     abandoned = await store.turns.abandoned(every) if every else frozenset[str]()
     newest = [

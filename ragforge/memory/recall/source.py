@@ -23,7 +23,12 @@ from ragforge.memory.forgotten import NOTHING, Forgotten
 from ragforge.memory.material import answer_of
 from ragforge.memory.recall.fit import Fit
 from ragforge.memory.recall.passages import TurnPassages, passages_of
-from ragforge.memory.recall.replacements import ReplacedStatement, replaced_statements, replacing_turns
+from ragforge.memory.recall.replacements import (
+    ReplacedStatement,
+    changed_turns,
+    replaced_statements,
+    replacing_turns,
+)
 from ragforge.memory.recall.request import RecallRequest
 from ragforge.memory.recall.results import RankedHit, SearchResults
 from ragforge.memory.recall.resumption import Resumption, left_off, resumes
@@ -223,6 +228,22 @@ class Lookup:
 
         def hold() -> list[str]:
             valid = past.valid.with_turns(more)
+            return [valid.holding(each) for each in memories]
+
+        return await asyncio.to_thread(hold)
+
+    async def marked(self, memories: Sequence[Memory]) -> list[str]:
+        """Return what of each memory holds by what later turns are known to replace in its turns; empty where
+        nothing does. It reads these turns alone."""
+        store, on = self.recall.store, list(dict.fromkeys(turn for each in memories for turn in each.turns))
+        changed = await self.attempt(partial(changed_turns, store, on), list[str]()) if on else []
+        if not changed:
+            return [each.content for each in memories]
+        read = await self.attempt(partial(store.turns.read, changed), list[Turn]())
+        turns = await self.without_forgotten(read)
+
+        def hold() -> list[str]:
+            valid = Validity(turns)
             return [valid.holding(each) for each in memories]
 
         return await asyncio.to_thread(hold)

@@ -15,14 +15,17 @@ from msgspec import Struct
 from ragforge.domain.language.base import AnyOf, first_group
 from ragforge.domain.language.lexicon import in_english
 from ragforge.domain.language.words import stem
-from ragforge.domain.memories import Memory
+from ragforge.domain.memories import Memory, MemoryType
 from ragforge.domain.messages import text_of
 from ragforge.domain.turns import Turn
 from ragforge.domain.words import day_words
-from ragforge.memory.departures import who_acts, who_left, without_actors
+from ragforge.memory.constraints import Allowance, allowed_by, may_allow
+from ragforge.memory.departures import names_somebody, who_acts, who_left, who_stops, without_actors
 from ragforge.memory.likeness import content_words, names_in
 from ragforge.memory.material import answer_of
 from ragforge.memory.own_words import own_words
+from ragforge.memory.period_words import stated_period
+from ragforge.memory.purposes import given_up, names_part, purposes_in, says_more, uses
 from ragforge.memory.recall.replacements import ReplacedStatement
 from ragforge.memory.recall.states import BuiltOn, Pick, Removal, built_on, pick_in, removals
 from ragforge.memory.replacement import (
@@ -31,6 +34,8 @@ from ragforge.memory.replacement import (
     corrects,
     decision_terms,
     ends_instruction,
+    ends_part,
+    finishes,
     gives_up_part,
     goes_or_returns,
     has_changed_mind,
@@ -43,10 +48,18 @@ from ragforge.memory.replacement import (
 )
 from ragforge.memory.second_thoughts import second_thought, stated_values
 from ragforge.memory.sentences import cut_sentence, one_line, sentences
-from ragforge.memory.set_values import NumberWithUnit, same_kind, set_values, sets_otherwise
+from ragforge.memory.set_values import (
+    CLOCK,
+    NumberWithUnit,
+    new_totals,
+    same_kind,
+    set_values,
+    sets_otherwise,
+    values_in,
+)
 from ragforge.memory.short_answers import asks
 from ragforge.memory.statements import plain
-from ragforge.memory.terms import SAME_SHARE, about, last_number, numbers_in, terms
+from ragforge.memory.terms import SAME_SHARE, about, last_number, numbers_in, terms, with_digits
 from ragforge.memory.todo_list import todo_list
 from ragforge.memory.value_names import named_value, renamed_behind, renames
 
@@ -69,12 +82,14 @@ _GONE = AnyOf(lambda language: language.gone)
 _BECOMES = AnyOf(lambda language: language.becomes)
 _STANDING = AnyOf(lambda language: language.standing)
 _DONE = AnyOf(lambda language: language.done)
+_TODO = AnyOf(lambda language: language.memories.get(MemoryType.TODO, ()))
 _LEAVES_OPEN = AnyOf(lambda language: language.leaves_open)
 _ALL_DONE = AnyOf(lambda language: language.all_done)
 _VALUE_GONE = AnyOf(lambda language: language.value_gone)
 _POLITE = AnyOf(lambda language: language.cues.get("polite", ()))
 _SWITCHES = AnyOf(lambda language: language.switches)
 _AT_TIMES = AnyOf(lambda language: language.at_times)
+_NOW = AnyOf(lambda language: language.now_so)
 _ASKS_TO_CHANGE = AnyOf(lambda language: language.asks_to_change)
 
 _NAMED = re.compile(
@@ -86,6 +101,12 @@ _KEY = re.compile(r"(?<![\w./-])([a-z][\w-]*(?:\.[\w-]+)+)\s*=\s*[\"']?(\d+(?:[.
 """A setting, and its number: `unlock.timeout = 8s`."""
 
 
+_CODE = re.compile(r"`([^`\s]+)`")
+_FOR_SOME = re.compile(
+    r"(?<![\w.,:])(\d+(?:[.,]\d+)?)(?: [^\W\d]+)? (?:only )?(?:for|pour) (?:the |l[ea]s? |l'|our )?([^\W\d]+)"
+)
+SHARED_MANY = 4
+"""So many words two turns share that name no file in common and speak of the same."""
 _O_CLOCK = re.compile(r"(?::00)+$")
 _DECIMALS = re.compile(r"(?<=\d)[.,:]\d+")
 _MEASURED = re.compile(r"(?<![\w.,:])(\d+(?:[.,]\d+)?) ?([^\W\d]+(?: [^\W\d]+){1,3})")
@@ -117,8 +138,20 @@ class Spoken(Struct, frozen=True, dict=True):
 
     @cached_property
     def own(self) -> str:
-        """The user's message without what was pasted into it: a log changes nothing."""
-        return own_words(text_of(self.turn.user))
+        """The user's message without what was pasted into it, for a log changes nothing; with digits."""
+        return with_digits(own_words(text_of(self.turn.user)))
+
+    @cached_property
+    def answer(self) -> str:
+        """The beginning of the answer, with digits."""
+        return with_digits(answer_of(self.turn)[:TEXT_CHARS_MAX])
+
+    @cached_property
+    def written(self) -> dict[str, str]:
+        """The sentences in the words in which they were written, by the same with digits."""
+        own, told = own_words(text_of(self.turn.user)), answer_of(self.turn)[:TEXT_CHARS_MAX]
+        texts = (*sentences(own), one_line(own), *sentences(told))
+        return {digits: text for text in texts if (digits := with_digits(text)) != text}
 
     @cached_property
     def user(self) -> str:
@@ -129,7 +162,7 @@ class Spoken(Struct, frozen=True, dict=True):
     def sentences(self) -> list[str]:
         """Of the user's message and of the answer; the whole message too."""
         said = sentences(self.own[:TEXT_CHARS_MAX])
-        told = sentences(answer_of(self.turn)[:TEXT_CHARS_MAX])
+        told = sentences(self.answer)
         return list(dict.fromkeys([*said, *([self.user] if self.user else []), *told]))
 
     @cached_property
@@ -163,6 +196,65 @@ class Spoken(Struct, frozen=True, dict=True):
         # A name at the beginning of a sentence has its capital as any word has.
         found = (names_in(one).union(content_words(one)[:1]) - names_in(other) for one, other in behind)
         return frozenset(each for names in found for each in names if not any(map(str.isdigit, each)))
+
+    @cached_property
+    def dropped(self) -> dict[str, str]:
+        """The names that the user gives up altogether, each with the sentence that says so."""
+        return given_up(self.said)
+
+    @cached_property
+    def allowing(self) -> list[str]:
+        """Those of the user's sentences that may allow what a rule forbids."""
+        return list(filter(may_allow, self.said))
+
+    @cached_property
+    def totals(self) -> list[tuple[str, int | None, NumberWithUnit]]:
+        """The user's sentences by which there is more of something, with `new_totals`."""
+        return [(each, *total) for each in self.said for total in new_totals(each)]
+
+    @cached_property
+    def limited(self) -> dict[str, frozenset[str]]:
+        """The numbers that the user gives for something alone, and what for: `45 minutes for the harbour`."""
+        return {found[1]: about(found[2]) for found in _FOR_SOME.finditer(self.user)}
+
+    @cached_property
+    def code(self) -> frozenset[str]:
+        """The paths and names of code that the answer and the user name in backquotes."""
+        return frozenset(_CODE.findall(f"{self.own}\n{self.answer}"))
+
+    @cached_property
+    def valued(self) -> frozenset[NumberWithUnit]:
+        """The numbers of the whole turn that count something."""
+        every = (each for sentence in self.sentences for each in stated_values(sentence))
+        return frozenset(each for each in every if each.unit)
+
+    @cached_property
+    def now(self) -> dict[NumberWithUnit, str]:
+        """Those of these numbers that a sentence gives as what is so now, each with the sentence."""
+        if not self.valued:
+            return {}
+        said = [each for each in reversed(self.sentences) if _NOW.search(each)]
+        return {value: each for each in said for value in stated_values(each) if value.unit}
+
+    @cached_property
+    def gives(self) -> bool:
+        """Whether it gives anything a number that an earlier turn may have given another one."""
+        return any((self.named, self.reconsidered, self.measured, self.told, self.totals, self.now))
+
+    @cached_property
+    def changes(self) -> "list[ValueChange]":
+        """The values that it says itself are others since."""
+        return list(_said_changes(self))
+
+    @cached_property
+    def finishing(self) -> list[str]:
+        """The sentences by which something that was to do may be done."""
+        return list(filter(finishes, (*self.said, *sentences(self.answer))))
+
+    @cached_property
+    def handing_over(self) -> dict[str, str]:
+        """The names of those who do something no longer, each with the user's sentence that says so."""
+        return {name: each for each in self.said for name in (*who_left(each), *who_stops(each))}
 
     @cached_property
     def brings_back(self) -> frozenset[str]:
@@ -244,7 +336,7 @@ class Spoken(Struct, frozen=True, dict=True):
     @cached_property
     def named(self) -> dict[str, str]:
         """The numbers that names of code are given in it."""
-        text = f"{self.own}\n{answer_of(self.turn)}"
+        text = f"{self.own}\n{self.answer}"
         return {found[1]: found[2] for each in (_NAMED, _KEY) for found in each.finditer(text)}
 
     @cached_property
@@ -300,17 +392,21 @@ class Validity:
 
     def replacement(self, turn: Turn, statement: str) -> Replacement | None:
         """What replaced this statement of the turn last; None where it holds."""
+        return self._last_replacement(turn, with_digits(statement))
+
+    def _last_replacement(self, turn: Turn, statement: str) -> Replacement | None:
+        """The same of a statement with digits."""
         later = [each for each in reversed(self._spoken) if self._is_before(turn, each.turn)]
         at_times: Replacement | None = None
         for by in later:
             text = self._replaced(turn, statement, by)
             if not text or self._returned(statement, text, by):
                 continue
-            if _is_at_times(text, statement):
+            if _is_at_times(text, statement) or _leaves_rest(text, statement, by):
                 at_times = at_times or _replacement(by, text, in_part=True)
                 continue
             # "make it 60" may have been replaced itself by "no, 30", or by the value that held before.
-            again = self.replacement(by.turn, text) if numbers_in(text) else None
+            again = self._last_replacement(by.turn, text) if numbers_in(text) else None
             if again and _gives_again(again.text, text, statement):
                 continue
             return again if again and second_thought(text) else _replacement(by, text)
@@ -393,7 +489,11 @@ class Validity:
             or (by.pick.sentence if by.pick and by.pick.concerns(statement) else "")
             or (mine and self._built_otherwise(statement, mine, by))
             or self._taken_back(turn, statement, by)
-            or _stopped(statement, by)
+            or _stopped(statement, mine, by)
+            or next((each for each in by.allowing if allowed_by(each, statement) is not Allowance.NONE), "")
+            or _given_up(statement, by)
+            or _handed_over(statement, by)
+            or _finished(statement, turn, by)
         )
 
     def _built_otherwise(self, statement: str, mine: Spoken, by: Spoken) -> str:
@@ -437,9 +537,9 @@ class Validity:
     def _changed(self) -> Iterator[ValueChange]:
         """The values that a later turn changes."""
         for at, new in enumerate(self._spoken):
-            for old in self._spoken[:at]:
+            for old in self._spoken[:at] if new.gives else ():
                 yield from _given_otherwise(old, new)
-            yield from _said_changes(new)
+            yield from new.changes
             before = self._by_id.get(new.turn.parent or "")
             if before and before in self._spoken[:at]:
                 yield from _corrections(before, new)
@@ -458,13 +558,25 @@ class Validity:
 
 
 def _replacement(by: Spoken, text: str, *, in_part: bool = False) -> Replacement:
-    short = cut_sentence(one_line(text), NEW_CHARS_MAX)
+    short = cut_sentence(one_line(by.written.get(text, text)), NEW_CHARS_MAX)
     return Replacement(by.turn.id, by.turn.started_at, short, in_part)
 
 
 def _is_at_times(text: str, statement: str) -> bool:
     """Whether the words give another number only for certain times, as "60 minutes on Sundays"."""
     return bool(numbers_in(text) and _AT_TIMES.search(text)) and not _AT_TIMES.search(statement)
+
+
+def _leaves_rest(text: str, statement: str, by: Spoken) -> bool:
+    """Whether the words take the place of a part of the statement alone."""
+    limits = (by.limited[each] for each in numbers_in(text) if each in by.limited)
+    if any(not each & terms(statement) for each in limits):
+        return True
+    if text in by.allowing and allowed_by(text, statement) is Allowance.PART:
+        return True
+    if text in by.ending and ends_instruction(text, statement):
+        return ends_part(text, statement)
+    return text in by.dropped.values() and says_more(statement, terms(" ".join(by.dropped)))
 
 
 def _gives_again(text: str, meanwhile: str, statement: str) -> bool:
@@ -479,15 +591,17 @@ def changed_words(turn: Turn) -> frozenset[str]:
     removed = (each.names | each.parts for each in spoken.removals)
     built = {each.subject.lower() for each in spoken.built_on}
     others = spoken.pick.names if spoken.pick else frozenset[str]()
-    return frozenset(spoken.named).union(built, others, *removed, *map(goes_or_returns, spoken.said))
+    names = (*spoken.named, *spoken.dropped, *spoken.handing_over)
+    return frozenset(names).union(built, others, *removed, *map(goes_or_returns, spoken.said))
 
 
 def may_replace(turn: Turn) -> bool:
     """Whether anything in the turn could replace what an earlier one says."""
     spoken = _spoken(turn)
-    changes = (spoken.framed, spoken.brings_back, spoken.does, spoken.naming, spoken.leaving, spoken.sets)
+    changes = (spoken.framed, spoken.brings_back, spoken.does, spoken.naming, spoken.sets)
     told = (spoken.removals, spoken.built_on, spoken.pick)
-    return any(changes) or any(told) or any(map(may_end, spoken.said))
+    more = (spoken.dropped, spoken.handing_over, spoken.finishing, spoken.totals)
+    return any(changes) or any(told) or any(more) or any(map(may_end, spoken.said))
 
 
 @lru_cache(SPOKEN_MAX)
@@ -513,7 +627,7 @@ def _holds(change: ValueChange, statement: str, mine: Spoken | None) -> bool:
     old = numbers_in(change.old)
     if not old:
         return bool(terms(change.old)) and terms(change.old) <= terms(statement)
-    if not set(map(_bare, old)) <= set(map(_bare, numbers_in(statement))):
+    if not set(map(_bare, old)) <= set(map(_bare, _comparable(statement, old))):
         return False
     words = about(statement)
     if change.words is not None and not change.words & words:
@@ -525,6 +639,13 @@ def _holds(change: ValueChange, statement: str, mine: Spoken | None) -> bool:
     # In one turn such a number is one thing, whatever else a sentence says of it.
     same = (each for _, each, numbers in mine.framed if old <= numbers) if mine else ()
     return bool(words.union(*same) & change.by.terms - {each.unit for each in stated_values(statement)})
+
+
+def _comparable(statement: str, old: frozenset[str]) -> Iterable[str]:
+    """The numbers of the statement, those for times of the day alone where the old one is such a time."""
+    if not any(":" in each for each in old):
+        return numbers_in(statement)
+    return (each.number for each in values_in(plain(statement)) if each.unit == CLOCK)
 
 
 def _bare(number: str) -> str:
@@ -545,6 +666,8 @@ def _given_otherwise(old: Spoken, new: Spoken) -> Iterator[ValueChange]:
             words = about(" ".join(re.split(r"[._-]", name))) if short else None
             yield ValueChange(before, value, new, text, of=old.turn.id, words=words)
     yield from _reconsidered(old, new)
+    yield from _counted_anew(old, new)
+    yield from _told_anew(old, new)
     for what, value in new.measured.items():
         yield from _of_the_same(what, old.measured.get(what, value), value, old, new)
     for what, given in new.told.items():
@@ -570,6 +693,32 @@ def _reconsidered(old: Spoken, new: Spoken) -> Iterator[ValueChange]:
                 written = re.search(rf"(?<![\w.,:]){re.escape(value.number)}[\s-]?\w+", sentence)
                 text = written[0] if written else sentence
                 yield ValueChange(given[0].number, value.number, new, text, of=old.turn.id)
+
+
+def _counted_anew(old: Spoken, new: Spoken) -> Iterator[ValueChange]:
+    """The number of what more came of: `two more tanks, that's 14 in total`, where there were 12."""
+    for sentence, before, total in new.totals:
+        for each in old.valued:
+            is_other = each.unit == total.unit and each.number != total.number
+            if is_other and before in (None, int(each.number) if each.number.isdigit() else -1):
+                yield ValueChange(each.number, total.number, new, sentence, of=old.turn.id)
+
+
+def _told_anew(old: Spoken, new: Spoken) -> Iterator[ValueChange]:
+    """The one number that the earlier turn gives of its kind, and the later one as what is so now, where both
+    speak of the same files or of much the same."""
+    if not (new.now and old.valued) or old.terms.isdisjoint(new.terms):
+        return
+    same_code = old.code & new.code
+    shared = old.terms & new.terms - terms(" ".join(same_code)) - {each.unit for each in old.valued}
+    if len(shared) < (1 if same_code else SHARED_MANY):
+        return
+    for before in old.valued:
+        mine = {each for each in old.valued if same_kind(before, each)}
+        others = {each for each in new.valued if same_kind(before, each)} - mine
+        value = next(iter(others), before)
+        if len(mine) == len(others) == 1 and value in new.now:
+            yield ValueChange(before.number, value.number, new, new.now[value], of=old.turn.id)
 
 
 def _said_changes(new: Spoken) -> Iterator[ValueChange]:
@@ -617,7 +766,7 @@ def _second_thoughts(before: Spoken, new: Spoken) -> Iterator[ValueChange]:
     thought = second_thought(new.user)
     if thought is None or (asks(answer_of(before.turn)) and not thought.objects):
         return
-    for text in (before.user, answer_of(before.turn)[:TEXT_CHARS_MAX]):
+    for text in (before.user, before.answer):
         if change := thought.replaces(stated_values(text)):
             yield ValueChange(change[0].number, new.user, new, new.user, of=before.turn.id)
             return
@@ -685,11 +834,40 @@ def _is_standing(statement: str) -> bool:
     return _STANDING.search(plain(statement)) is not None
 
 
-def _stopped(statement: str, by: Spoken) -> str:
+def _stopped(statement: str, mine: Spoken | None, by: Spoken) -> str:
     """The later sentence that ends the instruction."""
-    if not by.ending or not (_is_standing(statement) or _POLITE.search(plain(statement))):
+    said = mine is not None and statement in (*mine.said, mine.user)
+    if not by.ending or not (said or _is_standing(statement) or _POLITE.search(plain(statement))):
         return ""
     return next((sentence for sentence in by.ending if ends_instruction(sentence, statement)), "")
+
+
+def _given_up(statement: str, by: Spoken) -> str:
+    """The later sentence by which what the statement uses is given up."""
+    for name, sentence in by.dropped.items():
+        here = all(purpose & about(statement) for purpose in purposes_in(sentence))
+        if here and not names_part(sentence, statement) and uses(statement, name, by.terms):
+            return sentence
+    return ""
+
+
+def _handed_over(statement: str, by: Spoken) -> str:
+    """The later sentence by which somebody does no longer what the statement says of them."""
+    for name, sentence in by.handing_over.items():
+        if names_somebody(statement, [name]) and about(statement) & by.terms - terms(name):
+            return sentence
+    return ""
+
+
+def _finished(statement: str, turn: Turn, by: Spoken) -> str:
+    """The later sentence by which the one thing to do of the turn's statement is done."""
+    if not by.finishing or todo_list(statement):
+        return ""
+    is_due = stated_period(statement, MemoryType.TODO, turn.started_at).valid_to is not None
+    if not (is_due or _TODO.search(plain(statement))):
+        return ""
+    wanted = about(statement)
+    return next((each for each in by.finishing if len(about(each) & wanted) >= SHARED_MIN), "")
 
 
 def _switched(statement: str, by: Spoken) -> str:

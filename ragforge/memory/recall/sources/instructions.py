@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from ragforge.domain.context import Recalled
 from ragforge.domain.memories import Memory, MemoryFilter, MemorySource, MemoryType, WishKind
@@ -17,11 +18,13 @@ from ragforge.memory.recall.request import Around, InjectLimits
 from ragforge.memory.recall.search import Recall
 from ragforge.memory.recall.source import Above, ContextSource, Finding, Lookup, Section
 from ragforge.memory.recall.sources.memories import is_carried, may_be_injected
-from ragforge.memory.terms import about
+from ragforge.memory.terms import about, says
 
 LISTED_MAX = 100
 """How many are looked at, the most important first."""
 
+MARKED_MAX = 20
+"""So many are looked at for what was said of them later: more have no room."""
 SURE_MIN = 0.8
 """What may be no wish at all, by its confidence, has to fit the message as all else has."""
 
@@ -69,7 +72,10 @@ async def _look(lookup: Lookup) -> Finding:
         conditions = [condition_of(each.content) for each in memories]
         met = await fit.measure(conditions)
         holds = [one.fits or _is_met(text, fit.terms) for text, one in zip(conditions, met, strict=True)]
-        return await asyncio.to_thread(_items, memories, fitness, holds)
+        items = await asyncio.to_thread(_items, memories, fitness, holds)
+        by_id = {each.id: each for each in memories}
+        marked = await lookup.marked([by_id[each.id] for each in items[:MARKED_MAX]])
+        return [*_without_marks_alone(items[:MARKED_MAX], marked), *items[MARKED_MAX:]]
 
     return Finding(items, unread=read.unread)
 
@@ -123,6 +129,19 @@ def _items(memories: Sequence[Memory], fitness: Sequence[Fitness], holds: Sequen
     wanted = [each for each in known if each.fitness.fits or _is_for_all_work(each.memory)]
     order = sorted(wanted, key=lambda each: (_tier(each), -each.fitness.score))
     return [_item(each) for each in order]
+
+
+def _without_marks_alone(items: Sequence[Recalled], marked: Sequence[str]) -> list[Recalled]:
+    """What holds of the items, without those that the mark of another says: a rule tells its exception.
+
+    marked: what of each holds, with its mark; empty where nothing does.
+    """
+    marks = {item.id: text.removeprefix(item.text) for item, text in zip(items, marked, strict=True)}
+    return [
+        replace(item, text=text)
+        for item, text in zip(items, marked, strict=True)
+        if text and not any(says(mark, item.text) for id, mark in marks.items() if id != item.id)
+    ]
 
 
 def _tier(each: Standing) -> int:
