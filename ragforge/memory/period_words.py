@@ -27,6 +27,8 @@ class StatedPeriod(Struct, frozen=True):
 
     valid_from: datetime | None = None
     valid_to: datetime | None = None
+    is_due: bool = False
+    """Whether the end is the day by which something is to be done: it may still be to do behind it."""
 
 
 @lru_cache(READ_MAX)
@@ -42,13 +44,14 @@ def stated_period(content: str, type: MemoryType, at: datetime) -> StatedPeriod:
     until, since = _UNTIL.search(text), _SINCE.search(text)
     if until and until.start() > 0 and text[until.end() :].strip(" .!…)"):
         until = None  # "X until 3 March, then Y" does not end
-    if until is None and type in DUE:
+    is_due = until is None and type in DUE
+    if is_due:
         until = _DUE.search(text)
     begin = _days(first_group(since), said, is_end=False) if since else None
     end = _days(first_group(until), begin[0] if begin else said, is_end=True) if until else None
     if end and end[1] <= (begin[0] if begin else said):
         return StatedPeriod()
-    return StatedPeriod(_midnight(begin[0]) if begin else None, _midnight(end[1]) if end else None)
+    return StatedPeriod(_midnight(begin[0]) if begin else None, _midnight(end[1]) if end else None, is_due)
 
 
 def _days(words: str, said: date, *, is_end: bool) -> tuple[date, date] | None:

@@ -3,9 +3,10 @@ name.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 
-from ragforge.domain.memories import Association, AssociationKind, Memory, Period
+from ragforge.domain.memories import Association, AssociationKind, Memory, MemoryType, Period
+from ragforge.domain.words import day_words
 from ragforge.memory.period_words import stated_period
 from ragforge.store.base import Store
 
@@ -69,11 +70,31 @@ def _began(memory: Memory) -> datetime:
 
 
 def has_run_out(memory: Memory, at: datetime) -> bool:
-    """Whether the last day that the memory's own words name is over."""
+    """Whether the last day that its own words name is over. A to-do that was due by it is still to do
+    until it is done."""
+    return _stated_end(memory, at) is not None and overdue_since(memory, at) is None
+
+
+def overdue_since(memory: Memory, at: datetime) -> datetime | None:
+    """When the day was over by which a to-do was due that nothing says is done; None where it is not over."""
+    if memory.type is not MemoryType.TODO or memory.replaced:
+        return None
+    stated = stated_period(memory.content, memory.type, memory.created_at)
+    return _stated_end(memory, at) if stated.is_due else None
+
+
+def with_due_day(memory: Memory, text: str, at: datetime) -> str:
+    """The text of the memory, of an overdue to-do with its day: `... (was due 3 Nov)`."""
+    over = overdue_since(memory, at)
+    return text if over is None else f"{text} (was due {day_words(over - timedelta(hours=1))})"
+
+
+def _stated_end(memory: Memory, at: datetime) -> datetime | None:
+    """The end of the last day that the memory's own words name, where it is over."""
     if memory.valid_to is None or at < memory.valid_to:
-        return False
+        return None
     end = stated_period(memory.content, memory.type, memory.created_at).valid_to
-    return end is not None and end <= at
+    return end if end is not None and end <= at else None
 
 
 def _periods(memory: Memory, links: Sequence[Association], known: Mapping[str, Memory]) -> tuple[Period, ...]:

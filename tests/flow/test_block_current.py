@@ -264,6 +264,25 @@ async def test_where_were_we_is_the_end_of_the_session_before_and_what_is_still_
         assert sum(item.text.endswith("todo for later: an alarm for frost") for item in block.items) == 1
 
 
+async def test_what_was_due_is_still_to_do_until_it_is_done(tmp_path: Path, gemini: GeminiStandIn) -> None:
+    async with beside(tmp_path, environ(tmp_path, gemini, RAGFORGE_MEMORY_MODEL="local")) as session:
+        await said_before(session, [("the hoses of the palm house leak", "I wrapped them.")])
+        told = "order new hoses for the palm house by 11 March 2026"
+        await remembered(session, told, MemoryType.TODO)
+        await remembered(session, "watch the hoses until 10 March 2026", MemoryType.TODO)
+        due = f"[todo] {told} (was due 11 Mar)"
+        for message in ("where were we?", "which hoses does the palm house need?"):
+            shown = [each.text for each in (await block_for(session, gemini, message)).items]
+            assert due in shown, shown
+            assert not any("watch the hoses" in each for each in shown)
+        gemini.script(Text("Good."))
+        await say(session, "the new hoses of the palm house are ordered, that's done")
+        await done(session)
+        for message in ("where were we?", "which hoses does the palm house need?"):
+            shown = [each.text for each in (await block_for(session, gemini, message)).items]
+            assert due not in shown, shown
+
+
 async def test_what_is_hardly_a_wish_has_to_fit_the_message(session: Session, gemini: GeminiStandIn) -> None:
     wish = partial(remembered, session, type=MemoryType.PREFERENCE, source=MemorySource.BACKGROUND)
     sure = await wish("Keep the titles of charts short.", confidence=0.9)

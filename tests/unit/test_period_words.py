@@ -6,9 +6,10 @@ import pytest
 from msgspec.structs import replace
 
 from ragforge.domain.memories import MemorySource, MemoryType
+from ragforge.domain.words import day_words
 from ragforge.memory.memories import new_memory
 from ragforge.memory.period_words import stated_period
-from ragforge.memory.periods import has_run_out
+from ragforge.memory.periods import has_run_out, with_due_day
 from ragforge.memory.recall.request import Around, InjectLimits
 from ragforge.memory.recall.sources.memories import may_be_injected
 
@@ -77,3 +78,21 @@ def test_a_memory_runs_out_with_the_last_day_that_its_words_name_and_an_event_ne
     # An end that another memory put is for that one to take back.
     assert not has_run_out(replace(frozen, content="Deploys are frozen."), SAID + timedelta(days=4))
     assert stated_period(frozen.content, MemoryType.EVENT, SAID).valid_to is None
+
+
+@pytest.mark.parametrize(
+    ("words", "type", "is_left"),
+    [
+        ("Send the invoice by Friday", MemoryType.TODO, True),
+        ("Send the invoice by Friday", MemoryType.GOAL, False),
+        ("Watch the queue until Friday", MemoryType.TODO, False),
+    ],
+)
+def test_a_todo_that_was_due_is_still_to_do(words: str, type: MemoryType, is_left: bool) -> None:
+    todo = new_memory(words, type, project_id="p", at=SAID, source=MemorySource.USER)
+    before, after = SAID + timedelta(days=1), SAID + timedelta(days=4)
+    assert [has_run_out(todo, at) for at in (before, after)] == [False, not is_left]
+    assert with_due_day(todo, "the invoice", before) == "the invoice"
+    mark = f" (was due {day_words(SAID + timedelta(days=2))})" if is_left else ""
+    assert with_due_day(todo, "the invoice", after) == f"the invoice{mark}"
+    assert may_be_injected(todo, Around("p", ""), InjectLimits()) == is_left

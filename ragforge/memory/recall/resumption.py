@@ -5,11 +5,13 @@ import asyncio
 
 from msgspec import Struct
 
+from ragforge.domain.ids import now
 from ragforge.domain.language.base import AnyOf
 from ragforge.domain.language.words import words_of
 from ragforge.domain.memories import Memory, MemoryFilter, MemorySort, MemoryType
 from ragforge.domain.messages import text_of
 from ragforge.domain.turns import Turn
+from ragforge.memory.periods import has_run_out
 from ragforge.memory.recall.request import Around
 from ragforge.memory.sentences import cut_words
 from ragforge.memory.statements import plain
@@ -86,4 +88,5 @@ async def _todos(store: Store, around: Around) -> tuple[Memory, ...]:
         sort=MemorySort.RECENT,
         limit=TODOS_MAX,
     )
-    return tuple(await store.memories.find(wanted))
+    at = now()
+    return tuple(each for each in await store.memories.find(wanted) if not has_run_out(each, at))

@@ -18,7 +18,7 @@ from ragforge.domain.language.lexicon import also_said
 from ragforge.domain.memories import Memory, MemoryFilter, MemoryScope, MemorySource, MemoryType
 from ragforge.domain.search import HitKind, Query
 from ragforge.domain.vectors import Nearby, Owner, OwnerKind, Vector
-from ragforge.memory.periods import has_run_out
+from ragforge.memory.periods import has_run_out, with_due_day
 from ragforge.memory.recall.concepts import known_concepts, memories_by_id
 from ragforge.memory.recall.explain import matched_words, memory_reason
 from ragforge.memory.recall.fit import Fitness
@@ -317,7 +317,7 @@ def _item(chosen: ChosenMemory, fitness: Fitness, text: str) -> Recalled:
         SECTION.heading,
         HitKind.MEMORY,
         memory.id,
-        f"[{memory.type}] {text}",
+        f"[{memory.type}] {with_due_day(memory, text, now())}",
         0,
         memory_reason(memory),
         memory.updated_at,

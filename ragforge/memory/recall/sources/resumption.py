@@ -1,8 +1,10 @@
 """Where the user left off, if the message asks for it."""
 
 from ragforge.domain.context import Recalled
+from ragforge.domain.ids import now
 from ragforge.domain.memories import Memory
 from ragforge.domain.search import HitKind
+from ragforge.memory.periods import with_due_day
 from ragforge.memory.recall.passages import passages_of, statement
 from ragforge.memory.recall.source import Above, ContextSource, Finding, Lookup, Section
 
@@ -42,7 +44,7 @@ def _todo(todo: Memory, text: str) -> Recalled:
         SECTION.heading,
         HitKind.MEMORY,
         todo.id,
-        f"[{todo.type}] {text}",
+        f"[{todo.type}] {with_due_day(todo, text, now())}",
         0,
         "still to do",
         todo.updated_at,
