@@ -9,10 +9,10 @@ from ragforge.memory.own_words import own_words
 from ragforge.memory.sentences import QUOTED, sentences
 from ragforge.memory.statements import (
     STATEMENT_CHARS_MAX,
-    STATEMENTS_MAX,
     asks_for_something,
     begins_to_ask,
     plain,
+    worth_reading,
 )
 
 WORDS_MIN = 2
@@ -45,7 +45,7 @@ def clauses_of(text: str, *, parted: bool = False) -> list[Clause]:
     parted: what is told before a question in the same sentence counts as a sentence of its own.
     """
     found: list[Clause] = []
-    said = [s for s in sentences(own_words(text)) if len(s) <= STATEMENT_CHARS_MAX][:STATEMENTS_MAX]
+    said = worth_reading([s for s in sentences(own_words(text)) if len(s) <= STATEMENT_CHARS_MAX])
     for at, (sentence, ends) in enumerate(
         part for each in said for part in _sentence_parts(each, parted=parted)
     ):

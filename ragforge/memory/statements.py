@@ -5,6 +5,7 @@ from ragforge.memory.own_words import own_words
 from ragforge.memory.sentences import QUOTED, sentences
 
 STATEMENTS_MAX = 80
+"""So many sentences of a message are read, and as many more where these bind."""
 STATEMENT_CHARS_MAX = 500
 """Longer ones are lists or pasted text, and no rule reads them well."""
 
@@ -12,6 +13,7 @@ _ASKS = AnyOf(lambda language: language.asks)
 _ASKS_FOR = AnyOf(lambda language: language.asks_for)
 _WONDERS = AnyOf(lambda language: language.wonders)
 _REPORTS = AnyOf(lambda language: language.reports)
+_BINDS = AnyOf(lambda language: language.binds)
 _UNREAL = AnyOf(lambda language: language.unreal)
 _IRONIC = AnyOf(lambda language: language.ironic)
 
@@ -58,5 +60,15 @@ def is_ironic(words: str) -> bool:
 
 def said_by(user: str) -> list[tuple[str, str]]:
     """The sentences of the user that do not ask, each with its plain form."""
-    found = [(s, plain(s)) for s in sentences(own_words(user)) if len(s) <= STATEMENT_CHARS_MAX]
-    return [(s, words) for s, words in found[:STATEMENTS_MAX] if not is_question(words)]
+    said = worth_reading([each for each in sentences(own_words(user)) if len(each) <= STATEMENT_CHARS_MAX])
+    return [(each, words) for each in said if not is_question(words := plain(each))]
+
+
+def worth_reading(said: list[str]) -> list[str]:
+    """Of many sentences those at the beginning and the end, where people say what they want, and of the
+    others those that bind."""
+    if len(said) <= STATEMENTS_MAX:
+        return said
+    half = STATEMENTS_MAX // 2
+    binding = [each for each in said[half:-half] if _BINDS.search(plain(each))]
+    return [*said[:half], *binding[:STATEMENTS_MAX], *said[-half:]]

@@ -10,7 +10,7 @@ import pytest
 from ragforge.domain.memories import MemoryType, Strength
 from ragforge.memory.answer import PARTS
 from ragforge.memory.context import text_tokens
-from ragforge.memory.extract import memories_in
+from ragforge.memory.extract import memories_in, statements_in
 from tests.extraction.__main__ import main
 from tests.extraction.measure import ALL, CONSTRAINTS, SETS, load, material, measure_offline
 from tests.extraction.statements import measure_statements, read_statements
@@ -48,6 +48,15 @@ def test_what_is_said_in_passing_is_found_in_both_languages() -> None:
         assert found.precision >= 0.8, report.table()
         assert found.recall >= 0.64, report.table()
     assert report.strength.recall >= 0.8, report.table()
+
+
+@pytest.mark.parametrize(("sentences", "place"), [(200, 0.0), (200, 0.5), (200, 1.0), (2_000, 1.0)])
+def test_a_rule_in_a_long_message_is_kept(sentences: int, place: float) -> None:
+    story = "We talked about the garden for a while, and then somebody brought a cake to the office."
+    said = [story] * sentences
+    said.insert(int(sentences * place), "Never edit files under vendored/.")
+    (found,) = [each for each in statements_in(" ".join(said)) if "vendored" in each.text]
+    assert found.type is MemoryType.PREFERENCE
 
 
 def test_strength_and_what_it_is_about_cost_few_tokens_a_turn() -> None:
