@@ -29,6 +29,7 @@ _NEGATED = AnyOf(lambda language: language.negated)
 _IN_USE = AnyOf(lambda language: language.in_use)
 _VALUE_GONE = AnyOf(lambda language: language.value_gone)
 _STOPS = AnyOf(lambda language: language.stops)
+_AND = re.compile(r"\s(?:and|et)\s")
 _CLAUSE_END = re.compile(r"[,;:](?=\s)|[.!?](?=\s|$)")
 TELLING_DIGITS = 3
 """A number of so many digits is the same thing wherever it is."""
@@ -302,7 +303,10 @@ def ends_part(sentence: str, instruction: str) -> bool:
     if limited_to(plain(sentence)) - terms(instruction):
         return True
     first, *others = _CLAUSE_END.split(plain(instruction))
-    return bool(others) and not ending & terms(first) - common_terms() and bool(about(first))
+    if others and about(first) and not ending & terms(first) - common_terms():
+        return True
+    listed = list(filter(None, map(about, _AND.split(first))))
+    return any(map(ending.isdisjoint, listed)) and not all(map(ending.isdisjoint, listed))
 
 
 def has_ending_clause(sentence: str) -> bool:
@@ -319,7 +323,7 @@ def _ending_clauses(sentence: str) -> tuple[frozenset[str], ...]:
 
 def _is_about(clause: frozenset[str], wanted: frozenset[str]) -> bool:
     shared = sum(stands_among(term, wanted) for term in clause)
-    alone = len(clause) == 1 and not clause & common_terms()
+    alone = len(clause - common_terms()) == 1 and bool(clause - common_terms() & wanted)
     return shared >= max(1 if alone else SHARED_MIN, STOPPED_SHARE * len(clause))
 
 

@@ -1,14 +1,20 @@
 """What `benchmarks/block.py` says of a line."""
 
+import asyncio
 import importlib.util
 import json
 import sys
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
 
+from ragforge.domain import timeouts
+
 FILE = Path(__file__).parents[2] / "benchmarks" / "block.py"
+PROJECTS = [("brewery", 0, 0.85), ("library_vans", 0, 0.8), ("riding_school", 2, 0.75)]
+"""With how many blocks may have an outdated line about the matter, and how many have the main fact."""
 
 
 @pytest.fixture(scope="module")
@@ -55,3 +61,27 @@ def test_both_forms_are_read_and_what_names_no_turn_is_refused(benchmark: Module
         scripted.write_text("\n".join(map(json.dumps, (turn, wrong))))
         with pytest.raises(SystemExit):
             benchmark.read(scripted)
+
+
+@pytest.mark.parametrize(("name", "outdated_max", "main_min"), PROJECTS)
+def test_what_changed_in_a_scripted_project_is_current_in_the_block(
+    benchmark: ModuleType, tmp_path: Path, name: str, outdated_max: int, main_min: float
+) -> None:
+    """Changes of mind in many words and two languages: numbers in words, what is dropped, exceptions to rules,
+    people who left, what is done."""
+    (conversation,) = benchmark.read(FILE.with_name(f"block_{name}.jsonl")).values()
+
+    async def asked() -> list[Any]:
+        async with benchmark.workspace_at(tmp_path) as workspace:
+            keys = await benchmark.fill(workspace, conversation.said)
+            return [await benchmark.ask(workspace, conversation, keys, each) for each in conversation.probes]
+
+    timeouts.GATHER_S_MAX, before = benchmark.PATIENT_S, timeouts.GATHER_S_MAX
+    try:
+        results = asyncio.run(asked())
+    finally:
+        timeouts.GATHER_S_MAX = before
+    outdated = [line.text for each in results for line in each.lines if line.outdated]
+    assert len(outdated) <= outdated_max, outdated
+    wanted = [each for each in results if each.probe.main]
+    assert sum(bool(each.found & each.probe.main) for each in wanted) >= main_min * len(wanted)

@@ -140,6 +140,24 @@ CHANGED = [
         "always write a test before you fix a bug",
         True,
     ),
+    (
+        ("run the linter and the tests before each commit", ""),
+        ("no need to run the tests before each commit any more", ""),
+        "run the linter and the tests before each commit",
+        True,
+    ),
+    (
+        ("weed the roses every day please, and never water on Sundays", ""),
+        ("watering on Sundays is fine if it is dry", ""),
+        "weed the roses every day please, and never water on Sundays",
+        True,
+    ),
+    (
+        ("mulch before every frost please", ""),
+        ("you don't have to run the mulch any more, Ida does", ""),
+        "mulch before every frost please",
+        False,
+    ),
     # who does something
     (
         ("ask Otto before you prune the roses", ""),
@@ -185,6 +203,7 @@ def test_a_statement_is_marked_when_a_later_turn_changes_it(
         ("Otto found the leak in the pond", "Otto left in March, Ida prunes the roses now"),
         ("always write a test before you fix a bug", "the test of the bug is written"),
         ("le massif compte deux rosiers", "un massif de plus compte trois tulipes"),
+        ("`Rose::WATER_MAX = 30` is the limit", "`Fern::WATER_MAX = 50` is the other one"),
     ],
 )
 def test_what_a_later_turn_does_not_change_is_not_marked(old: str, new: str) -> None:

@@ -724,6 +724,8 @@ LANGUAGE = Language(
         r"takes (?:over|care)|looks after)\b[^,;:.!]* from now on\b",
     ),
     requires=(
+        r"^(?:(?:<openings>|well|ok|okay),? )*no ((?:[\w'-]+ ){1,4}?)"
+        r"(?:(?:less|more|longer|later|earlier|fewer) than|under|over|above|below|before|after) (?:the )?\d",
         r"[,;:] ()must (?:also |still )?(?:be|fit|handle|keep|last|load|run|scale|stay|support|survive|"
         r"work)\b",
         r"^(?:(?:<openings>|well|ok|okay),? )*((?:[\w'-]+:? ){1,6}?)"
@@ -1044,6 +1046,7 @@ LANGUAGE = Language(
     permits=(
         r"\b(?:you|we|agents) (?:may|can|are (?:now )?(?:allowed|free) to)(?: now| again| also)? "
         r"(?!(?:now )?(?:stop|skip|drop|forget|see|find|imagine|leave out)\b)([^,;.!?]+)",
+        r"\b(\w+ing\b[^,;.!?]{0,60}? (?:is|are) (?:fine|ok|okay|allowed)\b[^,;.!?]*)",
         r"\b(?:feel free to|(?:it's|it is|is) (?:ok|okay|fine|allowed)(?: now)? to) ([^,;.!?]+)",
         r"([^,;.!?]+ (?:may|can) (?:now |again )?be [\w]+ed\b[^,;.!?]*)",
     ),
@@ -1204,6 +1207,7 @@ LANGUAGE = Language(
         r"\b(?:forget|scrap|drop) (?:about )?(?:[\w'-]+ ){0,6}?(?:of|at) <number>",
         r"\b(?:forget|scrap|drop) (?:about )?(?:the |our |my |those )?<number>",
         r"<number>(?: ?[^\W\d]+)? \w+s [^.;:!?\d]{3,60}?, so [^.;:!?\d]{0,40}\d",
+        r"<number>(?: ?[^\W\d]+)? (?:is|are|was|were) (?:never|hardly|barely)\b",
         r"<number> (?:is|was|seems) (?:\w+ )?(?:taken|occupied|in use|blocked|gone)\b",
     ),
     purpose=(r"\bfor ([^,.;:!?]+)",),

@@ -688,6 +688,8 @@ LANGUAGE = Language(
         r"\b(?:à partir de maintenant|désormais|dorénavant),? (?:c'est|ce sera) (?-i:[A-ZÀ-Þ][\w-]+)",
     ),
     requires=(
+        r"^(?:pas|aucune?) (?:d(?:e |'))?((?:[\w'-]+ ){1,4}?)"
+        r"(?:(?:à )?(?:moins|plus) d(?:e |')|avant|après|au-delà de|en dessous de) ?\d",
         r"[,;:] ()doi(?:t|vent) (?:aussi |encore )?(?:être|durer|fonctionner|gérer|marcher|rester|supporter|"
         r"tenir|tourner)\b",
         r"^(?:(?:<openings>|et|mais|donc|alors|bon|ok),? )*((?:(?:[\w-]+'){0,2}[\w-]+[:,]? ){1,6}?)(?:ne )?"

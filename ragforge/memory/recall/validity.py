@@ -93,7 +93,7 @@ _NOW = AnyOf(lambda language: language.now_so)
 _ASKS_TO_CHANGE = AnyOf(lambda language: language.asks_to_change)
 
 _NAMED = re.compile(
-    r"(?<![\w.])([A-Za-z][\w-]*_\w+|[A-Z][A-Z0-9]{2,}|[a-z]+[A-Z]\w+|[A-Z][a-z]+[A-Z]\w*)(?::\s?\w+)?`?"
+    r"(?<![\w.:])((?:\w+::)*(?:[A-Za-z][\w-]*_\w+|[A-Z][A-Z0-9]{2,}|[a-z]+[A-Z]\w+|[A-Z][a-z]+[A-Z]\w*))(?::\s?\w+)?`?"
     r"(?:\s*(?:=|:)\s*(?:[A-Za-z]+\()?[\"']?|\s+(?:\w+\s+){0,2}?)`?((?:\*-\*-\* )?\d+(?:[.,:]\d+)*)"
 )
 """A name as code has it, and the number that it is given."""
