@@ -156,7 +156,7 @@ async def _chosen(workspace: Workspace, options: Options, tell: Callable[[str], 
         raise UsageError("--at only shows a turn. To continue from there in a new session, add --fork.")
     resumed = await resume_session(workspace, record)
     if resumed.session.live.read_only:
-        raise UsageError(f"{resumed.notices[0]} Add --fork.")
+        raise UsageError(resumed.notices[0])
     for notice in resumed.notices:
         tell(notice)
     return resumed.session

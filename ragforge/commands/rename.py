@@ -23,10 +23,11 @@ class RenameArguments(Struct, frozen=True):
 
 
 async def _run(session: "Session", args: RenameArguments) -> Outcome:
-    title = " ".join(args.title.split())[:TITLE_CHARS_MAX]
-    if not title:
+    words = " ".join(args.title.split())
+    if not words:
         raise UsageError("Give the new title: /rename TITLE.")
-    title = session.workspace.redactor.text(title)
+    # Cleaned before it is cut: of a secret that is cut off, nothing is known to be one.
+    title = session.workspace.redactor.text(words)[:TITLE_CHARS_MAX]
     session.change(title=title)
     if session.live.stored and not session.live.read_only:
         await session.workspace.store.sessions.rename(session.id, title)

@@ -213,11 +213,12 @@ def _calendar(days: "list[StatisticsRow]", today: date) -> list[str]:
     monday = today - timedelta(days=today.weekday(), weeks=WEEKS_SHOWN - 1)
     prompts = {day: row.prompts for row in days if (day := date.fromisoformat(row.name)) >= monday}
     most = max(prompts.values(), default=0)
-    lines = [f"Prompts a day since {monday}, at most {most:,}"]
+    lines = [f"Prompts a day since {monday}", f"  at most {most:,} on a day"]
     for weekday, name in enumerate(WEEKDAYS):
         week = [monday + timedelta(days=weekday, weeks=each) for each in range(WEEKS_SHOWN)]
         marks = (_shade(prompts.get(day, 0), most) if day <= today else " " for day in week)
-        lines.append(f"  {name} {' '.join(marks)}".rstrip())
+        # The newest week is at the right, and would be the one that a narrow terminal cuts off.
+        lines.append(f"  {name} {''.join(marks)}".rstrip())
     return [*lines, ""]
 
 

@@ -44,6 +44,8 @@ async def test_a_slash_command_runs_or_is_refused_and_never_reaches_the_model(
     assert "price unknown" in cost.out
     shown = await quick.run("-c", "-p", "/stats --since 1d")
     assert "Prompts a day since" in shown.out
+    calendar = shown.out.partition("\n\n")[0].splitlines()
+    assert max(map(len, calendar)) <= 32, "the newest week is in sight at 40 columns"
     assert "█" in shown.out
     assert "1 session · 1 prompt\n" in shown.out
     assert "satisfaction 0.75 (1 rated)" in shown.out

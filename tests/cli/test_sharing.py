@@ -47,7 +47,9 @@ async def test_a_session_is_exported_imported_searched_forked_and_its_memories_a
     assert "walrus" not in (await other.run("context", "When does the walrus eat?")).out
     assert "npm" not in (await other.run("context", "Which package manager?")).out
 
-    assert (await other.run("-r", id, "-p", "go on")).code == 2
+    refused = await other.run("-r", id, "-p", "go on")
+    assert refused.code == 2
+    assert refused.err.count("--fork") == 1
     forked = await other.run("-r", id, "--fork", "-p", "And when?")
     assert (forked.code, forked.out.strip()) == (0, "At noon.")
     assert "walrus" in str(openai.chats[-1])

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from ragforge.commands.base import run_command
 from ragforge.domain.events import AgentEvent, TextDelta, ThoughtDelta
 from ragforge.session.export import as_markdown
 from tests.flow.running import ended, environ, of_type, opened, say
@@ -113,3 +114,20 @@ async def test_a_title_holds_no_part_of_a_secret_that_it_cuts(
     async with opened(tmp_path, environ(tmp_path, gemini)) as session:
         await say(session, f"{'a ' * (before // 2)}{SHAPED} is the key")
         assert SHAPED[:8] not in session.live.record.title
+        rows = await session.workspace.store.versions.rows(session.workspace.project.id)
+        titles = [each.version.title for each in rows]
+        assert any("a a a" in each for each in titles)
+        assert not any(SHAPED[:8] in each for each in titles)
+
+
+async def test_a_title_that_is_given_holds_no_part_of_a_secret_that_it_cuts(
+    tmp_path: Path, gemini: GeminiStandIn
+) -> None:
+    async with opened(tmp_path, environ(tmp_path, gemini)) as session:
+        await say(session, "hi")
+        for before in (160, 185):
+            await run_command(session, "rename", f"{'a ' * (before // 2)}{SHAPED} is the key")
+            assert SHAPED[:8] not in session.live.record.title
+            found = await session.workspace.store.sessions.get(session.id)
+            assert found is not None
+            assert found.title == session.live.record.title

@@ -3,8 +3,11 @@
 import asyncio
 import json
 import subprocess
+from collections.abc import Mapping
 from datetime import timedelta
 from pathlib import Path
+
+import pytest
 
 from ragforge.config.project import Place
 from ragforge.domain.ids import new_id
@@ -14,7 +17,9 @@ from ragforge.store.local import open_local_state
 from tests.cli.running import Program
 from tests.contract.builders import NOON, a_project
 from tests.faults.graph import url_of
+from tests.flow.running import MODEL
 from tests.servers.neo4j import Neo4jServer
+from tests.standins.gemini import GeminiStandIn
 from tests.standins.openai import OpenAIStandIn
 
 Found = tuple[str, list[str]]
@@ -122,14 +127,47 @@ async def test_three_users_have_one_project_their_own_preferences_and_costs_apar
     assert {hit["person"] for hit in found} == {"bob@example.org"}
 
 
+async def test_statistics_of_several_users_add_up_to_the_costs(
+    server: Neo4jServer, there: Store, tmp_path: Path
+) -> None:
+    name = new_id()
+    async with GeminiStandIn() as model:
+        more = {"GEMINI_API_KEY": model.key, "GOOGLE_GEMINI_BASE_URL": model.url}
+        ada, bob = (_clone(server, tmp_path / user, user, name, MODEL, more) for user in ("ada", "bob"))
+        for user, count in ((ada, 1), (bob, 2)):
+            for _ in range(count):
+                assert (await user.run("-p", "Which colours have the charts?")).code == 0
+        cost = (await ada.run("cost", "--json")).json
+        rows = (await ada.run("stats", "--group", "user", "--json")).json["rows"]
+        whole = (await bob.run("stats", "--json")).json["rows"]
+        his = (await ada.run("stats", "--by", "bob", "--json")).json["rows"]
+        refused = await ada.run("stats", "--by", "somebody-else")
+    assert {each["name"]: each["prompts"] for each in rows} == {"ada@example.org": 1, "bob@example.org": 2}
+    spent = {each["name"]: each["cost_usd"] for each in rows}
+    assert spent == pytest.approx({each["user"]: each["cost_usd"] for each in cost["users"]})
+    assert sum(spent.values()) == pytest.approx(cost["project"]["cost_usd"])
+    assert sum(each["cost_usd"] for each in whole) == pytest.approx(cost["project"]["cost_usd"])
+    assert [each["cost_usd"] for each in his] == pytest.approx([spent["bob@example.org"]])
+    assert min(spent.values()) > 0
+    assert refused.code == 2
+    assert "ada@example.org, bob@example.org" in refused.err, "who has written is named"
+
+
 def _user(server: Neo4jServer, model: OpenAIStandIn, folder: Path, user: str, repository: str) -> Program:
     """The program on a machine whose git knows the user, in a clone."""
+    program = _clone(server, folder, user, repository, "stand-in:test-model", {})
+    program.configure(f'[endpoints.stand-in]\nbase_url = "{model.base_url}"\n')
+    return program
+
+
+def _clone(
+    server: Neo4jServer, folder: Path, user: str, repository: str, model: str, more: Mapping[str, str]
+) -> Program:
     folder.mkdir()
     (folder / "home").mkdir()
     (folder / "home/.gitconfig").write_text(f"[user]\n\temail = {user}@example.org\n")
-    more = {"RAGFORGE_STORE": url_of(server), "RAGFORGE_MEMORY_MODEL": "local"}
-    program = Program(folder, "stand-in:test-model", more)
-    program.configure(f'[endpoints.stand-in]\nbase_url = "{model.base_url}"\n')
+    own = {"RAGFORGE_STORE": url_of(server), "RAGFORGE_MEMORY_MODEL": "local"}
+    program = Program(folder, model, {**own, **more})
     for line in (["init", "-q"], ["remote", "add", "origin", f"git@example.org:{repository}.git"]):
         subprocess.run(["git", *line], cwd=program.project, check=True)
     return program
