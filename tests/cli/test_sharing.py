@@ -47,9 +47,7 @@ async def test_a_session_is_exported_imported_searched_forked_and_its_memories_a
     assert "walrus" not in (await other.run("context", "When does the walrus eat?")).out
     assert "npm" not in (await other.run("context", "Which package manager?")).out
 
-    refused = await other.run("-r", id, "-p", "go on")
-    assert refused.code == 2
-    assert refused.err.count("--fork") == 1
+    await is_read_only(other, id)
     forked = await other.run("-r", id, "--fork", "-p", "And when?")
     assert (forked.code, forked.out.strip()) == (0, "At noon.")
     assert "walrus" in str(openai.chats[-1])
@@ -60,6 +58,12 @@ async def test_a_session_is_exported_imported_searched_forked_and_its_memories_a
     assert "Accepted 1 memory." in (await other.run("proposals", "accept", "all")).out
     assert "There are no open proposals." in (await other.run("proposals")).err
     assert "yarn" in (await other.run("context", "Which package manager?")).out
+
+
+async def is_read_only(program: Program, id: str) -> None:
+    refused = await program.run("-r", id, "-p", "go on")
+    assert refused.code == 2
+    assert refused.err.count("--fork") == 1
 
 
 async def is_written_to_be_read(program: Program, id: str, folder: Path) -> None:
