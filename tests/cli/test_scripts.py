@@ -20,6 +20,11 @@ async def test_a_prompt_needs_a_model_unless_the_store_is_asked_for(alone: Progr
     assert (await alone.run("-p", "x", "--model", "local", env={"RAGFORGE_MODEL": ""})).code == 0
 
 
+def is_calendar(lines: list[str]) -> bool:
+    """Whether its newest week is in sight at 40 columns."""
+    return lines[0].startswith("Prompts a day since") and max(map(len, lines)) <= 32
+
+
 async def test_a_slash_command_runs_or_is_refused_and_never_reaches_the_model(
     quick: Program, openai: OpenAIStandIn
 ) -> None:
@@ -43,9 +48,7 @@ async def test_a_slash_command_runs_or_is_refused_and_never_reaches_the_model(
     assert all(row["cost_usd"] is None for row in stats["rows"])
     assert "price unknown" in cost.out
     shown = await quick.run("-c", "-p", "/stats --since 1d")
-    assert "Prompts a day since" in shown.out
-    calendar = shown.out.partition("\n\n")[0].splitlines()
-    assert max(map(len, calendar)) <= 32, "the newest week is in sight at 40 columns"
+    assert is_calendar(shown.out.partition("\n\n")[0].splitlines())
     assert "█" in shown.out
     assert "1 session · 1 prompt\n" in shown.out
     assert "satisfaction 0.75 (1 rated)" in shown.out
