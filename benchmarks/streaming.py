@@ -2,8 +2,9 @@
 
 Each run is the program in a pseudo-terminal with a fresh home and a stand-in server that answers with 50
 tokens a second: prose, lists, code and a table, over and over. Printed are the milliseconds from Enter, 2 s
-after the start, until the server has the request, and the processor time of the process in each second of the
-answer, its first left out. Versions take turns, so that a busy machine is busy for each.
+after the start, until the server has the request, the processor time until then, and that of each second of
+the answer, its first left out. Versions take turns, so that a busy machine is busy for each. A program that
+has too little of the processor draws less often: compare answers on a machine with time to spare.
 
 Run: python benchmarks/streaming.py [--pairs 5] [--seconds 12] [--against TREE]... [--spy PATH]
 TREE is a checkout of another version; it runs in this environment. --spy: a py-spy that profiles each run
@@ -32,9 +33,11 @@ TOKENS_A_SECOND = 50
 TOKEN_CHARS = 4
 SETTLED_S = 2.0
 SIZE = (40, 100)
+TYPED = b"Apart?"
+PAUSE_S = 0.5
+"""Enter that comes together with text would be a new line of what is pasted."""
 MODEL = b"test-model"
 LIMIT_S = 60.0
-CLOCK_TICKS = os.sysconf("SC_CLK_TCK")
 ANSWER = """The tokens are split at *spaces*, so `quoted words` fall apart, and what stands between \
 them is lost where two of them meet at the end of a line. The function below keeps the quotes, and the list \
 says what else changes.
@@ -85,12 +88,13 @@ class Server(OpenAIStandIn):
 class Costs:
     """Of each run."""
 
-    asked_ms: list[float] = field(default_factory=list)
-    cpu_ms: list[float] = field(default_factory=list)
+    asked_ms: list[float] = field(default_factory=list[float])
+    asked_cpu_ms: list[float] = field(default_factory=list[float])
+    cpu_ms: list[float] = field(default_factory=list[float])
 
 
-async def run(tree: Path, name: str, given: argparse.Namespace) -> tuple[float, float]:
-    """Milliseconds from Enter to the request, and of processor time in a second of the answer."""
+async def run(tree: Path, name: str, given: argparse.Namespace, costs: Costs) -> None:
+    """One start, message and answer; what they took is added to the costs."""
     async with Server(given.seconds) as server:
         with tempfile.TemporaryDirectory() as folder:
             env, project = a_home(Path(folder), tree, server.base_url)
@@ -106,38 +110,40 @@ async def run(tree: Path, name: str, given: argparse.Namespace) -> tuple[float, 
                     while MODEL not in drawn:
                         await asyncio.sleep(0.01)
                     await asyncio.sleep(SETTLED_S)
-                    child.write(b"Why do they fall apart?")
-                    await asyncio.sleep(0.3)
-                    began_s = time.perf_counter()
+                    child.write(TYPED)
+                    while TYPED not in drawn:
+                        await asyncio.sleep(0.01)
+                    await asyncio.sleep(PAUSE_S)
+                    before_s, began_s = processor_s(child.pid), time.perf_counter()
                     child.write(b"\r")
                     await server.asked.wait()
+                    costs.asked_ms.append((server.asked_s - began_s) * 1000)
+                    costs.asked_cpu_ms.append((processor_s(child.pid) - before_s) * 1000)
                     await asyncio.sleep(1.0)
-                    before_s, began_at_s = processor_s(child.pid), time.perf_counter()
+                    before_s, began_s = processor_s(child.pid), time.perf_counter()
                     if given.spy:
-                        spy = await profile(given, name, child.pid)
+                        await profile(given, name, child.pid)
                     await asyncio.sleep(given.seconds)
-                    cpu_s = (processor_s(child.pid) - before_s) / (time.perf_counter() - began_at_s)
-                    if given.spy:
-                        await spy.wait()
-                    return (server.asked_s - began_s) * 1000, cpu_s * 1000
+                    cpu_s = (processor_s(child.pid) - before_s) / (time.perf_counter() - began_s)
+                    costs.cpu_ms.append(cpu_s * 1000)
             finally:
                 loop.remove_reader(child.fd)
                 child.terminate(force=True)
 
 
-async def profile(given: argparse.Namespace, name: str, pid: int) -> asyncio.subprocess.Process:
-    """A py-spy at work as long as the answer is measured."""
-    into = f"{given.spy}-{name}"
-    options = ("-r", "200", "-d", str(int(given.seconds)), "-f", "raw", "-o", into, "-p", str(pid))
-    return await asyncio.create_subprocess_exec(
-        "py-spy", "record", *options, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+async def profile(given: argparse.Namespace, name: str, pid: int) -> None:
+    """Set a py-spy to work for as long as the answer is measured."""
+    options = ("-r", "200", "-d", str(int(given.seconds)), "-f", "raw", "-o", f"{given.spy}-{name}")
+    silent = subprocess.DEVNULL
+    await asyncio.create_subprocess_exec(
+        "py-spy", "record", *options, "-p", str(pid), stdout=silent, stderr=silent
     )
 
 
 def processor_s(pid: int) -> float:
-    """What the process has had of the processor; Linux only."""
-    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / CLOCK_TICKS
+    """What the threads of the process have had of the processor; Linux only."""
+    tasks = Path(f"/proc/{pid}/task").glob("*/schedstat")
+    return sum(int(task.read_text().split()[0]) for task in tasks) / 1e9
 
 
 def a_home(folder: Path, tree: Path, url: str) -> tuple[dict[str, str], Path]:
@@ -172,11 +178,14 @@ async def main() -> None:
     costs = {name: Costs() for name in trees}
     for _ in range(given.pairs):
         for name, tree in trees.items():
-            asked_ms, cpu_ms = await run(tree, name, given)
-            costs[name].asked_ms.append(asked_ms)
-            costs[name].cpu_ms.append(cpu_ms)
-    for title in ("asked_ms", "cpu_ms"):
-        print({"asked_ms": "from Enter to the request", "cpu_ms": "processor, a second of the answer"}[title])
+            await run(tree, name, given, costs[name])
+    titles = {
+        "asked_ms": "from Enter to the request",
+        "asked_cpu_ms": "processor time until then",
+        "cpu_ms": "processor time in a second of the answer",
+    }
+    for title, words in titles.items():
+        print(words)
         first = getattr(costs["this"], title)
         for name, each in costs.items():
             times = getattr(each, title)

@@ -3,6 +3,7 @@
 import platform
 from asyncio import to_thread
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
 from functools import partial
 
 from msgspec.structs import replace
@@ -12,6 +13,7 @@ from ragforge.agent.permissions import Ask, Decision, Refuse, decide
 from ragforge.agent.prompts import load_prompt
 from ragforge.domain.approvals import Approve, Mode
 from ragforge.domain.context import ContextBlock
+from ragforge.domain.errors import UsageError
 from ragforge.domain.ids import now
 from ragforge.domain.json import JsonObject
 from ragforge.domain.messages import ToolSpec
@@ -25,7 +27,7 @@ from ragforge.session.constraints import ALONE, Constraints, decide_with
 from ragforge.session.context import RECALL_TOOLS, RequestMaker, recalls
 from ragforge.session.instructions import instructions_for, project_instructions, trusts_writes
 from ragforge.session.memory_tools import recall_memory, save_memory
-from ragforge.session.model import NO_MODEL, limits_of, pricing_of, provider_of
+from ragforge.session.model import NO_MODEL, pricing_of, provider_of
 from ragforge.session.skills import admit_skills, read_skill
 from ragforge.session.state import Session
 from ragforge.session.todos import keep_todos, reminder, todos_of
@@ -80,7 +82,6 @@ async def agent_parts(
     pricing.check()
     told = (await project_instructions(session), await admit_skills(session))
     system = system_prompt(session, "\n\n".join(filter(None, told)))
-    await limits_of(session)  # asked once: the first request finds them known
     constraints = Constraints(session)
     todos = await reminder(session, window)
     maker = RequestMaker(session, system, tool_specs(session), window, await recall(), todos)
@@ -102,6 +103,18 @@ async def agent_parts(
         limits=limits,
         guard=trusts_writes(session, guard),
     )
+
+
+async def prepare_parts(session: Session) -> None:
+    """Read what a turn sends besides the conversation, beside the loop. Errors are reported on first use."""
+    with suppress(UsageError):
+        await to_thread(_read_parts, session)
+
+
+def _read_parts(session: Session) -> None:
+    tool_specs(session)
+    load_prompt("system")
+    pricing_of(session).check()
 
 
 async def _consent(

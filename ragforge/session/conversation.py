@@ -24,6 +24,7 @@ from ragforge.memory.forgotten import Forgotten, read_forgotten
 from ragforge.memory.recall.explain import marked
 from ragforge.memory.recall.search import SearchResults
 from ragforge.session import history, queue, setup, shell_commands, turn
+from ragforge.session.agent_parts import prepare_parts
 from ragforge.session.context import prepare_recall
 from ragforge.session.export import turns_as_markdown
 from ragforge.session.foreign_git import read_repository
@@ -291,6 +292,7 @@ class Conversation:
     async def prepare(self) -> None:
         """Load and open what the first message needs, while nobody waits for it."""
         await prepare_model(self.session)
+        await prepare_parts(self.session)
         await asyncio.to_thread(forget_request, "")  # what it looks for is compiled at first use
         await prepare_recall(self.session)
 

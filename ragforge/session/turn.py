@@ -32,7 +32,7 @@ from ragforge.session.context import build_block, keep_recall_use, keep_recalled
 from ragforge.session.file_hashes import recall_seen_files
 from ragforge.session.history import keep_end, session_window, store_end
 from ragforge.session.link import notice_loss
-from ragforge.session.model import NO_MODEL
+from ragforge.session.model import NO_MODEL, limits_of
 from ragforge.session.open import store_session
 from ragforge.session.state import OpenTurn, Session, Unkept
 from ragforge.session.sub_agents import Delegation
@@ -271,7 +271,10 @@ async def _recall(session: Session, run: _Run, window: Window, events: Events) -
         said = run.turn
         if (session.live.record.model or NO_MODEL) != NO_MODEL:  # else there is nobody to put it in front of
             until = session.live.view.recalls_until or said.started_at
-            block = await build_block(session, said.user, window, until=until)
+            # The request needs both, and a service may be slow to tell what it takes.
+            block, _ = await asyncio.gather(
+                build_block(session, said.user, window, until=until), limits_of(session)
+            )
         is_closed = await queue.close(session, seen=said)
     if block.items or block.limited:
         await events.send(ContextBuilt(run.turn.id, block))

@@ -1,11 +1,15 @@
 """How large a window is taken to be, and which models there are, as each kind of server tells it."""
 
+from pathlib import Path
+
 import pytest
 
 from ragforge.domain.errors import ModelRefusedKey
-from ragforge.providers.base import ModelLimits
+from ragforge.domain.messages import TextPart, UserMessage
+from ragforge.providers.base import ModelLimits, ModelRequest
 from ragforge.providers.openai_compatible import OpenAICompatibleProvider
 from ragforge.providers.openai_compatible.limits import Window, limits_of
+from tests.flow.running import environ, opened, say
 from tests.standins.openai import Flavour, OpenAIStandIn
 
 
@@ -56,15 +60,33 @@ async def test_it_is_asked_once():
         await provider.close()
 
 
-async def test_ollama_is_asked_again_until_the_model_is_loaded():
+async def test_ollama_is_asked_again_after_an_answer_until_the_model_is_loaded():
     async with OpenAIStandIn(
         Flavour.OLLAMA, models=("qwen3:8b",), context_tokens=4_096, loaded=False
     ) as server:
         provider = provider_for(server)
-        assert (await provider.limits()).context_tokens_max == 8_192
-        server.loaded = True
-        assert (await provider.limits()).context_tokens_max == 4_096
+        asked = list[int]()
+        for loaded in (False, True, True):
+            server.loaded = loaded
+            server.requests.clear()
+            for _ in range(2):
+                assert (await provider.limits()).context_tokens_max == (4_096 if loaded else 8_192)
+            asked.append(sum(seen.path.endswith("/api/show") for seen in server.requests))
+            async for _ in provider.stream(ModelRequest("", (UserMessage((TextPart("Hello"),)),))):
+                pass
+        assert asked == [1, 1, 0]
         await provider.close()
+
+
+async def test_a_turn_asks_for_a_window_that_nobody_tells_once_before_its_request(tmp_path: Path):
+    config = tmp_path / "config" / "config.toml"
+    config.parent.mkdir()
+    async with OpenAIStandIn() as server:
+        config.write_text(f'[endpoints.here]\nbase_url = "{server.base_url}"\n')
+        async with opened(tmp_path, environ(tmp_path, RAGFORGE_MODEL="here:test-model")) as session:
+            await say(session, "Hello")
+            paths = [seen.path for seen in server.requests]
+        assert paths[: paths.index("/v1/chat/completions")] == ["/v1/models"]
 
 
 async def test_a_server_without_any_such_address_gets_what_is_configured():

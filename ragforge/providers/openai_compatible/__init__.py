@@ -70,6 +70,7 @@ class OpenAICompatibleProvider:
         self._policy = RetryPolicy(attempts_max, delay_s_max)
         self._idle_timeout_s = idle_timeout_s
         self._limits: ModelLimits | None = None
+        self._limits_are_told = False
         self._takes_schema = True
         self._search_tool = search_tool
 
@@ -78,16 +79,15 @@ class OpenAICompatibleProvider:
         return retried(partial(self._attempt, request), self._policy)
 
     async def limits(self) -> ModelLimits:
-        """What the server tells, what is configured, or a careful guess; a guess is not remembered.
+        """What the server tells, what is configured, or a careful guess.
 
-        Ollama only tells once the model is loaded, so that the answer may change after the first turn.
+        A guess is remembered until the model has answered: Ollama only tells once the model is loaded.
         """
         if self._limits is None:
             window = await ask_window(self._http.ask, self._base_url, self.model)
-            limits = limits_of(window, configured=self._context_tokens_max, is_local=self._service.is_local)
-            if window.told is None:
-                return limits
-            self._limits = limits
+            is_local = self._service.is_local
+            self._limits = limits_of(window, configured=self._context_tokens_max, is_local=is_local)
+            self._limits_are_told = window.told is not None
         return self._limits
 
     async def prepare(self) -> None:
@@ -167,6 +167,8 @@ class OpenAICompatibleProvider:
                 raise
         except StreamError as error:
             raise failed_in_stream(self._service, error.body) from error
+        if not self._limits_are_told:
+            self._limits = None
         for event in answer.end():
             yield event
 
