@@ -1,5 +1,8 @@
 """Commands of one's own in the chat: offered, asked about, sent."""
 
+import os
+from pathlib import Path
+
 from textual.widgets import Static
 
 from ragforge.tui.screens.trust import TrustScreen
@@ -35,6 +38,21 @@ async def test_a_projects_command_is_offered_asked_about_and_sent(lab: Lab) -> N
         await chat.pilot.press("1")
         await chat.sees("Once upon a time.")
         assert "Explain a.py to an adult." in chat.words()
+
+
+async def test_what_a_command_runs_is_ended_by_esc(lab: Lab) -> None:
+    folder = Path(os.environ["RAGFORGE_CONFIG_DIR"]) / "commands"
+    folder.mkdir(parents=True)
+    started = lab.tmp_path / "started"
+    (folder / "endless.md").write_text(f"Look: !`touch {started}; sleep 600`")
+    async with lab.chat() as chat:
+        await chat.say("/endless")
+        await chat.until(started.exists, "it runs")
+        await chat.until(lambda: "/endless" in chat.doing and "Esc interrupts" in chat.doing, chat.doing)
+        await chat.pilot.press("escape")
+        await chat.sees("/endless was interrupted.")
+        assert not chat.doing
+        assert lab.gemini.asked() == []
 
 
 async def test_a_prompt_of_the_command_line_is_sent_and_what_was_typed_meanwhile_stays(lab: Lab) -> None:

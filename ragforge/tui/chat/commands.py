@@ -36,7 +36,7 @@ class ChatCommands(Struct, frozen=True):
     chat: ChatFrame
     turns: Turns
     sessions: Sessions
-    followed: set[asyncio.Task[None]] = field(default_factory=set[asyncio.Task[None]])
+    followed: set[asyncio.Task[Any]] = field(default_factory=set[asyncio.Task[Any]])
     """Commands that Esc ends."""
     one_at_a_time: asyncio.Lock = field(default_factory=asyncio.Lock)
     """Held by the one of them that works; the others wait, so that each finds what the last one made."""
@@ -87,7 +87,14 @@ class ChatCommands(Struct, frozen=True):
         name, _, args = line.partition(" ")
         if name == "config":
             check_keys(self.ready(), args)  # before it is written
-        outcome = await self.ready().run(name, args, interface_verbs())
+        verbs = interface_verbs()
+        work = self.ready().run(name, args, verbs)
+        is_ours = any(name in (verb.name, *verb.aliases) for verb in verbs.values())
+        # A command from a file may run shell commands first.
+        outcome = await (work if is_ours else self._until_esc(work))
+        if outcome is None:
+            self.chat.say(f"/{name} was interrupted.")
+            return
         if name == "config" and args.strip():
             await self.ready().reload_settings()
             adopt_settings(self.chat, self.ready())
@@ -200,22 +207,25 @@ class ChatCommands(Struct, frozen=True):
         finally:
             self.chat.parts.program.close()
 
-    async def _follow_in_turn(self, name: str, lines: AsyncGenerator[base.Followed, None]) -> None:
+    async def _follow_in_turn(self, name: str, lines: AsyncGenerator[base.Followed, None]) -> bool:
         async with self.one_at_a_time:
             await self._follow(name, lines)
+        return True
 
     async def _follow_until_esc(self, name: str, outcome: base.Follow) -> None:
-        task = asyncio.ensure_future(self._follow_in_turn(name, outcome.lines))
+        if await self._until_esc(self._follow_in_turn(name, outcome.lines)) is None:
+            self.chat.say(outcome.stopped)
+
+    async def _until_esc(self, work: Coroutine[Any, Any, Result]) -> Result | None:
+        """What it returns; None if Esc ended it. Raises what it raises."""
+        task = asyncio.ensure_future(work)
         self.followed.add(task)
         try:
             await asyncio.wait({task})
         finally:
             self.followed.discard(task)
             task.cancel()  # where the chat was left
-        if task.cancelled():
-            self.chat.say(outcome.stopped)
-        else:
-            task.result()
+        return None if task.cancelled() else task.result()
 
     # The chat as screens see it
 
