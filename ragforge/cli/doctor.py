@@ -110,6 +110,10 @@ async def _store(options: Options) -> list[Diagnosis]:
     from ragforge.session.servers import counts_words
 
     machine, began_s = this_machine(options), monotonic()
+    is_named = str(machine.loaded.sources.get("store", "default")) != "default"
+    if not is_named and _never_started(machine):
+        words = f"not created yet; the first start creates it in {machine.data_dir}"
+        return [Diagnosis("store", Grade.NOTE, words)]
     async with opened(machine, machine.url, tell=lambda _: None) as database:
         opened_s = monotonic() - began_s
         link, status = database.link, await database.status()
@@ -123,6 +127,18 @@ async def _store(options: Options) -> list[Diagnosis]:
         todo = "Everything is saved on this machine and sent later. See `ragforge db status`."
         found.append(Diagnosis("store", Grade.NOTE, f"The server cannot be reached: {link.away}", todo))
     return found
+
+
+def _never_started(machine: "Machine") -> bool:
+    """Whether the store's file is missing, and nothing beside it shows that there was one."""
+    from ragforge.store.files import StoreFile
+    from ragforge.store.survey import conversations_row, refuse_lost
+
+    row = conversations_row(machine.url)
+    if not isinstance(row, StoreFile) or row.path.exists():
+        return False
+    refuse_lost(machine.data_dir, machine.url)
+    return True
 
 
 async def _model(options: Options) -> list[Diagnosis]:

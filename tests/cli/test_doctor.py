@@ -1,5 +1,7 @@
 """`ragforge doctor`: what works, what does not, and what to do."""
 
+from pathlib import Path
+
 from ragforge.store.local import open_local_state
 from tests.cli.running import Program
 
@@ -31,6 +33,17 @@ async def test_all_is_well_where_it_is(alone: Program) -> None:
     await local.close()
     ran = await alone.run("doctor")
     assert "3 of the last 40 structured answers of gemini:gemini-3.5-flash-lite were unusable" in ran.out
+
+
+async def test_before_the_first_start_that_there_is_no_store_yet_is_no_fault(
+    alone: Program, tmp_path: Path
+) -> None:
+    ran = await alone.run("doctor", env={"RAGFORGE_DATA_DIR": str(tmp_path / "new")})
+    assert ran.code == 0, ran
+    assert "note   store      not created yet; the first start creates it in" in ran.out
+    named = await alone.run("doctor", env={"RAGFORGE_STORE": f"sqlite://{tmp_path}/other.db"})
+    assert named.code == 1
+    assert "There is no store" in named.out
 
 
 async def test_each_thing_that_is_broken_is_named_and_the_others_are_checked(alone: Program) -> None:
