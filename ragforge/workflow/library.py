@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 from uuid import NAMESPACE_URL, uuid5
 
 from msgspec.structs import replace
@@ -16,7 +16,7 @@ from ragforge.session.program_files import EXAMPLES_SUFFIX, IN_PROJECT
 from ragforge.session.state import Workspace
 from ragforge.store.base import keep_project
 from ragforge.workflow import records
-from ragforge.workflow.operation import VERSION_TYPE, Fields, ProgramFault, is_object, shown
+from ragforge.workflow.operation import VERSION_TYPE, Fields, ProgramFault, Value, is_object
 from ragforge.workflow.tree import ProgramTree, content_of, tree_of
 
 FOUND_MAX = 1_000
@@ -72,7 +72,7 @@ class StoreLibrary:
             message["program"],
             message["type"],
             message["timestamp"],
-            first_words(self._workspace.redactor.text(shown(content)), TEXT_CHARS_MAX),
+            first_words(self._workspace.redactor.text(in_words(content)), TEXT_CHARS_MAX),
             content,
             message["context"]["domain"] or "",
             message["context"]["language"],
@@ -239,3 +239,14 @@ def _message_fields(record: records.ProgramMessageRecord) -> Fields:
         "generationTime": record.generation_time,
         "context": {"domain": record.domain, "language": record.language},
     }
+
+
+def in_words(value: Value) -> str:
+    """What a message contains, as search shows it: texts as they are, and no JSON."""
+    if isinstance(value, list):
+        return ", ".join(map(in_words, cast("list[Value]", value)))
+    if not is_object(value):
+        return str(value) if value is not None else ""
+    if value.keys() == {"version", "program"}:
+        return f"{value['program']}, version {short_id(str(value['version']))}"
+    return "; ".join(f"{key}: {words}" for key, each in value.items() if (words := in_words(each)))

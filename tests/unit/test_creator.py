@@ -2,10 +2,12 @@
 
 import pytest
 
+from ragforge.domain.ids import short_id
 from ragforge.session.program_files import SHIPPED
 from ragforge.workflow.check import assemble
 from ragforge.workflow.edits import EditFault, apply_edits
 from ragforge.workflow.gate import faults_of_program
+from ragforge.workflow.library import in_words
 from ragforge.workflow.machine import Machine
 from ragforge.workflow.rehearsal import Rehearsal, ScriptedAnswer
 from tests.program_answers import CREATING, GREETING, MAILS, WHOLE
@@ -151,3 +153,14 @@ def test_edits_leave_the_rest_byte_for_byte() -> None:
 def test_the_gate(code: str, words: str) -> None:
     faults = faults_of_program(code)
     assert words in "\n".join(faults) if words else not faults
+
+
+def test_what_a_message_contains_is_shown_in_words() -> None:
+    version = "01234567-89ab-7def-8123-456789abcdef"
+    assert in_words({"version": version, "program": "mails"}) == f"mails, version {short_id(version)}"
+    understood = {"intent": "sort", "steps": ["read", "show"], "goal": None}
+    assert in_words(understood) == "intent: sort; steps: read, show"
+        in_words({"intent": "sort", "steps": ["read", "show"], "goal": None})
+        == "intent: sort; steps: read, show"
+    )
+    assert in_words("sort my mail") == "sort my mail"
