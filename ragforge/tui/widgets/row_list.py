@@ -1,5 +1,6 @@
 """What lists have in common that are moved through from wherever the focus is."""
 
+import textwrap
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -148,7 +149,8 @@ class RowList(Static, Generic[Row], metaclass=AbstractMeta):
         if self.TELLS_HIDDEN and hidden > 0:
             lines.append(Content.styled(f"  {hidden:,} more", MUTED))
         if not self._rows and (nothing := self._nothing()):
-            lines.append(Content.styled(f"  {nothing}", MUTED))
+            said = textwrap.wrap(nothing, width - 4) or [""]
+            lines.append(Content.styled("\n".join(f"  {line}" for line in said), MUTED))
         self.update(Content("\n").join(lines))
 
 

@@ -9,6 +9,9 @@ from textual.content import Content
 from ragforge.domain.printable import one_line
 from ragforge.domain.words import age_words, counted
 from ragforge.store.base_conversations import SessionRow
+from ragforge.tui.keys import with_present_keys
+from ragforge.tui.textual_types import changed_keys
+from ragforge.tui.widgets.key_hint import SEPARATOR
 from ragforge.tui.widgets.row_list import MUTED, NO_POINTER, POINTER, RowList, cut
 
 
@@ -61,7 +64,10 @@ class SessionList(RowList[SessionRow]):
         return row.session.id
 
     def _head(self, width: int) -> list[Content]:
-        return [Content.styled(cut(self._hint, width), MUTED)] if self._hint else []
+        parts = with_present_keys(self._hint, changed_keys(self), "submit", "down").split(SEPARATOR)
+        while len(parts) > 1 and cell_len(SEPARATOR.join(parts)) > width:
+            parts.pop()
+        return [Content.styled(cut(SEPARATOR.join(parts), width), MUTED)] if self._hint else []
 
     def _nothing(self) -> str:
         return "No session matches; Enter starts a new one." if self._all else ""
