@@ -184,7 +184,8 @@ def statements_in(user: str, before: str = "") -> list[UserStatement]:
             found[-1] = _with_exception(found[-1], sentence)
             continue
         if _forbids_by_name(sentence):
-            sentence = [_Judged(one.clause, KEPT_MIN, _PREFERENCE, ruled=True) for one in sentence]
+            sure = CONFIDENCE_OF_WISHES
+            sentence = [_Judged(one.clause, sure, _PREFERENCE, ruled=True) for one in sentence]
         elif max(one.kept for one in sentence) < KEPT_MIN:
             continue
         # What is told of one thing stays together with its reason: two that part are both sure.

@@ -54,6 +54,8 @@ USE, CHANGE, DELETE = Deed.USE, Deed.CHANGE, Deed.DELETE
         ("dans relevés/ on ajoute, on modifie jamais", Prohibition(CHANGE, ("relevés/",))),
         ("Ne modifie src/four que si je le dis", Prohibition(CHANGE, ("src/four",))),
         ("Le fichier tarifs.csv doit rester intact", Prohibition(CHANGE, ("tarifs.csv",))),
+        ("on n'installe plus rien avec pip", Prohibition(USE, ("pip",))),
+        ("never install anything with pip, we use uv", Prohibition(USE, ("pip",))),
         ("stay away from stage/", Prohibition(CHANGE, ("stage/",))),
         ("prompter/ is none of your business", Prohibition(CHANGE, ("prompter/",))),
         ("box/ is built by a script, so hands off", Prohibition(CHANGE, ("box/",))),

@@ -838,6 +838,8 @@ LANGUAGE = Language(
         r"<clause>(?:just |please )?stop \w+ing\b",
     ),
     forbids=(
+        r"\b(?:never|don'?t|do not|must not|mustn'?t)(?: ever)? \w+ (?:anything|things|stuff|packages) "
+        r"(?:with|via|through|using) ",
         (
             r"\b(?:never|(?:don'?t|do not|must not|mustn'?t|can'?t|cannot|may not|shall not)(?: ever| you "
             r"dare(?: to)?)?|"

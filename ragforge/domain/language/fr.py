@@ -790,6 +790,7 @@ LANGUAGE = Language(
         r"<clause>arrête[rz]? (?:de |d')",
     ),
     forbids=(
+        r"\b\w{3,} (?:plus |jamais |pas )?(?:rien|quoi que ce soit|de paquets?) (?:avec|via) ",
         r"(?<!\by )(?<!\ble )(?<!\bla )(?<!\bles )(?<!\bl')\b(?!est\b|sont\b|suis\b|dérange|gêne|petits?\b|"
         r"bien\b|"
         r"arrive|connais|sais\b|comprends\b)(\w{3,}) (?:jamais|pas|plus)\b(?! qu[e'])(?: (?:plus|"
