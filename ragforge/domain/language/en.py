@@ -347,6 +347,9 @@ LANGUAGE = Language(
             r"^(?:<openings>,? )*if (?:only )?(?:I|we|you|they|it|this|that|there) (?:had|hadn't|(?:were|"
             r"weren't)(?= (?:a|an|the|no|any|to|in|on|at|still|really)\b))\b"
         ),
+        # One who is spoken of with "were" is not so; several may have been.
+        r"^(?:<openings>,? )*if (?:I|it|this|that|he|she)(?: \w+)? were(?:n't)?\b",
+        r"^(?:<openings>,? )*(?:suppose|supposing|imagine|hypothetically)\b",
     ),
     reports=(
         r"^(?:write|add|insert|append|print|type) ``",

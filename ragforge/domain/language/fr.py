@@ -331,6 +331,7 @@ LANGUAGE = Language(
             r"^(?:<openings>,? )*s(?:i (?:on|je|tu|nous|vous|ça|c')|'ils?) ?(?:n'|ne )?(?:y )?"
             r"(?:av(?:ais|ait|ions|iez|aient)|étai(?:s|t|ent)|étions|étiez)\b"
         ),
+        r"^(?:<openings>,? )*(?:supposons|imaginons|imagine|admettons)\b",
     ),
     reports=(
         r"^(?:écris|écrivez|ajoute|ajoutez|insère|affiche|imprime|tape) ``",
