@@ -855,10 +855,14 @@ LANGUAGE = Language(
         r"\b(?:I|we) forbid (?:you to |you |to )?",
         r"\bout of the question to ",
         r"\bask (?:me |us )?(?:first )?before (?:you (?:ever )?)?",
-        r"\b(?:nobody|no one|(?:only|nobody but|no one but)(?: the)?(?: [\w-]+){1,2}?) (?:may |can |ever )?"
+        r"\b(?:nobody|no one) (?:may |can |ever )?"
+        r"(?=(?:touch|edit|chang|modif|delete|deletes|deleting|remov|push|merg|deploy|writes? to|"
+        r"commits?\b|install)\w* (?!.*\b(?:any ?more|these days)\b))",
+        r"\b(?:only|nobody but|no one but) (?:(?-i:[A-ZÀ-Þ])[\w-]+|me|the (?:[\w-]+ ){1,2}(?:team|people|"
+        r"admins?)|"
+        r"(?:the )?[\w-]+ (?=(?:may|can) )) ?(?:may |can )?"
         r"(?=(?:touch|edit|chang|modif|delete|deletes|deleting|remov|push|merg|deploy|runs?\b|writes? to|"
-        r"commits?\b|"
-        r"install)\w* )",
+        r"commits?\b|install)\w* )",
     ),
     bans=(
         r"(?:^|[,;:.(—–-]\s*|\b(?:and|so|but|or|please|with) )(?:absolutely )?no "

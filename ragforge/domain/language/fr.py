@@ -803,7 +803,7 @@ LANGUAGE = Language(
         r"(?:de |d')",
         r"\bpersonne (?:ne |n')?(?=(?:y )?(?:touch|édit|modifi|chang|supprim|efface|pouss|déploi|lance|"
         r"installe)\w* )",
-        r"\bseule?s? (?:l[ea]s? |l')?\w+ (?:peut |peuvent |a le droit de )?"
+        r"(?:^|[,:;] )seule?s? (?:l[ea]s? |l')?\w+ (?:peut |peuvent |a le droit de )?"
         r"(?=(?:touch|édit|modifi|chang|supprim|efface|pouss|déploi|lance|installe)\w* )",
         r"\bdemande(?:s|r|z)?(?:-moi|-nous)? (?:\w+ )?avant (?:de |d')",
         r"\bsans (?=(?:utiliser|ajouter|toucher|modifier|changer)\b)",
