@@ -755,10 +755,11 @@ LANGUAGE = Language(
         r"\bje (?:refuse|exige|n'accepte|n'accepterai)\b",
         r"\b(?:rien|pas) à (?:y )?(?:faire|voir|toucher)\b",
         r"\bsans (?:(?:mon|notre) (?:accord|aval|feu vert|autorisation)|(?:me|nous) (?:demander|prévenir)|"
-        r"demander)\b|\bdemande(?:s|z|r)? (?:\w+ )?avant\b",
+        r"demander)\b|(?<!de )\bdemande(?:s|z|r)? (?:\w+ )?avant\b",
         r"\b(?:loi|règlement\w*|rgpd|norme|contrat|conformité|sécurité|auditeurs?) (?:nous )?"
         r"(?:impose|exige|oblige|interdit|veut)\b",
-        r"\b(?:tu|vous|on|ne|n') ?peu(?:x|t|vent)? (?:pas|plus)\b|\bpeu(?:t|vent) être \w+ que\b",
+        r"\b(?:tu|vous|on) (?:ne )?p(?:eux|eut|ouvez) (?:pas|plus)\b(?! (?:reproduire|trouver|voir))|"
+        r"\bne peu(?:t|vent) (?:pas |plus )?(?:être|changer|bouger|contenir|dépendre|quitter|sortir)\b",
         r"\b(?:on|tu|vous) (?:ne |n')?y \w+ (?:pas|plus|jamais|rien)\b",
         r"\b(?:on|tu|vous|t') ?(?:ne |n')?(?!a |as |est |es |sait |sais |comprend)\w+ rien\b",
         r"\b(?:on|tu|vous|l[ea]s? \w+) (?:ne |n')\w+ que\b",
@@ -805,7 +806,7 @@ LANGUAGE = Language(
         r"installe)\w* )",
         r"(?:^|[,:;] )seule?s? (?:l[ea]s? |l')?\w+ (?:peut |peuvent |a le droit de )?"
         r"(?=(?:touch|édit|modifi|chang|supprim|efface|pouss|déploi|lance|installe)\w* )",
-        r"\bdemande(?:s|r|z)?(?:-moi|-nous)? (?:\w+ )?avant (?:de |d')",
+        r"(?<!de )\bdemande(?:s|r|z)?(?:-moi|-nous)? (?:\w+ )?avant (?:de |d')",
         r"\bsans (?=(?:utiliser|ajouter|toucher|modifier|changer)\b)",
     ),
     bans=(
