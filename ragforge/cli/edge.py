@@ -48,7 +48,7 @@ def to_exit_code(run: Callable[[], int]) -> int:
         return FAILED
 
 
-_SLASH = re.compile(r"(?<![\w/.:~`-])(?<!-p )/([a-z]+)\b(?![/\w]|\.\w)(?: ([a-z]+)\b)?")
+_SLASH = re.compile(r"(?<![\w/.:~`-])(?<!-p )/([a-z]+)\b(?![/\w]|[.:]\w)(?: ([a-z]+)\b)?")
 _IN_THE_SHELL = {
     "retry": "`ragforge -c -p /retry`",
     "model": "--model PROVIDER:NAME",

@@ -77,12 +77,12 @@ async def execution_for(session: "Session", args: RunArguments, front: "Front") 
         partial(find_program, workspace, args.name, session.cwd, shipped=args.shipped)
     )
     content = await read_program(workspace, file)
-    program = assembled(content, file.path.name)
+    program, book = assembled(content, file.path.name), None
     if args.resume:
-        run, program = await resumed_run(session, program)
+        run, program, book = await resumed_run(session, program)
     else:
         run = new_run(program, content, file.path.name, inputs_of(args, tuple(program.inputs)))
-    return Execution(session, program, run, front, price_usd_max=args.max_price)
+    return Execution(session, program, run, front, price_usd_max=args.max_price, book=book)
 
 
 async def _run(session: "Session", args: RunArguments) -> Outcome:

@@ -93,8 +93,10 @@ class Execution:
         price_usd_max: float | None,
         target: str = "",
         intent: str = "",
+        book: RunBook | None = None,
     ) -> None:
-        """target: the program that it is about. intent: what the user wants, where that is sure."""
+        """target: the program that it is about. intent: what the user wants, where that is sure. book: of a
+        run that is resumed."""
         self.run = run
         self.library = StoreLibrary(session.workspace, run.id)
         self.program_name, self.target, self._intent = program.name, target, intent
@@ -102,7 +104,7 @@ class Execution:
         self.user_id, self.project_id = session.workspace.person.id, session.workspace.project.id
         self._assistant = Assistant(session, program.name, self._approve, front.tell)
         self._session, self._program, self._front = session, program, front
-        self._book = RunBook(session.workspace)
+        self._book = book or RunBook(session.workspace)
         self._trace = RunTrace()
         self._watched = RunWatch(program)
         self._given = [
@@ -433,10 +435,15 @@ def new_run(program: SpuProgram, content: bytes, source: str, inputs: Mapping[st
     return ProgramRun(new_id(), program.name, source, content.decode("utf-8-sig"), state)
 
 
-async def resumed_run(session: Session, program: SpuProgram) -> tuple[ProgramRun, SpuProgram]:
-    """The newest unfinished run of the program, and the program as it was then. Raises RagforgeError."""
-    run = await RunBook(session.workspace).unfinished(program.name)
+async def resumed_run(session: Session, program: SpuProgram) -> tuple[ProgramRun, SpuProgram, RunBook]:
+    """The newest unfinished run of the program, the program as it was then, and the book that has it.
+
+    Raises RagforgeError.
+    """
+    book = RunBook(session.workspace)
+    run = await book.unfinished(program.name)
     try:
-        return run, assembled(run.text.encode(), run.source)
+        return run, assembled(run.text.encode(), run.source), book
     except UsageError as error:
+        book.end()
         raise RagforgeError(f"The run cannot continue with this version of ragforge. {error}") from error

@@ -1,6 +1,9 @@
 """What is kept of a run: the program as it was, its state, its calls. It goes on from there after a kill."""
 
-from collections.abc import Callable
+import asyncio
+import os
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -10,9 +13,9 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from ragforge.domain.derivations import DerivedFilter, DerivedKind, DerivedOwner, Underived, as_kept
-from ragforge.domain.errors import RagforgeError, UsageError
+from ragforge.domain.errors import RagforgeError, StoreUnavailable, UsageError
 from ragforge.domain.ids import now
-from ragforge.files.locks import Presence, is_present
+from ragforge.files.locks import Presence, is_present, open_lock, try_lock
 from ragforge.session.state import Workspace
 from ragforge.workflow.machine import RunState
 from ragforge.workflow.operation import ProgramFault
@@ -21,6 +24,9 @@ RUNS_LISTED_MAX = 200
 INLINE_BYTES_MAX = 4_000
 """A larger value is kept by its hash."""
 DIGESTS_MAX = 20
+RESUMING = "resuming"
+RESUMING_S, RESUMING_TRIES = 0.05, 200
+"""How long to wait between two looks whether another process is still choosing the run that it resumes."""
 TEXT, EXAMPLE = "text", "example"
 """No registers' names: those are in capitals."""
 encode_json = msgspec.json.encode
@@ -150,7 +156,16 @@ class RunBook:
             await workspace.store.projects.add(workspace.project)
 
     async def unfinished(self, program: str) -> ProgramRun:
-        """The newest run of the program that did not end. Raises RagforgeError where there is none."""
+        """The newest run of the program that did not end; from now on this process runs it.
+
+        Raises RagforgeError where there is none.
+        """
+        async with _alone(self._locks):  # of two that resume it at the same time, one does
+            run = await self._unfinished(program)
+            await self.keep(run)
+        return run
+
+    async def _unfinished(self, program: str) -> ProgramRun:
         is_running = False
 
         def can_go_on(run: ProgramRun) -> bool:
@@ -188,3 +203,24 @@ class RunBook:
             if run is not None and run.program == program and fits(run):
                 return await self._whole(run)
         return None
+
+
+@asynccontextmanager
+async def _alone(folder: Path) -> AsyncGenerator[None, None]:
+    """No other process of this machine is in here. Raises StoreUnavailable where that cannot be known."""
+    path = folder / RESUMING
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        descriptor = open_lock(path)
+    except OSError as error:
+        raise StoreUnavailable(f"{path} cannot be locked: {error.strerror}. Make it writable.") from error
+    try:
+        for _ in range(RESUMING_TRIES):
+            if try_lock(descriptor):
+                break
+            await asyncio.sleep(RESUMING_S)
+        else:
+            raise StoreUnavailable("Another window is resuming a run. Try again.")
+        yield
+    finally:
+        os.close(descriptor)

@@ -80,6 +80,7 @@ async def test_a_slash_command_runs_or_is_refused_and_never_reaches_the_model(
 def test_a_verb_behind_a_verb_is_named_with_it() -> None:
     assert for_the_shell("/program list lists them.") == "`ragforge program list` lists them."
     assert for_the_shell("Say it: /program new WORDS") == "Say it: `ragforge program new` WORDS"
+    assert for_the_shell("/project:hello asks.") == "/project:hello asks."
     assert for_the_shell("Choose another with /model.") == "Choose another with --model PROVIDER:NAME."
     assert for_the_shell("Unknown command /x. Try /help.") == "Unknown command /x. Try `ragforge --help`."
     assert for_the_shell("It is in /log.txt and /model.") == "It is in /log.txt and --model PROVIDER:NAME."

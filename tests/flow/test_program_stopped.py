@@ -1,5 +1,6 @@
 """A program that is stopped, or whose store goes away: what is kept of it, and how it goes on."""
 
+import asyncio
 from contextlib import aclosing
 from typing import Any
 
@@ -10,9 +11,10 @@ from ragforge.commands.program_run import RunFront
 from ragforge.commands.run import RunArguments, execution_for
 from ragforge.domain.approvals import ApprovalAnswer, ConsentAnswer
 from ragforge.domain.derivations import DerivedFilter
-from ragforge.domain.errors import StoreError
+from ragforge.domain.errors import RagforgeError, StoreError
+from ragforge.domain.ids import new_id
 from ragforge.session.state import Session
-from ragforge.workflow.runs import KIND
+from ragforge.workflow.runs import KIND, ProgramRun, RunBook
 from tests.faults.programs import ASKED, NAME, PROGRAM
 from tests.flow.test_turn_faults import disk_is_full
 from tests.scope import TIMES
@@ -82,3 +84,17 @@ async def test_a_full_disk_stops_a_program_which_goes_on_once_there_is_room(sess
     assert not (await newest(session))[0]
     await run(session, resume=True)
     assert await newest(session) == whole
+
+
+async def test_of_two_that_resume_a_run_at_the_same_time_one_does(session: Session) -> None:
+    killed = RunBook(session.workspace)
+    await killed.keep(ProgramRun(new_id(), "slow", "slow.spu", ".program slow\nDISPLAY 'x'\n"))
+    killed.end()
+    books = [RunBook(session.workspace) for _ in range(2)]
+    found = await asyncio.gather(*(each.unfinished("slow") for each in books), return_exceptions=True)
+    assert [type(each) for each in found].count(ProgramRun) == 1
+    [refused] = [each for each in found if isinstance(each, RagforgeError)]
+    assert "is still going on in another window" in str(refused)
+    for each in books:
+        each.end()
+    assert (await RunBook(session.workspace).unfinished("slow")).program == "slow"
