@@ -39,9 +39,23 @@ async def shared_anywhere(store: Store) -> dict[str, SharedSession]:
 async def _shared_for(store: Store, project_id: str) -> tuple[dict[str, SharedSession], list[str]]:
     """The sessions that were imported for the project, and the projects in which they are kept: one, and
     others of imports by an older ragforge."""
-    found = [(record, mark) for record, mark in await _marks(store) if mark.into == project_id]
+    marks = await _marks(store)
+    leading = {into for into in {mark.into for _, mark in marks} if await _now_in(store, into) == project_id}
+    found = [(record, mark) for record, mark in marks if mark.into in leading]
     kept_in = dict.fromkeys(record.project_id for record, _ in found)
     return {record.owner: mark for record, mark in found}, list(kept_in)
+
+
+async def _now_in(store: Store, project_id: str) -> str:
+    """The project that this one was merged into, or else this one."""
+    passed: set[str] = set()
+    while project_id not in passed:
+        passed.add(project_id)
+        project = await store.projects.get(project_id)
+        if project is None or not project.merged_into:
+            break
+        project_id = project.merged_into
+    return project_id
 
 
 async def _marks(store: Store) -> list[tuple[Derived, SharedSession]]:

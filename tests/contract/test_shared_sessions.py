@@ -133,6 +133,9 @@ async def test_what_came_from_several_projects_is_found_by_one_more_search(
     here, others, marks = await here_and_shared(store, mine.id, look)
     assert (here, others, len(marks)) == (0, [2], 2)
     assert len(asked) == 2
+    await store.projects.add(replace(mine, merged_into=another.id))
+    assert len(await shared_here(store, another.id)) == 3, "what was imported goes with its project"
+    assert await shared_here(store, mine.id) == {}
     await ours.close()
     await theirs.close()
 
