@@ -10,7 +10,7 @@ from typing import TypeVar
 from msgspec import Struct, to_builtins
 
 from ragforge.domain.approvals import ApprovalAnswer, ApprovalRequest, Approve, ConsentAnswer
-from ragforge.domain.errors import AnswerUnusable, RagforgeError, UsageError
+from ragforge.domain.errors import AnswerUnusable, ModelRefusedKey, RagforgeError, UsageError
 from ragforge.domain.ids import new_id, now
 from ragforge.domain.messages import TextPart, UserMessage
 from ragforge.domain.programs import ProgramView
@@ -34,7 +34,7 @@ from ragforge.workflow.check import SpuProgram, assemble
 from ragforge.workflow.library import StoreLibrary
 from ragforge.workflow.machine import Machine, RunState, built_operations
 from ragforge.workflow.operation import Fields, ProgramFault, RunOver, Value, place_that_runs
-from ragforge.workflow.roles import model_for, unmapped_words
+from ragforge.workflow.roles import model_for, setting_words, unmapped_words
 from ragforge.workflow.run_view import RunWatch
 from ragforge.workflow.runs import ProgramCall, ProgramRun, RunBook
 from ragforge.workflow.sure_answers import intent_of, understanding
@@ -325,7 +325,10 @@ class Execution:
         workspace = self._session.workspace
         request = ModelRequest(instructions, (UserMessage((TextPart(message),)),), json_schema=schema)
         try:
-            provider = await connect(workspace, name)
+            try:
+                provider = await connect(workspace, name)
+            except ModelRefusedKey as error:
+                raise ProgramFault(f"{error}{setting_words(self._session, role)}") from error
             try:
                 answer = await read_whole(provider, request)
             finally:

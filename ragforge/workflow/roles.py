@@ -12,7 +12,10 @@ def model_for(session: Session, role: str) -> ModelName:
     """The model of a role: what `programs.models` says, else the session's. Raises UsageError."""
     settings = session.workspace.settings
     if mapped := settings.programs.models.get(role):
-        return parse_model(mapped, endpoints=settings.endpoints)
+        try:
+            return parse_model(mapped, endpoints=settings.endpoints)
+        except UsageError as error:
+            raise UsageError(f"{error}{setting_words(session, role)}") from error
     if ":" in role:
         return parse_model(role, endpoints=settings.endpoints)
     name = model_of(session)
@@ -22,6 +25,12 @@ def model_for(session: Session, role: str) -> ModelName:
             f"{f', or set programs.models.{role}' if role else ''}."
         )
     return name
+
+
+def setting_words(session: Session, role: str) -> str:
+    """Where the model of the role is set; empty if it is the session's."""
+    mapped = session.workspace.settings.programs.models
+    return f" The model of {role} is set by programs.models." if role in mapped else ""
 
 
 def role_of(call: Instruction) -> Constant | None:

@@ -136,6 +136,19 @@ async def test_wrong_programs_names_and_inputs_are_told(alone: Program) -> None:
     assert (await ended(await alone.start("run", str(theirs / "theirs.spu")))).out == "hi\n"
 
 
+async def test_a_role_whose_model_cannot_be_used_names_its_setting(alone: Program) -> None:
+    (alone.project / "talk.spu").write_text(TALK)
+    for model, words in (
+        ("openai:gpt-x", "openai needs a key"),
+        ("nobody:gpt-x", "Unknown provider 'nobody'"),
+    ):
+        alone.configure(f'[programs.models]\nhelper = "{model}"\n')
+        ran = await alone.run("run", "talk.spu", "Bob")
+        assert (ran.code, ran.out) == (1, "")
+        assert words in ran.err
+        assert "The model of helper is set by programs.models." in ran.err
+
+
 async def waiting(program: Program) -> bytes:
     """What is kept of the run, when it waits for input."""
     import apsw
