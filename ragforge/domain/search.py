@@ -143,7 +143,7 @@ def with_also(words: Mapping[K, float], also: Mapping[K, float], *, limit: int) 
 
 
 def what(hit: Hit) -> str:
-    """Return what was found: `turn 3`, `shell call of turn 3`, `summary (level 2) up to turn 9`, `fact,
+    """Return what was found: `turn 3`, `shell call of turn 3`, `summary up to turn 9`, `fact,
     undone`, `version 3f2a91bc of turn 3`."""
     return ", ".join((_kind_words(hit), *states(hit)))
 
@@ -156,7 +156,7 @@ def _kind_words(hit: Hit) -> str:
         case HitKind.TOOL_CALL:
             return f"{hit.tool} call of {turn}"
         case HitKind.SUMMARY:
-            return f"summary (level {hit.level}) up to {turn}"
+            return f"summary of {turn}" if hit.level == 1 else f"summary up to {turn}"
         case HitKind.MEMORY:
             kind = hit.memory_type or "memory"
             return f"{kind} from {turn}" if hit.turn_id else kind

@@ -102,7 +102,7 @@ async def test_summaries_and_memories_are_told_as_what_they_are():
         replace(memory, session_id="", session_title="", turn_id="", turn_index=-1, text="Be brief."),
     )
     text = await answer(shelf, say("q"))
-    assert "1. Parser work · summary (level 2) up to turn 3, undone · " in text
+    assert "1. Parser work · summary up to turn 3, undone · " in text
     assert "2. Parser work · decision from turn 3, replaced · " in text
     assert "3. Remembered · decision, replaced · " in text
     assert "`ragforge memory show h`\n\n    Be brief." in text

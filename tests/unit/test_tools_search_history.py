@@ -37,7 +37,7 @@ async def test_each_kind_is_told_and_what_no_longer_holds_is_marked(tmp_path: Pa
     heads = [line for line in result.text.splitlines() if line[1:2] == "."]
     assert [head.partition("UTC, ")[2] for head in heads] == [
         "turn 5, undone",
-        "summary (level 2) up to turn 5",
+        "summary up to turn 5",
         "decision from turn 5, replaced",
         "version abcdefgh of turn 5, undone",
         "version 12345678",
