@@ -111,7 +111,7 @@ def _foreseer_json(each: "Foreseer") -> dict[str, Any]:
 
 VERB = Verb(
     "foresight",
-    "Show how far each turn was foreseen, and which turns changed much but described little.",
+    "Compare each turn with what was expected, and list those that changed much and said little.",
     ForesightArguments,
     _run,
     opens=Opens.LOOK,

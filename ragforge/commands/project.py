@@ -244,13 +244,13 @@ VERB = Verb(
         ),
         Verb(
             "merge",
-            "Move all that is in a project to this folder's; asks, and says how much. Rules hold in both.",
+            "Move a whole project into this folder's; shows how much and asks first. Rules apply in both.",
             MergeArguments,
             shell=_merge,
         ),
         Verb(
             "split",
-            "Move what was done in a folder from its project to one of its own; asks, and says how much.",
+            "Move what was done in a folder into a project of its own; shows how much and asks first.",
             SplitArguments,
             shell=_split,
         ),
