@@ -171,6 +171,8 @@ def a_desk(folder: Path) -> Iterator[Desk]:
         desk = Desk(folder, model=MODEL, env={"GEMINI_API_KEY": KEY, "GOOGLE_GEMINI_BASE_URL": url})
         desk.env |= {"PATH": f"{Path(sys.executable).parent}:/usr/bin:/bin", "COLORTERM": "truecolor"}
         desk.env["PYTHONDONTWRITEBYTECODE"] = "1"
+        desk.project = folder / "home" / "shop"  # shown as ~/shop
+        desk.project.mkdir(parents=True)
         desk.configure('[memory]\nmodel = "local"\n')
         (desk.project / "cart.py").write_text(CART)
         (desk.project / "test_cart.py").write_text(TESTS)

@@ -22,7 +22,17 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 from ragforge.domain.events import ContextBuilt, ToolEnded  # noqa: E402
-from tests.standins.gemini import Call, Calls, Finish, GeminiStandIn, Text, Thought, Tokens  # noqa: E402
+from tests.flow.beside import by_the_model  # noqa: E402
+from tests.standins.gemini import (  # noqa: E402
+    Call,
+    Calls,
+    Finish,
+    GeminiStandIn,
+    Recorded,
+    Text,
+    Thought,
+    Tokens,
+)
 from tests.tui.waiting import send_line, until  # noqa: E402
 
 IMAGES = ROOT / "docs" / "images"
@@ -95,6 +105,12 @@ REMEMBERED = """\
 It opened one transaction a row: `import_rows` committed inside the loop. With one for every 500 rows it takes
 about four minutes instead of two hours.
 """
+SUMMARIES = {
+    **dict(EARLIER),
+    "A discount larger than the cart": "`total` never goes below zero, and an empty cart gives Decimal zero.",
+    "What did we find about": REMEMBERED,
+}
+"""Of each turn, by what was asked."""
 MINUTES_AGO = (8650, 4 * 1440 + 30, 190)
 
 
@@ -149,6 +165,12 @@ async def draw(app, pilot, name: str) -> None:
 async def turn(pilot, chat, words: str) -> None:
     await send_line(pilot, words)
     await until(pilot, lambda: chat.resume_command and not chat.busy)
+
+
+def summarised(request: Recorded) -> object:
+    """The turn's summary, as a model would write it."""
+    words = [summary for asked, summary in SUMMARIES.items() if asked in request.last_text]
+    return by_the_model(" ".join(words[-1].split()))(request)
 
 
 async def earlier_sessions(server: GeminiStandIn) -> None:
@@ -219,6 +241,7 @@ async def main() -> None:
     async with GeminiStandIn() as server:
         os.environ["GOOGLE_GEMINI_BASE_URL"] = server.url
         os.environ["GEMINI_API_KEY"] = server.key
+        server.always_structured(summarised)
         await pictures(server)
 
 
