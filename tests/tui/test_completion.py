@@ -196,7 +196,11 @@ async def test_ctrl_r_searches_the_history_and_enter_takes_without_sending():
 async def test_escape_from_the_search_returns_to_the_draft_and_its_cursor():
     app = PromptApp(history=ListHistory(["one", "two"]))
     async with app.run_test() as pilot:
-        await pilot.press(*"draft", "left", "ctrl+r", "o", "escape")
+        await pilot.press(*"draft", "left", "ctrl+r", *"zz")
+        await until(pilot, lambda: app.prompt.border_title == "search: no message matches · Esc cancels")
+        await pilot.press("backspace", "backspace", "o")
+        await until(pilot, lambda: app.prompt.border_title == "search: Enter uses it · Esc cancels")
+        await pilot.press("escape")
         await until(pilot, lambda: app.prompt.text == "draft")
         assert app.prompt.cursor_location == (0, 4)
         assert app.chat_actions == []

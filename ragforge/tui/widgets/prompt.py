@@ -33,6 +33,8 @@ NOTHING_TO_PASTE = (
 )
 STILL_OPENING = "The session is still opening. Paste the image again in a moment."
 SEARCH_PLACEHOLDER = "Search earlier messages"
+SEARCH_KEYS = "search: Enter uses it · Esc cancels"
+NO_MATCH_KEYS = "search: no message matches · Esc cancels"
 
 _SELECTING = ("left", "right", "word_left", "word_right", "line_start", "line_end")
 _NAMED_OTHERWISE = {f"select_{where}": f"cursor_{where}(True)" for where in _SELECTING}
@@ -397,7 +399,7 @@ class Prompt(RecallArea, inherit_bindings=False):
         if self._searching:
             self._completion.step(+1)
         elif self.sent.entries():
-            self._put_aside(CompletionKind.HISTORY, "", self._named("search: Enter uses it · Esc cancels"))
+            self._put_aside(CompletionKind.HISTORY, "", "")
         else:
             self.post_message(self.Noticed("No earlier messages."))
 
@@ -460,6 +462,7 @@ class Prompt(RecallArea, inherit_bindings=False):
             return
         if self._searching:
             self._completion.show_history(self.text, self.sent.entries())
+            self.border_title = self._named(SEARCH_KEYS if self._completion.is_open else NO_MATCH_KEYS)
         else:
             row, column = self.cursor_location
             self._completion.follow(self.document[row][:column], first_line=row == 0, again=again)
