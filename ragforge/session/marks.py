@@ -46,6 +46,11 @@ async def _shared_for(store: Store, project_id: str) -> tuple[dict[str, SharedSe
     return {record.owner: mark for record, mark in found}, list(kept_in)
 
 
+async def projects_apart(store: Store) -> set[str]:
+    """The projects that keep sessions from others. Raises StoreError."""
+    return {record.project_id for record, _ in await _marks(store)}
+
+
 async def _now_in(store: Store, project_id: str) -> str:
     """The project that this one was merged into, or else this one."""
     passed: set[str] = set()

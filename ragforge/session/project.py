@@ -86,8 +86,12 @@ async def merged_into(store: Store, local: LocalState, project: Project) -> Proj
 
 
 async def every_project(store: Store) -> list[Project]:
-    """Return all projects except merged ones, newest first."""
-    return [each for each in await store.projects.every() if not each.merged_into]
+    """Return all projects, newest first, except merged ones and those that keep what others shared: merged
+    into another, it would be recalled there."""
+    from ragforge.session.marks import projects_apart  # loads the search, which starting needs not
+
+    apart = await projects_apart(store)
+    return [each for each in await store.projects.every() if not each.merged_into and each.id not in apart]
 
 
 def new_project(place: Place, id: str) -> Project:

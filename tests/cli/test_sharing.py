@@ -64,6 +64,9 @@ async def is_read_only(program: Program, id: str) -> None:
     refused = await program.run("-r", id, "-p", "go on")
     assert refused.code == 2
     assert refused.err.count("--fork") == 1
+    assert [each["here"] for each in (await program.run("project", "list", "--json")).json] == [True]
+    merged = await program.run("project", "merge", "shared sessions", "--yes")
+    assert (merged.code, "There is no project" in merged.err) == (2, True)
 
 
 async def is_written_to_be_read(program: Program, id: str, folder: Path) -> None:
