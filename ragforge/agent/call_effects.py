@@ -3,6 +3,7 @@
 import os
 import re
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from pathlib import Path, PurePosixPath
 
 from msgspec import Struct
@@ -156,6 +157,7 @@ def _named(path: str, lines: Sequence[str]) -> set[str]:
 def _of_command(command: str, *, root: Path, cwd: Path) -> CallEffects:
     written, deleted, commands, packages = list[str](), list[str](), list[tuple[str, ...]](), list[str]()
     folder, parsed = cwd, parse_command(command)
+    commands += _piped(parsed)
     for words in _commands(parsed, command):
         commands.append(words)
         if words[0] == "cd" and len(words) > 1:
@@ -175,6 +177,15 @@ def _commands(parsed: Parsed | None, command: str, depth: int = 0) -> Iterator[t
     simple = [each.texts for each in parsed.commands if each.words] if parsed else _cut(command)
     for words in simple:
         yield from _unwrapped(words, depth)
+
+
+def _piped(parsed: Parsed | None) -> Iterator[tuple[str, ...]]:
+    """Return what a shell is fed with, as `curl | sh`: the program, a bar and the shell."""
+    for before, each in pairwise(parsed.commands if parsed else ()):
+        started = (words[0] for words in _unwrapped(each.texts, 0))
+        shell = next((name for name in started if name in SHELLS), "")
+        if each.fed and before.words and shell:
+            yield program_name(before.texts[0]), "|", shell
 
 
 def _cut(command: str) -> list[tuple[str, ...]]:

@@ -30,6 +30,11 @@ _CODE = re.compile(
 )
 _FLAG = re.compile(r"--?[A-Za-z][\w-]*")
 _SETTING = re.compile(r"(?<![\w-])--[a-z][\w-]*[ =]([a-z][\w./-]*)")
+_PIPED = re.compile(
+    r"(?:pip(?:e|ing) ([a-z]\w*)|(curl|wget))\b[^.;,]{0,40}? (?:(?:in)?to|dans|\|) ?(?:a |the |un |le )?"
+    r"(?:shell|sh|bash|zsh)\b",
+    re.IGNORECASE,
+)
 _NAMES = KNOWN_NAMES | {name for name in KINDS if len(name) > 2}
 WORD_CHARS_MAX = 256
 _QUOTES = "`\"'«»“”"
@@ -141,6 +146,8 @@ def _markers(text: str) -> Iterator[tuple[int, str, Deed | None]]:
 def _behind(rest: str, verb: str, without_verb: Deed | None) -> list[Prohibition]:
     """What is forbidden in the words behind the one that forbids."""
     rest = _clause(rest).lstrip()
+    if piped := _PIPED.match(rest):
+        return [Prohibition(Deed.RUN, (f"{next(filter(None, piped.groups()))} |",))]
     deed = _deed_of(verb) if verb else None
     if deed is None and (told := _verb().match(rest)):
         deed = Deed(str(told.lastgroup))
