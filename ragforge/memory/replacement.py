@@ -305,8 +305,9 @@ def ends_part(sentence: str, instruction: str) -> bool:
     first, *others = _CLAUSE_END.split(plain(instruction))
     if others and about(first) and not ending & terms(first) - common_terms():
         return True
-    listed = list(filter(None, map(about, _AND.split(first))))
-    return any(map(ending.isdisjoint, listed)) and not all(map(ending.isdisjoint, listed))
+    listed = [words for each in _AND.split(first) if (words := about(each))]
+    left = [each for each in listed if ending.isdisjoint(each)]
+    return bool(left) and len(left) < len(listed)
 
 
 def has_ending_clause(sentence: str) -> bool:

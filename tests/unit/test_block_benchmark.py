@@ -67,8 +67,8 @@ def test_both_forms_are_read_and_what_names_no_turn_is_refused(benchmark: Module
 def test_what_changed_in_a_scripted_project_is_current_in_the_block(
     benchmark: ModuleType, tmp_path: Path, name: str, outdated_max: int, main_min: float
 ) -> None:
-    """Changes of mind in many words and two languages: numbers in words, what is dropped, exceptions to rules,
-    people who left, what is done."""
+    """Changes of mind in many words and two languages: numbers in words, what is dropped, exceptions to
+    rules, people who left, what is done."""
     (conversation,) = benchmark.read(FILE.with_name(f"block_{name}.jsonl")).values()
 
     async def asked() -> list[Any]:
