@@ -203,6 +203,14 @@ def test_a_statement_is_marked_when_a_later_turn_changes_it(
         ("Otto found the leak in the pond", "Otto left in March, Ida prunes the roses now"),
         ("always write a test before you fix a bug", "the test of the bug is written"),
         ("le massif compte deux rosiers", "un massif de plus compte trois tulipes"),
+        (
+            "the toss of 2 seeds is fair",
+            "each toss of a seed has 2 possible sides, so for 3 tosses there are more",
+        ),
+        (
+            "the beds are planned with Flask",
+            f"{'I read on about Flask and the beds. ' * 9} SQS it is for the beds",
+        ),
         ("`Rose::WATER_MAX = 30` is the limit", "`Fern::WATER_MAX = 50` is the other one"),
     ],
 )

@@ -1068,9 +1068,7 @@ LANGUAGE = Language(
     ),
     answers_in=(r"\b(?:answer|reply|respond|speak|talk|write)(?: to)?(?: me| us)?(?: only)? in <tongue>\b",),
     tongues={each: each for each in ("english", "french", "german", "spanish", "italian", "portuguese")},
-    now_so=(
-        r"\b(?:now|no longer|from now on|instead|rather|enough|plenty|too|actually|after all|so|make it)\b",
-    ),
+    now_so=(r"\b(?:now|no longer|from now on|instead|enough|plenty|make it)\b",),
     totals=(
         r"\b(?:\d+|another|an additional) (?:more |new |other |further )?(\w+)\b[^.!?]*?\b"
         r"(?:that's|that makes|makes|so we have|we have|are|now) (?:it |them )?(\d+)\b"
@@ -1217,7 +1215,8 @@ LANGUAGE = Language(
         r"wrong|slow|small|short|low|tight|harsh|excessive)\b",
         r"\b(?:forget|scrap|drop) (?:about )?(?:[\w'-]+ ){0,6}?(?:of|at) <number>",
         r"\b(?:forget|scrap|drop) (?:about )?(?:the |our |my |those )?<number>",
-        r"<number>(?: ?[^\W\d]+)? \w+s [^.;:!?\d]{3,60}?, so [^.;:!?\d]{0,40}\d",
+        r"<number>(?: ?[^\W\d]+)? (?:hides?|lets?|misses|breaks?|costs?|loses?|fails?|blocks?|floods?|"
+        r"wastes?|hurts?|annoys?) [^.;:!?\d]{3,60}?, so [^.;:!?\d]{0,40}\d",
         r"<number>(?: ?[^\W\d]+)? (?:is|are|was|were) (?:never|hardly|barely)\b",
         r"<number> (?:is|was|seems) (?:\w+ )?(?:taken|occupied|in use|blocked|gone)\b",
     ),

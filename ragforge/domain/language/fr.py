@@ -1003,9 +1003,7 @@ LANGUAGE = Language(
         "néerlandais": "dutch",
         "portugais": "portuguese",
     },
-    now_so=(
-        r"\b(?:maintenant|désormais|ne \w+ plus|plutôt|finalement|suffi\w+|trop|alors|donc|mets|passe)\b",
-    ),
+    now_so=(r"\b(?:maintenant|désormais|plutôt|finalement|suffi\w+|mets|passe)\b",),
     totals=(
         r"\b(?:\d+|un|une) (?:nouveaux? |nouvelles? |autres? )?(\w+)(?: de plus)?\b[^.!?]*?\b"
         r"(?:ça fait|soit|donc) (\d+)\b(?= (?:en tout|au total|maintenant)|[.!]?$)",

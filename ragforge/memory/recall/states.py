@@ -23,6 +23,10 @@ _CODE = re.compile(r"`([^`]*)`")
 _NAME = re.compile(r"(?<!`)\b(?:[A-Z][\w+#]*|[a-z][\w+#.-]*)")
 
 
+PICK_CHARS_MAX = 300
+"""Of a message that picks something: a longer one names much that it does not pick from."""
+
+
 class Removal(Struct, frozen=True):
     """Something that is no longer there."""
 
@@ -112,6 +116,8 @@ def built_on(told: Sequence[str]) -> list[BuiltOn]:
 def pick_in(message: str) -> Pick | None:
     """What the message picks where it names something else too: "SQS it is, nats is one more to run"; None
     where it does not."""
+    if len(message) > PICK_CHARS_MAX:
+        return None
     words = _readable(message)
     found = _PICKS.search(words)
     if found is None or is_question(words):

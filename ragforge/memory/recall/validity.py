@@ -105,8 +105,6 @@ _CODE = re.compile(r"`([^`\s]+)`")
 _FOR_SOME = re.compile(
     r"(?<![\w.,:])(\d+(?:[.,]\d+)?)(?: [^\W\d]+)? (?:only )?(?:for|pour) (?:the |l[ea]s? |l'|our )?([^\W\d]+)"
 )
-SHARED_MANY = 4
-"""So many words two turns share that name no file in common and speak of the same."""
 _O_CLOCK = re.compile(r"(?::00)+$")
 _DECIMALS = re.compile(r"(?<=\d)[.,:]\d+")
 _MEASURED = re.compile(r"(?<![\w.,:])(\d+(?:[.,]\d+)?) ?([^\W\d]+(?: [^\W\d]+){1,3})")
@@ -706,12 +704,11 @@ def _counted_anew(old: Spoken, new: Spoken) -> Iterator[ValueChange]:
 
 def _told_anew(old: Spoken, new: Spoken) -> Iterator[ValueChange]:
     """The one number that the earlier turn gives of its kind, and the later one as what is so now, where both
-    speak of the same files or of much the same."""
-    if not (new.now and old.valued) or old.terms.isdisjoint(new.terms):
+    speak of the same file and of something else."""
+    if not (new.now and old.valued) or old.code.isdisjoint(new.code):
         return
-    same_code = old.code & new.code
-    shared = old.terms & new.terms - terms(" ".join(same_code)) - {each.unit for each in old.valued}
-    if len(shared) < (1 if same_code else SHARED_MANY):
+    files = terms(" ".join(old.code & new.code))
+    if not old.terms & new.terms - files - {each.unit for each in old.valued}:
         return
     for before in old.valued:
         mine = {each for each in old.valued if same_kind(before, each)}
