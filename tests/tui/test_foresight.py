@@ -140,11 +140,11 @@ async def test_turns_are_ranked_and_opened_and_depths_are_set(filled: Lab) -> No
         order = [row.turn.index for row in ranked.rows]
         assert order[:3] == [7, 12, 4]
         assert set(order) == set(range(4, 14))
-        assert "over 5 of yours, 3 of the project" in title(chat)
+        assert "depth 5 for you, 3 for the project" in title(chat)
         await chat.pilot.press("left", "shift+right", "shift+right")
-        assert "over 4 of yours, 5 of the project" in title(chat)
+        assert "depth 4 for you, 5 for the project" in title(chat)
         await chat.pilot.press(*["left"] * 9)
-        assert "over 1 of yours" in title(chat)
+        assert "depth 1 for you" in title(chat)
         await chat.enter()
         await chat.until(lambda: isinstance(chat.top, TurnChangesScreen), "the diff")
         rows = chat.top.query_one(TextRows)

@@ -123,7 +123,7 @@ class ForesightScreen(ListDialog[None]):
         drawn = curves(self._read, individual=self._individual, collective=self._collective)
         self.query_one(ForesightChart).show(drawn.newest(self._limit))
         count = counted(min(self._limit, len(self._read)), "turn")
-        depths = f"over {self._individual} of yours, {self._collective} of the project"
+        depths = f"depth {self._individual} for you, {self._collective} for the project"
         self.query_one(".dialog-title", PlainText).set_text(f"Foresight · {count} · {depths}")
         self._explain()
 

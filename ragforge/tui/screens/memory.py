@@ -31,8 +31,9 @@ LINES_AROUND = 17
 """Lines of the screen that are not the list."""
 DETAIL_CHARS_SHOWN = 400
 
-HINT = "Enter opens its turn · Ctrl+E edits · Ctrl+X forgets · Ctrl+U undoes"
-HINT_MORE = "Tab type · Ctrl+O sort · Ctrl+F forgotten · Ctrl+G owner · Esc closes"
+HINT = "Enter opens its turn · Ctrl+E edits · Ctrl+X forgets · Esc closes"
+HINT_MORE = "Tab type · Ctrl+O sort · Ctrl+F forgotten · Ctrl+G owner · Ctrl+U undoes"
+"""What is not seen where there are few rows."""
 
 
 class _Undo(Struct, frozen=True):
