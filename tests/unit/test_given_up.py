@@ -205,7 +205,7 @@ def test_a_statement_is_marked_when_a_later_turn_changes_it(
         ("le massif compte deux rosiers", "un massif de plus compte trois tulipes"),
         (
             "the toss of 2 seeds is fair",
-            "each toss of a seed has 2 possible sides, so for 3 tosses there are more",
+            "each toss of a seed has 2 possible sides (up or down), so for 3 there are more",
         ),
         (
             "the beds are planned with Flask",
