@@ -13,10 +13,10 @@ from pathlib import Path
 import numpy as np
 
 from ragforge.embedders.static import StaticEmbedder
-from ragforge.memory.classifier import CLASSES, ROWS, WEIGHTS, model_input
-from ragforge.memory.clause_features import features_of, tokens_of
+from ragforge.memory.classifier import CLASSES, WEIGHTS, model_input
+from ragforge.memory.clause_features import BUCKETS, features_of, tokens_of
 from training.examples import Example, labelled, read_examples
-from training.fit import Floats, Ints, Rows, fit, rows_of, shares
+from training.fit import Floats, Rows, fit, rows_of, shares
 from training.variants import variants
 
 COMMON_MIN = 8
@@ -35,27 +35,29 @@ def common_words(examples: Sequence[Example]) -> list[str]:
     return sorted(word for word, count in counts.items() if count >= COMMON_MIN and word[0].isalpha())
 
 
-def inputs(examples: Sequence[Example], common: frozenset[str]) -> tuple[Rows, Ints]:
-    """The clauses of the messages as the classifier sees them, and the class of each."""
+def inputs(examples: Sequence[Example], common: frozenset[str]) -> tuple[Rows, Floats, Floats]:
+    """The clauses of the messages as the classifier sees them, which classes are right for each, and how much
+    each counts."""
     each: list[tuple[list[int], list[float]]] = []
-    labels: list[int] = []
+    right: list[list[float]] = []
+    importance: list[float] = []
     for example in examples:
         found = labelled(example)
         clauses = [clause for clause, _ in found]
         vectors = StaticEmbedder().vectors([clause.words for clause in clauses])
-        for at, (_, type) in enumerate(found):
+        for at, (_, types) in enumerate(found):
             each.append(model_input(clauses, at, example.before, vectors[at], common))
-            labels.append(CLASSES.index(type))
-    return rows_of(each), np.asarray(labels)
+            right.append([float(name in (types or (None,))) for name in CLASSES])
+            importance.append(VARIANT_WEIGHT if example.is_variant else 1.0)
+    rows = rows_of(each, buckets=BUCKETS)
+    return rows, np.asarray(right, dtype=np.float32), np.asarray(importance, dtype=np.float32)
 
 
 def trained(examples: Sequence[Example], common: frozenset[str], *, times: float = 1.0) -> Floats:
     """The weights. times: how many variants, as a share of the usual number."""
     made = variants(examples, joined=int(JOINED * times), spelled=int(SPELLED * times))
-    written = sum(len(labelled(each)) for each in examples)
-    rows, labels = inputs([*examples, *made], common)
-    importance = np.where(np.arange(len(labels)) < written, 1.0, VARIANT_WEIGHT).astype(np.float32)
-    return fit(rows, labels, importance, classes=len(CLASSES), buckets=ROWS, decay=DECAY, rounds=ROUNDS)
+    rows, right, importance = inputs([*examples, *made], common)
+    return fit(rows, right, importance, buckets=BUCKETS, decay=DECAY, rounds=ROUNDS)
 
 
 def digest(examples: Sequence[Example]) -> str:
@@ -86,14 +88,13 @@ def held_out(examples: Sequence[Example]) -> None:
         others = [each for each in examples if each.voice != voice]
         common = frozenset(common_words(others))
         weights = trained(others, common)
-        rows, labels = inputs([each for each in examples if each.voice == voice], common)
+        rows, right, _ = inputs([each for each in examples if each.voice == voice], common)
         found = shares(rows, weights)
         kept = found[:, 0] < 0.5
-        right = (kept & (found[:, 1:].argmax(axis=1) + 1 == labels)).sum()
-        print(
-            f"{voice:16} {right / max(1, kept.sum()):.2f} {right / (labels > 0).sum():.2f}  of {len(labels)}",
-            flush=True,
-        )
+        likeliest = found[:, 1:].argmax(axis=1)
+        hits = (kept * right[np.arange(len(right)), likeliest + 1]).sum()
+        precision, recall = hits / max(1, kept.sum()), hits / (right[:, 0] == 0).sum()
+        print(f"{voice:16} {precision:.2f} {recall:.2f}  of {len(rows)}", flush=True)
 
 
 def main() -> None:

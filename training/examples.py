@@ -2,7 +2,8 @@
 
 A message is a line; `\\n` in it is a line end. `<< ... >>` in front is what the assistant said just before.
 What is to be kept is marked with its type: `[d|we use Redis|]` is a decision; the letters are in `TYPES`, and
-`p!` is a preference that binds. Empty lines and those that begin with `# ` are left out.
+`p!` is a preference that binds. Where several types are right, all are named: `[fd|we use Redis|]`. Empty
+lines and those that begin with `# ` are left out.
 """
 
 import re
@@ -16,7 +17,6 @@ from ragforge.memory.clauses import Clause, clauses_of
 HERE = Path(__file__).parent
 TYPES = {
     "p": MemoryType.PREFERENCE,
-    "p!": MemoryType.PREFERENCE,
     "d": MemoryType.DECISION,
     "f": MemoryType.FACT,
     "g": MemoryType.GOAL,
@@ -25,7 +25,7 @@ TYPES = {
     "e": MemoryType.EVENT,
     "o": MemoryType.OBSERVATION,
 }
-_MARK = re.compile(r"\[([a-z]!?)\|(.*?)\|\]", re.DOTALL)
+_MARK = re.compile(r"\[([a-z]+!?)\|(.*?)\|\]", re.DOTALL)
 _BEFORE = re.compile(r"<<(.*?)>>\s*", re.DOTALL)
 _WORD = re.compile(r"\w+")
 
@@ -34,7 +34,8 @@ _WORD = re.compile(r"\w+")
 class Span:
     """Words of a message that are to be kept."""
 
-    type: MemoryType
+    types: tuple[MemoryType, ...]
+    """Any of them is right."""
     text: str
     binds: bool = False
 
@@ -48,6 +49,8 @@ class Example:
     spans: tuple[Span, ...]
     voice: str
     """The name of its file."""
+    is_variant: bool = False
+    """Whether it was made from others."""
 
     @property
     def language(self) -> str:
@@ -67,28 +70,31 @@ def _of_file(path: Path) -> Iterator[Example]:
         before = _BEFORE.match(text)
         text = text[before.end() :] if before else text
         spans = tuple(
-            Span(_type(found[1], path, number), found[2], found[1] == "p!") for found in _MARK.finditer(text)
+            Span(_types(found[1].rstrip("!"), path, number), found[2], found[1].endswith("!"))
+            for found in _MARK.finditer(text)
         )
         user = _MARK.sub(lambda found: found[2], text)
-        if "|]" in user or re.search(r"\[[a-z]!?\|", user) or "<<" in user[:3]:
+        if "|]" in user or re.search(r"\[[a-z]+!?\|", user) or "<<" in user[:3]:
             raise ValueError(f"{path}, line {number}: a mark is not closed: {line}")
         yield Example(user.strip(), before[1].strip() if before else "", spans, path.stem)
 
 
-def _type(letters: str, path: Path, number: int) -> MemoryType:
-    if letters not in TYPES:
-        raise ValueError(f"{path}, line {number}: there is no type {letters!r}")
-    return TYPES[letters]
+def _types(letters: str, path: Path, number: int) -> tuple[MemoryType, ...]:
+    for letter in letters:
+        if letter not in TYPES:
+            raise ValueError(f"{path}, line {number}: there is no type {letter!r}")
+    return tuple(TYPES[letter] for letter in letters)
 
 
-def labelled(example: Example) -> list[tuple[Clause, MemoryType | None]]:
-    """The clauses of the message with the type of what each holds, None for nothing."""
-    return [(clause, _label(clause, example.spans)) for clause in clauses_of(example.user, parted=True)]
+def labelled(example: Example) -> list[tuple[Clause, tuple[MemoryType, ...]]]:
+    """The clauses of the message with the types that are right for what each holds, none for nothing."""
+    return [(clause, _types_of(clause, example.spans)) for clause in clauses_of(example.user, parted=True)]
 
 
-def _label(clause: Clause, spans: tuple[Span, ...]) -> MemoryType | None:
+def _types_of(clause: Clause, spans: tuple[Span, ...]) -> tuple[MemoryType, ...]:
     words = _WORD.findall(clause.text.lower())
-    best, share = None, 0.0
+    best: tuple[MemoryType, ...] = ()
+    share = 0.0
     for span in spans:
         wanted = set(_WORD.findall(span.text.lower()))
         if span.text in clause.text:
@@ -97,5 +103,5 @@ def _label(clause: Clause, spans: tuple[Span, ...]) -> MemoryType | None:
             common = sum(word in wanted for word in words) / max(1, len(words))
             here = common if clause.text.strip(" ,.;:!") in span.text or common >= 0.75 else 0.0
         if here > share:
-            best, share = span.type, here
-    return best if share >= 0.6 else None
+            best, share = span.types, here
+    return best if share >= 0.6 else ()

@@ -1,4 +1,4 @@
-"""Softmax regression over sparse features, with NumPy alone."""
+"""Softmax regression over sparse features and a vector for each row, with NumPy alone."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,66 +8,88 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float32]
 Ints = NDArray[np.int64]
+TINY = 1e-30
+"""In place of a sum of probabilities that came out as 0."""
 
 
 @dataclass(frozen=True)
 class Rows:
-    """Sparse rows: the places and values of row i are those from `starts[i]` to `starts[i + 1]`."""
+    """Rows of features: the places and values of row i are those from `starts[i]` to `starts[i + 1]`."""
 
     places: Ints
     values: Floats
     starts: Ints
+    vectors: Floats
+    """What every row has, of shape (rows, dimensions)."""
 
     def __len__(self) -> int:
-        return len(self.starts) - 1
+        return len(self.vectors)
 
 
-def rows_of(each: Sequence[tuple[Sequence[int], Sequence[float]]]) -> Rows:
-    """The rows; none may be empty."""
-    starts = np.cumsum([0, *(len(places) for places, _ in each)])
-    places = np.concatenate([np.asarray(places, dtype=np.int64) for places, _ in each])
-    values = np.concatenate([np.asarray(values, dtype=np.float32) for _, values in each])
-    return Rows(places, values, starts)
-
-
-def scores(rows: Rows, weights: Floats) -> Floats:
-    """The score of each class for each row."""
-    return np.add.reduceat(weights[rows.places] * rows.values[:, None], rows.starts[:-1], axis=0)
+def rows_of(each: Sequence[tuple[Sequence[int], Sequence[float]]], *, buckets: int) -> Rows:
+    """The rows. The values of each whose places are `buckets` and above are its vector, and stand last, in
+    order; each has others too."""
+    sizes = [sum(place < buckets for place in places) for places, _ in each]
+    places = np.concatenate(
+        [np.asarray(places[:size], dtype=np.int64) for (places, _), size in zip(each, sizes, strict=True)]
+    )
+    values = np.concatenate(
+        [np.asarray(values[:size], dtype=np.float32) for (_, values), size in zip(each, sizes, strict=True)]
+    )
+    vectors = [values[size:] for (_, values), size in zip(each, sizes, strict=True)]
+    return Rows(places, values, np.cumsum([0, *sizes]), np.asarray(vectors, dtype=np.float32))
 
 
 def shares(rows: Rows, weights: Floats) -> Floats:
     """The probability of each class for each row."""
-    raw = scores(rows, weights)
-    raw = np.exp(raw - raw.max(axis=1, keepdims=True))
-    return raw / raw.sum(axis=1, keepdims=True)
+    return _shares(rows, np.ascontiguousarray(weights.T)).T
+
+
+def _shares(rows: Rows, by_class: Floats) -> Floats:
+    """The same of shape (classes, rows): NumPy adds up many short runs much faster one class at a time."""
+    buckets = by_class.shape[1] - rows.vectors.shape[1]
+    raw = by_class[:, buckets:] @ rows.vectors.T
+    for at, weights in enumerate(by_class):
+        raw[at] += np.add.reduceat(weights.take(rows.places) * rows.values, rows.starts[:-1])
+    raw = np.exp(raw - raw.max(axis=0))
+    return raw / raw.sum(axis=0)
 
 
 def fit(
     rows: Rows,
-    labels: Ints,
+    right: Floats,
     importance: Floats,
     *,
-    classes: int,
     buckets: int,
     decay: float,
     rounds: int = 150,
 ) -> Floats:
-    """Weights of shape (buckets, classes): full-batch Adam, so that the same data gives the same weights."""
-    weights = np.zeros((buckets, classes), dtype=np.float32)
+    """Weights of shape (buckets + dimensions, classes): full-batch Adam, so that the same data gives the same
+    weights.
+
+    right: 1 for each class that is right for a row, of shape (rows, classes). Where several are, their
+    probabilities are added up.
+    """
+    classes = right.shape[1]
+    width = buckets + rows.vectors.shape[1]
+    weights = np.zeros((classes, width), dtype=np.float32)
     mean, square = np.zeros_like(weights), np.zeros_like(weights)
     order = np.argsort(rows.places, kind="stable")
     used, begins = np.unique(rows.places[order], return_index=True)
     row_of = np.repeat(np.arange(len(rows)), np.diff(rows.starts))[order]
-    values = rows.values[order][:, None]
-    wanted = np.eye(classes, dtype=np.float32)[labels]
-    total = importance.sum()
+    values = rows.values[order]
+    right = np.ascontiguousarray(right.T)
+    per_row = importance / importance.sum()
     for round in range(1, rounds + 1):
-        error = (shares(rows, weights) - wanted) * importance[:, None] / total
-        slope = np.add.reduceat(error[row_of] * values, begins, axis=0) + decay * weights[used]
-        mean[used] = 0.9 * mean[used] + 0.1 * slope
-        square[used] = 0.99 * square[used] + 0.01 * slope * slope
+        found = _shares(rows, weights)
+        wanted = found * right
+        error = (found - wanted / np.maximum(wanted.sum(axis=0), TINY)) * per_row
+        slope = decay * weights
+        for each, of_class in zip(slope, error, strict=True):
+            each[used] += np.add.reduceat(of_class.take(row_of) * values, begins)
+        slope[:, buckets:] += error @ rows.vectors
+        mean += 0.1 * (slope - mean)
+        square += 0.01 * (slope * slope - square)
         step = 0.15 * (1 - round / (rounds + 1))
-        weights[used] -= (
-            step * (mean[used] / (1 - 0.9**round)) / (np.sqrt(square[used] / (1 - 0.99**round)) + 1e-8)
-        )
-    return weights
+        weights -= step * (mean / (1 - 0.9**round)) / (np.sqrt(square / (1 - 0.99**round)) + 1e-8)
+    return np.ascontiguousarray(weights.T)

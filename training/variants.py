@@ -39,19 +39,19 @@ def _joined(parts: Sequence[Example], chance: random.Random) -> Example:
         ended = text.rstrip(".!") if text[-1] not in "?…" else text + " "
         text = (ended + between if text[-1] not in "?…" else ended) + part.user
         spans += part.spans
-    return Example(text, parts[0].before, tuple(spans), f"{parts[0].voice}+")
+    return Example(text, parts[0].before, tuple(spans), parts[0].voice, is_variant=True)
 
 
 def _spelled(example: Example, chance: random.Random) -> Example:
     """The message as a hurried writer would have it."""
     change = chance.choice((_bare, _plain, _slip(chance), str.capitalize, str.lower))
-    spans = tuple(Span(span.type, change(span.text), span.binds) for span in example.spans)
+    spans = tuple(Span(span.types, change(span.text), span.binds) for span in example.spans)
     text = example.user
     for old, new in zip(example.spans, spans, strict=True):
         text = text.replace(old.text, new.text)
     if change in (_bare, _plain, str.lower):
         text = change(example.user)
-    return Example(text, example.before, spans, f"{example.voice}~")
+    return Example(text, example.before, spans, example.voice, is_variant=True)
 
 
 def _bare(text: str) -> str:

@@ -17,6 +17,7 @@ from tests.extraction.statements import measure_statements, read_statements
 
 EVERYDAY = Path(__file__).parents[1] / "extraction" / "everyday.jsonl"
 IN_PASSING = EVERYDAY.with_name("in_passing.jsonl")
+OTHER_WRITERS = EVERYDAY.with_name("other_writers.jsonl")
 
 
 @pytest.mark.parametrize(
@@ -38,6 +39,13 @@ def test_of_what_people_type_all_day_little_is_kept_that_should_not_be() -> None
     found = measure_statements(read_statements(EVERYDAY)).counts("all", "all")
     assert found.precision >= 0.73, found
     assert found.recall >= 0.8, found
+
+
+def test_what_other_writers_say_is_found_as_measured() -> None:
+    """They saw neither the rules nor the training messages, and nothing of theirs is trained on."""
+    found = measure_statements(read_statements(OTHER_WRITERS)).counts("all", "all")
+    assert found.precision >= 0.5, found
+    assert found.recall >= 0.44, found
 
 
 def test_what_is_said_in_passing_is_found_in_both_languages() -> None:

@@ -19,6 +19,7 @@ from ragforge.memory.summarise import understand_offline
 from tests.extraction.measure import material
 from training.__main__ import digest
 from training.examples import read_examples
+from training.fit import fit, rows_of, shares
 
 TURN_S = 0.05
 """A turn of three sentences takes a few milliseconds; this is for a machine that does much else."""
@@ -37,7 +38,7 @@ def test_the_training_messages_are_many_in_both_languages() -> None:
     for language in ("en", "fr"):
         of_it = [each for each in examples if each.language == language]
         assert len(of_it) >= 1_000
-        assert {span.type for each in of_it for span in each.spans} == set(MemoryType)
+        assert {type for each in of_it for span in each.spans for type in span.types} == set(MemoryType)
         assert sum(not each.spans for each in of_it) >= 300
 
 
@@ -158,6 +159,28 @@ def test_a_mark_that_is_not_closed_is_refused(tmp_path: Path) -> None:
         read_examples(tmp_path)
 
 
+def test_a_mark_may_name_several_types_of_which_any_is_right(tmp_path: Path) -> None:
+    (tmp_path / "en.txt").write_text("[fd|we use Redis|] and [p!|never Memcached|]\n")
+    [example] = read_examples(tmp_path)
+    assert [(span.types, span.binds) for span in example.spans] == [
+        ((MemoryType.FACT, MemoryType.DECISION), False),
+        ((MemoryType.PREFERENCE,), True),
+    ]
+
+
+def test_any_of_the_right_classes_is_learned_and_never_a_wrong_one() -> None:
+    import numpy as np
+
+    each = [([0, 2, 3], [1.0, 0.5, 0.0]), ([1, 2, 3], [1.0, 0.0, 0.5])] * 4
+    rows = rows_of(each, buckets=2)
+    right = np.asarray([[1, 1, 0], [0, 0, 1]] * 4, dtype=np.float32)
+    weights = fit(rows, right, np.ones(8, dtype=np.float32), buckets=2, decay=1e-4, rounds=60)
+    found = shares(rows, weights)
+    assert weights.shape == (4, 3)
+    assert found[0, 2] < 0.05
+    assert found[1, 2] > 0.95
+
+
 @pytest.mark.parametrize(
     ("message", "type"),
     [
@@ -241,6 +264,8 @@ def test_what_is_told_before_a_question_is_kept_without_it(message: str, stateme
         ("I don't want the boats to sink, let them drift back to the pier", False),
         ("never commit straight to main", True),
         ("no password in a log, ever", True),
+        ("on staging never restart the workers yourself, give me the command and I do it", True),
+        ("sur la recette ne relance jamais les workers toi-même, donne la commande", True),
     ],
 )
 def test_what_a_product_must_do_is_less_sure_to_be_a_rule_than_what_the_user_asks_for_always(

@@ -646,6 +646,11 @@ LANGUAGE = Language(
     chooses=(r"\b(?:us(?:e|ing)|prefer|stick (?:to|with)|go with) (?:just |only )?",),
     standing=(
         r"<clause>(?:always|never),? (?!(?:mind|being|having|nice|good|great|fun|lovely)\b)<no_tale>\w+",
+        # Where it holds may stand in front: "on staging never restart the workers".
+        (
+            r"^(?:on|in|for|inside|outside|during) (?:(?:the|our|this|any|every|each) )?(?!me\b|us\b)"
+            r"[\w./-]+,? (?:always|never) <no_tale>\w+"
+        ),
         r"\byou (?:must|should) (?:always|never)\b",
         r"\bfrom now on\b",
         r"\bunder no circumstances\b",

@@ -606,6 +606,10 @@ LANGUAGE = Language(
         r"<clause>(?:ne |n')(?:\w+ )?jamais\b",
         r"<clause>(?:ne |n')\w+(?: \w+)? jamais\b",
         (
+            r"^(?:en|dans|sur|pour|sous) (?:(?:le|la|les|un|une|ce|cette|ces|nos|notre) |l')?[\w./-]+ "
+            r"(?:ne |n')\w+ jamais\b"
+        ),
+        (
             r"<clause>(?!ça|il|elle|on|je|c'|qui\b)\w+(?:e|s|z|ons)(?:-\w+)? toujours\b(?! (?:pas|le même|"
             "la même|une?|des))"
         ),
