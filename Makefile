@@ -50,9 +50,11 @@ screenshots: $(READY)
 recording: $(READY)
 	$(BIN)/python scripts/recording.py
 
-# The weights of the classifier that finds what to remember, made from training/statements; a minute.
+# The weights of the classifier that finds what to remember, made from training/statements, and of the one that
+# tells what is outdated, from training/changes; some minutes.
 train: $(READY)
 	$(BIN)/python -m training $(ARGS)
+	$(BIN)/python -m training.changes
 
 # The words of both languages by their stems, made from ragforge/domain/language/*.txt.
 lexicon: $(READY)

@@ -271,7 +271,7 @@ def _judged(
     item: Recalled, turns: frozenset[str], probe: Probe, gone: set[Outdated], before: Sequence[Judged]
 ) -> Judged:
     standing = is_standing_line(item) and bool(turns & probe.always)
-    marked = "(replaced" in item.text
+    marked = re.search(r"\((?:perhaps )?replaced ", item.text) is not None
     return Judged(
         item.text,
         item.tokens,

@@ -139,8 +139,9 @@ async def test_what_replaced_a_statement_is_marked_where_it_was_replaced_itself(
         await store.derivations.save(
             REPLACING_TURN.record(of, ReplacingTurn(turns[new].id), name=turns[new].id)
         )
-    found = await replacing_turns(store, [turns[0].id])
-    assert set(found) == {turn.id for turn in turns[1:]}
+    links = await replacing_turns(store, [turns[0].id])
+    assert len(links) == len(set(links)) == 4
+    assert {link.new for link in links} == {turn.id for turn in turns}
 
 
 async def test_what_the_memories_know_to_be_replaced_says_so_though_nothing_found_tells(

@@ -204,6 +204,10 @@ class Language(Struct, frozen=True, kw_only=True):
     """Tells what a name of code is built on: the first group is the name, the second what follows."""
     picks: Patterns = ()
     """Picks one thing out of several; the first group is which."""
+    changes: Patterns = ()
+    """Words that tell that something is otherwise than before."""
+    moves_on: Patterns = ()
+    """Words that stand where something changes, and elsewhere too."""
     remains: Patterns = ()
     """Tells that something stays as it is."""
     returns: Patterns = ()

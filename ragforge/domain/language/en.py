@@ -1036,6 +1036,21 @@ LANGUAGE = Language(
         ),
         r"\blet's (?:use|take|go with|do) (?:the |an? )?((?:[\w+#/.-]+ ?){1,3})",
     ),
+    changes=(
+        (
+            r"\b(?:no longer|any ?more|instead|scrap|ditch|forget (?:the|about)|after all|actually|back to|"
+            r"it is|went with|from (?:here|now) on|removed|deleted|replaced|renamed|moves? to|moved|"
+            r"switch(?:ed)?)\b"
+        ),
+    ),
+    moves_on=(
+        (
+            r"\b(?:now|no longer|any ?more|instead|mov(?:e[sd]?|ing)|chang(?:e[sd]?|ing)|finally|after all|"
+            r"from (?:here|now) on|scrap|drop(?:ped)?|ditch|forget|done|finished|shipped|closed|gone|removed|"
+            r"deleted|replaced?|renamed|switch(?:ed)?|back to|it is|went with|actually|turns out|as of|since|"
+            r"new|raised?|lower(?:ed)?|bump(?:ed)?|only|just|until|over|left)\b"
+        ),
+    ),
     remains=(r"\b(?:stays?|keeps?|remains?|still|untouched|as (?:it|they) (?:is|are|was|were))\b",),
     returns=(
         (

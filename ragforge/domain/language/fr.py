@@ -962,6 +962,20 @@ LANGUAGE = Language(
             r"(?:le |la |les |l'|une? )?((?:[\w+#/.-]+ ?){1,3})"
         ),
     ),
+    changes=(
+        (
+            r"\b(?:désormais|dorénavant|finalement|en fait|laisse tomber|oublie|abandonn\w+|retir\w+|"
+            r"supprim\w+|remplac\w+|ne \S+ plus|n'\S+ plus|plus de|bascul\w+|revien\w+)\b"
+        ),
+    ),
+    moves_on=(
+        (
+            r"\b(?:désormais|dorénavant|maintenant|ne\b.*\bplus|plus de|finalement|en fait|laisse tomber|"
+            r"oublie|abandonn\w+|retir\w+|supprim\w+|remplac\w+|passe(?:nt)?|pass[ée]\w*|bascul\w+|revien\w+|"
+            r"c'est (?:bon|fait|fini|réglé)|termin\w+|fini\w*|on (?:prend|a pris|garde)|dernière fois|"
+            r"partie?s?|seulement|uniquement|nouve(?:au|lle)|change\w*|à partir)\b"
+        ),
+    ),
     remains=(r"\b(?:reste(?:nt)?|garde[rz]?|gardons|conserve[rz]?|toujours|ne (?:bouge|change)\w*)\b",),
     returns=(
         (

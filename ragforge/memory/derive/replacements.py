@@ -1,8 +1,10 @@
 """Which earlier turns say something that a turn replaces, so that what is recalled of them says so, whatever
 else is found.
 
-Rules find it, in the turns that are near to the new one.
+Rules find it, and where they know nothing a small model does, in the turns that are near to the new one.
 """
+
+from collections.abc import Iterator
 
 from ragforge.domain.derivations import Derived, Underived
 from ragforge.domain.redact import Redactor
@@ -11,14 +13,23 @@ from ragforge.domain.turns import Turn
 from ragforge.memory.derive.records import keep_record
 from ragforge.memory.material import Material
 from ragforge.memory.part import AnswerPart
-from ragforge.memory.recall.replacements import REPLACING_TURN, ReplacingTurn
+from ragforge.memory.recall.replacements import REPLACING_TURN, Link, ReplacingTurn
 from ragforge.memory.recall.validity import Validity
 from ragforge.store.base import Store
 
 
-def replaced_turns(turn: Turn, near: tuple[Turn, ...]) -> list[Turn]:
-    """Those of the near turns in which something holds no longer since the turn."""
-    return [each for each in near if _is_before(each, turn) and Validity([each, turn]).changes_anything()]
+def replaced_turns(turn: Turn, near: tuple[Turn, ...]) -> list[Link]:
+    """Those of the near turns in which something holds no longer since the turn, surely or likely."""
+    return list(_replaced(turn, near))
+
+
+def _replaced(turn: Turn, near: tuple[Turn, ...]) -> Iterator[Link]:
+    for each in near:
+        if not _is_before(each, turn):
+            continue
+        link = Link(each.id, turn.id, is_sure=Validity([each, turn]).changes_anything())
+        if link.is_sure or Validity([each, turn], links=[link]).changes_anything():
+            yield link
 
 
 def _is_before(each: Turn, turn: Turn) -> bool:
@@ -29,15 +40,16 @@ def _is_before(each: Turn, turn: Turn) -> bool:
 
 
 def _links(material: Material) -> tuple[Derived, ...] | None:
-    found = replaced_turns(material.turn, material.near_turns)
+    links = {link.old: link for link in replaced_turns(material.turn, material.near_turns)}
     by = material.turn.id
     records = [
         REPLACING_TURN.record(
             Underived(each.id, material.project_id, each.ended_at or each.started_at),
-            ReplacingTurn(by),
+            ReplacingTurn(by, links[each.id].is_sure),
             name=by,
         )
-        for each in found
+        for each in material.near_turns
+        if each.id in links
     ]
     return tuple(records) or None
 

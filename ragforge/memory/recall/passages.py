@@ -11,7 +11,7 @@ from ragforge.domain.summaries import Summary, SummaryMethod
 from ragforge.domain.turns import Turn
 from ragforge.memory.material import answer_of
 from ragforge.memory.recall.fit import Fit, Fitness
-from ragforge.memory.recall.validity import Validity
+from ragforge.memory.recall.validity import Replacement, Validity
 from ragforge.memory.sentences import FENCED, cut_sentence, one_line, sentences
 from ragforge.memory.short_answers import asks, needs_question, with_question
 from ragforge.memory.terms import terms
@@ -151,8 +151,19 @@ class Statement(Struct, frozen=True):
     """What a turn says about a message, on one line."""
 
     text: str
-    replaced_by: str = ""
-    """The turn that said what holds now, where the line is marked."""
+    by: Replacement | None = None
+    """What replaced something in it, where the line is marked."""
+
+    @property
+    def replaced_by(self) -> str:
+        """The turn that said what holds now."""
+        return self.by.turn_id if self.by else ""
+
+    def beside_it(self) -> str:
+        """The line where the turn that perhaps replaced it stands behind it: the mark need not say it too."""
+        if self.by is None or self.by.is_sure:
+            return self.text
+        return self.text.replace(self.by.mark, self.by.short_mark)
 
 
 def statement(passages: TurnPassages, valid: Validity | None = None) -> Statement:
@@ -162,28 +173,26 @@ def statement(passages: TurnPassages, valid: Validity | None = None) -> Statemen
     """
     wanted = best((*passages.user, *passages.answer))
     parts: list[str] = []
-    replaced_by = ""
+    marked_by: Replacement | None = None
     for said, chars_max in ((passages.user, USER_CHARS_MAX), (passages.answer, ANSWER_CHARS_MAX)):
         for each in sorted(said, key=lambda one: -one.fitness.score):
             text = valid.still_open(passages.turn.started_at, each.text) if valid else each.text
             by = valid.replacement(passages.turn, each.text) if valid else None
-            holds = by is None or by.in_part
+            holds = by is None or not by.is_whole
             if by and not holds and (each is wanted or (parts[-1:] and parts[-1].endswith("?"))):
                 marked = f"{cut_sentence(one_line(each.text), chars_max)} {by.mark}"
-                return Statement(
-                    " -> ".join([*parts, marked]) if said is passages.answer else marked, by.turn_id
-                )
+                return Statement(" -> ".join([*parts, marked]) if said is passages.answer else marked, by)
             if text is None and passages.user == (wanted,):
                 return Statement("")  # nothing is left of the message, and its answer is about that
             if text is None or not holds:
                 continue
             parts.append(cut_sentence(one_line(text), chars_max))
-            if by:
-                parts[-1], replaced_by = f"{parts[-1]} {by.mark}", by.turn_id
+            if by and by.mark not in parts[0]:
+                parts[-1], marked_by = f"{parts[-1]} {by.mark}", by
             if text != each.text and wanted not in passages.answer:
-                return Statement(parts[-1], replaced_by)  # what was answered speaks of the whole list
+                return Statement(parts[-1], marked_by)  # what was answered speaks of the whole list
             break
-    return Statement(" -> ".join(parts), replaced_by)
+    return Statement(" -> ".join(parts), marked_by)
 
 
 def best(passages: Sequence[Passage]) -> Passage | None:

@@ -26,6 +26,16 @@ class ReplacingTurn(Struct, frozen=True):
     """A later turn that makes something in the record's turn outdated. What exactly is read in both."""
 
     turn: str
+    is_sure: bool = True
+    """Whether a rule knows it; else it is only likely."""
+
+
+class Link(Struct, frozen=True):
+    """A turn, and a later one that makes something in it outdated."""
+
+    old: str
+    new: str
+    is_sure: bool = True
 
 
 REPLACING_TURN = DerivedKind("Replacement", ReplacingTurn, relation="REPLACED_IN")
@@ -70,53 +80,55 @@ async def replaced_statements(store: Store, turn_ids: Sequence[str]) -> list[Rep
     return sorted(found, key=lambda each: each.at, reverse=True)
 
 
-async def replacing_turns(store: Store, turn_ids: Sequence[str]) -> list[str]:
-    """Return the ids of the turns that make something in these outdated, and of those that make something in
-    one of the former outdated, except abandoned ones.
+async def replacing_turns(store: Store, turn_ids: Sequence[str]) -> list[Link]:
+    """Return which turns make something in these outdated, and which make something in one of the former
+    outdated, except abandoned ones.
 
     Ids of turns are in the order of their creation. Raises StoreError.
     """
-    found: dict[str, None] = {}
-    asked = list(turn_ids)
+    found: dict[Link, None] = {}
+    asked, seen = list(turn_ids), set(turn_ids)
     for _ in range(REPLACING_STEPS_MAX):
         if not asked:
             break
         # What replaced something may be replaced itself.
-        newer = await _replacing(store, asked)
-        asked = [each for each in newer if each not in found and each not in turn_ids]
-        found |= dict.fromkeys(asked)
+        links = await _links_of(store, asked)
+        found |= dict.fromkeys(links)
+        asked = [each for each in dict.fromkeys(link.new for link in links) if each not in seen]
+        seen.update(asked)
     return list(found)
 
 
-async def changed_turns(store: Store, turn_ids: Sequence[str]) -> list[str]:
-    """Return the ids of those turns in which something is outdated, with the turns that make it so.
+async def changed_turns(store: Store, turn_ids: Sequence[str]) -> tuple[list[str], list[Link]]:
+    """Return the ids of those turns in which something is outdated, with the turns that make it so, and which
+    does.
 
     Raises StoreError.
     """
-    changed = list(await _links_of(store, turn_ids))
-    newer = await _replacing(store, changed) if changed else []
-    return list(dict.fromkeys([*changed, *newer, *await replacing_turns(store, newer)]))
+    links = await replacing_turns(store, turn_ids)
+    changed = [each for each in turn_ids if any(link.old == each for link in links)]
+    return list(dict.fromkeys([*changed, *(link.new for link in links)])), links
 
 
-async def _links_of(store: Store, turn_ids: Sequence[str]) -> dict[str, list[str]]:
-    """Return, by turn, the later ones that make something in it outdated."""
+async def _links_of(store: Store, turn_ids: Sequence[str]) -> list[Link]:
+    """Return the newest links of each of these turns."""
     wanted = DerivedFilter(REPLACING_TURN.label, owners=tuple(turn_ids), limit=LINKS_MAX)
-    by_turn: dict[str, list[str]] = {}
+    by_turn: dict[str, list[Link]] = {}
     for record in await store.derivations.find(wanted):
-        by_turn.setdefault(record.owner, []).append(record.name)
-    return by_turn
-
-
-async def _replacing(store: Store, turn_ids: Sequence[str]) -> list[str]:
-    """Return the same, only one step further."""
-    by_turn = await _links_of(store, turn_ids)
-    every = sorted({name for names in by_turn.values() for name in names})
+        data = REPLACING_TURN.read(record)
+        link = Link(record.owner, record.name, data is None or data.is_sure)
+        by_turn.setdefault(record.owner, []).append(link)
+    every = sorted({link.new for links in by_turn.values() for link in links})
     abandoned = await store.turns.abandoned(every) if every else frozenset[str]()
-    newest = [
-        sorted((name for name in names if name not in abandoned), reverse=True)[:REPLACING_MAX]
-        for names in by_turn.values()
+    return [
+        link
+        for links in by_turn.values()
+        for link in sorted(
+            (link for link in links if link.new not in abandoned),
+            key=lambda link: (link.is_sure, link.new),
+            reverse=True,
+        )[:REPLACING_MAX]
     ]
-    return list(dict.fromkeys(name for names in newest for name in names))
 
 
 async def _links_above(store: Store, ids: Sequence[str]) -> dict[str, Association]:

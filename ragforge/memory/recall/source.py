@@ -24,6 +24,7 @@ from ragforge.memory.material import answer_of
 from ragforge.memory.recall.fit import Fit
 from ragforge.memory.recall.passages import TurnPassages, passages_of
 from ragforge.memory.recall.replacements import (
+    Link,
     ReplacedStatement,
     changed_turns,
     replaced_statements,
@@ -199,14 +200,14 @@ class Lookup:
                 called.setdefault(each.hit.turn_id, []).append(f"{each.hit.tool}: {each.hit.text}")
         fit, ids, store = await self.fit(), list(await self.turns()), self.recall.store
         replacing, known = await asyncio.gather(
-            self.attempt(partial(replacing_turns, store, ids), list[str]()),
+            self.attempt(partial(replacing_turns, store, ids), list[Link]()),
             self.attempt(partial(replaced_statements, store, ids), list[ReplacedStatement]()),
         )
-        ids = list(dict.fromkeys([*ids, *replacing]))
+        ids = list(dict.fromkeys([*ids, *(link.new for link in replacing)]))
         read = await self.without_forgotten(await self.attempt(partial(store.turns.read, ids), list[Turn]()))
         before = await self._answered(read)
         turns = await passages_of(fit, read, above=above, found=called, before=before)
-        valid = await asyncio.to_thread(Validity, [each.turn for each in turns], known)
+        valid = await asyncio.to_thread(Validity, [each.turn for each in turns], known, replacing)
         return FoundTurns(turns, valid, is_sure=fit.is_known)
 
     async def _answered(self, turns: Sequence[Turn]) -> dict[str, str]:
@@ -224,10 +225,10 @@ class Lookup:
         past = await self.passages(above)
         there = {each.turn.id for each in past.turns}
         on = [id for id in dict.fromkeys(turn for each in memories for turn in each.turns) if id not in there]
-        more = await self.attempt(partial(self._with_replacing, on), list[Turn]())
+        more, links = await self.attempt(partial(self._with_replacing, on), (list[Turn](), list[Link]()))
 
         def hold() -> list[str]:
-            valid = past.valid.with_turns(more)
+            valid = past.valid.with_turns(more, links)
             return [valid.holding(each) for each in memories]
 
         return await asyncio.to_thread(hold)
@@ -236,23 +237,25 @@ class Lookup:
         """Return what of each memory holds by what later turns are known to replace in its turns; empty where
         nothing does. It reads these turns alone."""
         store, on = self.recall.store, list(dict.fromkeys(turn for each in memories for turn in each.turns))
-        changed = await self.attempt(partial(changed_turns, store, on), list[str]()) if on else []
+        none = (list[str](), list[Link]())
+        changed, links = await self.attempt(partial(changed_turns, store, on), none) if on else none
         if not changed:
             return [each.content for each in memories]
         read = await self.attempt(partial(store.turns.read, changed), list[Turn]())
         turns = await self.without_forgotten(read)
 
         def hold() -> list[str]:
-            valid = Validity(turns)
+            valid = Validity(turns, links=links)
             return [valid.holding(each) for each in memories]
 
         return await asyncio.to_thread(hold)
 
-    async def _with_replacing(self, ids: Sequence[str]) -> list[Turn]:
-        """Return the turns of these ids and those that replace something in them."""
+    async def _with_replacing(self, ids: Sequence[str]) -> tuple[list[Turn], list[Link]]:
+        """Return the turns of these ids and those that replace something in them, and which do."""
         store = self.recall.store
-        wanted = dict.fromkeys([*ids, *await replacing_turns(store, ids)])
-        return await self.without_forgotten(await store.turns.read(list(wanted)))
+        links = await replacing_turns(store, ids)
+        wanted = dict.fromkeys([*ids, *(link.new for link in links)])
+        return await self.without_forgotten(await store.turns.read(list(wanted))), links
 
     async def without_forgotten(self, turns: Sequence[Turn]) -> list[Turn]:
         """Return the turns without what is forgotten."""

@@ -5,7 +5,7 @@ replace something in them. What else replaced a statement, the typed memories kn
 """
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from datetime import datetime
 from functools import cached_property, lru_cache
 from itertools import pairwise
@@ -26,7 +26,15 @@ from ragforge.memory.material import answer_of
 from ragforge.memory.own_words import own_words
 from ragforge.memory.period_words import stated_period
 from ragforge.memory.purposes import given_up, names_part, purposes_in, says_more, uses
-from ragforge.memory.recall.replacements import ReplacedStatement
+from ragforge.memory.recall.likely_changes import (
+    LIKELY,
+    LIKELY_STANDING,
+    Later,
+    later_turn,
+    outdated_by,
+    tells_a_change,
+)
+from ragforge.memory.recall.replacements import Link, ReplacedStatement
 from ragforge.memory.recall.states import BuiltOn, Pick, Removal, built_on, pick_in, removals
 from ragforge.memory.replacement import (
     SHARED_MIN,
@@ -121,12 +129,24 @@ class Replacement(Struct, frozen=True):
     text: str
     in_part: bool = False
     """Whether something of the statement still holds."""
+    is_sure: bool = True
+    """Whether a rule knows it; else it is only likely."""
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether surely nothing of the statement still holds."""
+        return self.is_sure and not self.in_part
 
     @property
     def mark(self) -> str:
         """`(replaced 3 Nov: port 9443)`."""
         part = " in part" if self.in_part else ""
-        return f"(replaced {day_words(self.at)}{part}: {self.text})"
+        return f"{self.short_mark[:-1]}{part}: {self.text})"
+
+    @property
+    def short_mark(self) -> str:
+        """`(replaced 3 Nov)`."""
+        return f"({'' if self.is_sure else 'perhaps '}replaced {day_words(self.at)})"
 
 
 class Spoken(Struct, frozen=True, dict=True):
@@ -301,6 +321,11 @@ class Spoken(Struct, frozen=True, dict=True):
         return frozenset[str]().union(*map(who_acts, self.said)) - self.leaving
 
     @cached_property
+    def later(self) -> Later:
+        """It as statements of earlier turns are compared with it."""
+        return later_turn(self.own, answer_of(self.turn))
+
+    @cached_property
     def removals(self) -> list[Removal]:
         """What is there no longer, by the user's words and the answer's."""
         return removals(self.sentences)
@@ -374,26 +399,38 @@ class ValueChange(Struct, frozen=True):
 class Validity:
     """The turns that were found for a message, compared with each other."""
 
-    def __init__(self, turns: Iterable[Turn], known: Sequence[ReplacedStatement] = ()) -> None:
-        """known: what the memories that rest on these turns say of it, the last replaced first."""
+    def __init__(
+        self, turns: Iterable[Turn], known: Sequence[ReplacedStatement] = (), links: Collection[Link] = ()
+    ) -> None:
+        """known: what the memories that rest on these turns say of it, the last replaced first. links: turns
+        that may replace something in another which no rule knows."""
         self._known = known
+        self._links = frozenset(links)
+        self._linked: dict[str, set[str]] = {}
+        for link in self._links:
+            self._linked.setdefault(link.old, set()).add(link.new)
         turns = list(turns)
         self._times = _times(turns)
         self._spoken = [_spoken(turn) for turn in sorted(turns, key=self._order)]
         self._by_id = {each.turn.id: each for each in self._spoken}
         self._changes = list(self._changed())
 
-    def with_turns(self, more: Iterable[Turn]) -> "Validity":
-        """The same with these turns as well."""
+    def with_turns(self, more: Iterable[Turn], links: Collection[Link] = ()) -> "Validity":
+        """The same with these turns and links as well."""
         new = [turn for turn in more if turn.id not in self._by_id]
-        return Validity([*(each.turn for each in self._spoken), *new], self._known) if new else self
+        if not new and self._links.issuperset(links):
+            return self
+        return Validity([*(each.turn for each in self._spoken), *new], self._known, self._links.union(links))
 
-    def replacement(self, turn: Turn, statement: str) -> Replacement | None:
-        """What replaced this statement of the turn last; None where it holds."""
-        return self._last_replacement(turn, with_digits(statement))
+    def replacement(self, turn: Turn, statement: str, *, least: float = LIKELY) -> Replacement | None:
+        """What replaced this statement of the turn last; None where it holds.
+
+        least: how likely it must be where no rule knows.
+        """
+        return self._last_replacement(turn, with_digits(statement)) or self._likely(turn, statement, least)
 
     def _last_replacement(self, turn: Turn, statement: str) -> Replacement | None:
-        """The same of a statement with digits."""
+        """What a rule knows to have replaced a statement with digits."""
         later = [each for each in reversed(self._spoken) if self._is_before(turn, each.turn)]
         at_times: Replacement | None = None
         for by in later:
@@ -423,11 +460,25 @@ class Validity:
                 return _replacement(by, text, in_part=True)
         return None
 
+    def _likely(self, turn: Turn, statement: str, least: float) -> Replacement | None:
+        """What likely replaced the statement, by the newest of the turns that are linked with its own."""
+        mine, newer = self._by_id.get(turn.id), self._linked.get(turn.id, ())
+        of_user = mine is None or statement in text_of(turn.user)
+        for by in (each for each in reversed(self._spoken) if each.turn.id in newer):
+            is_next = by.turn.parent == turn.id
+            text = outdated_by(statement, by.later, of_user=of_user, is_next=is_next, least=least)
+            # What is named again as what returns holds.
+            if text and not (_RETURNS.search(plain(text)) and names_in(statement) & names_in(text)):
+                return _replacement(by, text, is_sure=False)
+        return None
+
     def holding(self, memory: Memory) -> str:
         """What of the memory holds; empty where nothing does."""
         on = (self._by_id[turn] for turn in memory.turns if turn in self._by_id)
-        changes = list(filter(None, (self.replacement(each.turn, memory.content) for each in on)))
-        if not all(each.in_part for each in changes):
+        least = LIKELY_STANDING if memory.type is MemoryType.PREFERENCE else LIKELY
+        found = (self.replacement(each.turn, memory.content, least=least) for each in on)
+        changes = list(filter(None, found))
+        if any(each.is_whole for each in changes):
             return ""
         left = self.still_open(memory.created_at, memory.content) or ""
         if left.endswith(":"):
@@ -555,9 +606,9 @@ class Validity:
         return next((each for each, change in changes if takes_back(each, change, statement)), "")
 
 
-def _replacement(by: Spoken, text: str, *, in_part: bool = False) -> Replacement:
+def _replacement(by: Spoken, text: str, *, in_part: bool = False, is_sure: bool = True) -> Replacement:
     short = cut_sentence(one_line(by.written.get(text, text)), NEW_CHARS_MAX)
-    return Replacement(by.turn.id, by.turn.started_at, short, in_part)
+    return Replacement(by.turn.id, by.turn.started_at, short, in_part, is_sure)
 
 
 def _is_at_times(text: str, statement: str) -> bool:
@@ -597,7 +648,7 @@ def may_replace(turn: Turn) -> bool:
     """Whether anything in the turn could replace what an earlier one says."""
     spoken = _spoken(turn)
     changes = (spoken.framed, spoken.brings_back, spoken.does, spoken.naming, spoken.sets)
-    told = (spoken.removals, spoken.built_on, spoken.pick)
+    told = (spoken.removals, spoken.built_on, spoken.pick, tells_a_change(spoken.later))
     more = (spoken.dropped, spoken.handing_over, spoken.finishing, spoken.totals)
     return any(changes) or any(told) or any(more) or any(map(may_end, spoken.said))
 

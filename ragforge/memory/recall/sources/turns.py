@@ -41,10 +41,14 @@ def _items(found: FoundTurns, hits: Mapping[str, RankedHit]) -> list[Recalled]:
     for each, score in ranked(candidates, hits):
         said = statement(each, found.valid)
         reply = replies.get(each.turn.id) if said.text.endswith("?") else None
+        newer = by_id.get(said.replaced_by)
+        # What only likely replaced something has to fit the message itself.
+        if newer and not (newer.fits or (said.by and said.by.is_sure)):
+            newer = None
         # The question stands with its answer.
-        text = (reply and said.text.rpartition(" -> ")[0]) or said.text
+        text = (reply and said.text.rpartition(" -> ")[0]) or (said.beside_it() if newer else said.text)
         items.setdefault(each.turn.id, _item(each, hits.get(each.turn.id), text, score))
-        for new in filter(None, (by_id.get(said.replaced_by), reply)):
+        for new in filter(None, (newer, reply)):
             if new.turn.id not in items:
                 text = statement(new, found.valid).text
                 items[new.turn.id] = _item(new, hits.get(new.turn.id), text, score)
