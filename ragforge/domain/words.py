@@ -1,11 +1,13 @@
 """Numbers and times in words for a user."""
 
+import re
 from collections.abc import Sequence
 from datetime import datetime
 
 from ragforge.domain.ids import now
 
 MINUTE_S, HOUR_S, DAY_S = 60, 3_600, 86_400
+_FENCE = re.compile(r"^[ \t]*`{3,}[\w+-]*[ \t]*$", re.MULTILINE)
 
 
 def counted(number: int, noun: str) -> str:
@@ -47,8 +49,8 @@ def _plural(noun: str) -> str:
 
 
 def first_words(text: str, chars_max: int = 60) -> str:
-    """The beginning of a text, on one line."""
-    words = " ".join(text.split())
+    """The beginning of a text, on one line, without the fences of code in it."""
+    words = " ".join(_FENCE.sub("", text).split())
     return words if len(words) <= chars_max else words[: chars_max - 1] + "…"
 
 

@@ -70,7 +70,7 @@ async def test_a_turn_of_the_installed_script(quick: Program, openai: OpenAIStan
     # A busy machine may say what the first command waits for.
     assert [line for line in ran.err.splitlines() if "waits for it" not in line] == []
     assert (quick.project / "made.txt").read_text() == "hi"
-    assert "*make* it and say so" in (await started.run("search", "make")).out
+    assert "*make* it ``` and say so ```" in (await started.run("search", "make")).out
     undone = await started.run("undo")
     assert (undone.code, undone.err) == (0, "")
     assert list(quick.project.iterdir()) == []

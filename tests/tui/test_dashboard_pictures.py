@@ -15,9 +15,10 @@ from ragforge.tui.widgets import dashboard_lists
 from tests.flow.running import environ
 from tests.standins.gemini import GeminiStandIn, Text
 from tests.tui.chat_app import Chat, Lab
+from tests.tui.pictures import AsText, in_front, picture, rows_of
 from tests.tui.test_dashboard_screen import fill
 from tests.tui.test_hints import some_hints
-from tests.tui.test_screen_pictures import AsText, close, dialog_rows, picture
+from tests.tui.test_screen_pictures import close
 
 
 async def archive_one(chat: Chat, gemini: GeminiStandIn) -> None:
@@ -59,7 +60,8 @@ async def test_dashboard_archive_and_hints_look_as_they_should(
         await chat.until(lambda: isinstance(chat.top, SessionsScreen), "the sessions")
         await chat.pilot.press("ctrl+f")
         await chat.until(
-            lambda: any("Which colour" in row for row in dialog_rows(chat)), "the archived session"
+            lambda: any("Which colour" in row for row in rows_of(chat, in_front(chat))),
+            "the archived session",
         )
         assert await picture(chat) == looks_the_same(name="archived")
         await close(chat)

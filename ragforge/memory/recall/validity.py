@@ -477,13 +477,20 @@ class Validity:
         on = (self._by_id[turn] for turn in memory.turns if turn in self._by_id)
         least = LIKELY_STANDING if memory.type is MemoryType.PREFERENCE else LIKELY
         found = (self.replacement(each.turn, memory.content, least=least) for each in on)
-        changes = list(filter(None, found))
+        # What somebody else says replaces nothing of what a person wants.
+        whose = ("", memory.owner)
+        changes = [
+            each for each in found if each and (not memory.owner or self._person(each.turn_id) in whose)
+        ]
         if any(each.is_whole for each in changes):
             return ""
         left = self.still_open(memory.created_at, memory.content) or ""
         if left.endswith(":"):
             return ""  # the words before a list, without it
         return f"{left} {changes[-1].mark}" if left and changes else left
+
+    def _person(self, turn_id: str) -> str:
+        return self._by_id[turn_id].turn.person if turn_id in self._by_id else ""
 
     def changes_anything(self) -> bool:
         """Whether anything that one of the turns says holds no longer."""
