@@ -148,6 +148,24 @@ async def test_an_armed_panel_takes_its_answer_and_leaves_the_draft(
         assert app.focused is app.prompt
 
 
+async def test_a_panel_that_was_answered_is_fitted_no_more() -> None:
+    """The screen may draw what it waits for after it has gone: that ended the interface."""
+    app = ChatApp()
+    async with app.run_test() as pilot:
+        task = await asked(app, pilot, COMMAND)
+        await armed(app, pilot)
+        panel = app.dock.panel
+        key(app, "1")
+        await until(pilot, task.done)
+        await until(pilot, lambda: not app.query(ApprovalPanel))
+        app.screen.call_after_refresh(panel._fit)
+        drawn = asyncio.Event()
+        app.screen.call_after_refresh(drawn.set)
+        app.screen.refresh()
+        await until(pilot, drawn.is_set)
+        assert app.is_running
+
+
 async def test_no_is_told_with_a_reason() -> None:
     app = ChatApp()
     async with app.run_test() as pilot:

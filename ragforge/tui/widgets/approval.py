@@ -189,6 +189,8 @@ class ApprovalPanel(Widget):
 
     def _fit(self, _: object = None) -> None:
         """Give the proposal the rows that are left: it scrolls, the answers and the status line stay."""
+        if not self.is_attached:
+            return  # answered before the screen had drawn what this waited for
         if self._fitted_for != self.screen.size:
             self._fitted_for = self.screen.size
             self._be_tight(is_tight=False)  # until it has been measured: what is tight has other rows
