@@ -26,7 +26,7 @@ WEIGHTS = Path(__file__).with_name("likely_changes.json")
 LIKELY = 0.7
 """From here on a statement is marked as perhaps replaced."""
 LIKELY_STANDING = 0.5
-"""The same for an instruction that stands in every block, where an outdated one does the most harm."""
+"""The same for standing instructions: they are in every block, so an outdated one does the most harm."""
 SHORT_WORDS = 8
 FEW_WORDS = 6
 SHARED_COUNTED = 6

@@ -22,7 +22,6 @@ _PARTS = re.compile(r"[A-Z]?[a-z]{3,}|[A-Z]{3,}(?![a-z])")
 _CODE = re.compile(r"`([^`]*)`")
 _NAME = re.compile(r"(?<!`)\b(?:[A-Z][\w+#]*|[a-z][\w+#.-]*)")
 
-
 PICK_CHARS_MAX = 300
 """Of a message that picks something: a longer one names much that it does not pick from."""
 
@@ -87,15 +86,18 @@ def _removals(told: Sequence[str]) -> Iterator[Removal]:
             names = _names(thing)
             if not names:
                 continue
-            each = thing.split()
-            at = max((at for at, word in enumerate(each) if word.lower().strip("'") in names), default=-1)
-            parts = (
-                part.lower()
-                for part in _PARTS.findall(each[at])
-                if not each[at].isalpha() or part != each[at]
+            written = thing.split()
+            at = next(
+                (at for at, word in reversed(list(enumerate(written))) if word.lower().strip("'") in names),
+                None,
             )
+            if at is None:  # it is a part of what is written: `mail-client` of `old-mail-client`
+                yield Removal(names, frozenset(), frozenset(), sentence)
+                continue
+            name = written[at]
+            parts = (part.lower() for part in _PARTS.findall(name) if part != name)
             # `the Redis code in it`: of Redis only that is gone.
-            is_part = at >= 0 and bool(content_words(" ".join(each[at + 1 : at + 2])))
+            is_part = bool(content_words(" ".join(written[at + 1 : at + 2])))
             topic = _topic(sentence, thing) if is_part else frozenset[str]()
             yield Removal(names, frozenset(parts) - _kinds(), topic, sentence)
 

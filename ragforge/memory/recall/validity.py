@@ -393,7 +393,7 @@ class ValueChange(Struct, frozen=True):
     of: str = ""
     """The turn whose statements alone it concerns, where it does not concern all before."""
     words: frozenset[str] | None = None
-    """One of them stands in each statement that it concerns, where its number may be many things."""
+    """If the number could mean many things, only statements with one of these words are concerned."""
 
 
 class Validity:
