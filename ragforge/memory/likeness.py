@@ -12,6 +12,7 @@ STEM_CHARS = 4
 _WORD = re.compile(r"[^\W_]+(?:[._@:/+#'’-]+[^\W_]+)*[+#]*")
 _INNER = re.compile(r"[^\W\d_]+|\d+")
 _APOSTROPHE = re.compile("['’]")
+_PARTS = re.compile(r"[A-Z]?[a-zà-ÿ]{3,}|[A-Z]{3,}(?![a-z])")
 _CAPITAL = re.compile(r"(?<=[\w,;:)] )[A-Z]\w+|\b\w[a-z0-9]+[A-Z]\w*")
 
 
@@ -32,6 +33,11 @@ def names_in(text: str) -> frozenset[str]:
     capital = {found[0].casefold() for found in _CAPITAL.finditer(text)}
     words = content_words(text)
     return frozenset(word for word in words if word in capital or word in FIELDS or not _is_plain(word))
+
+
+def name_parts(name: str) -> list[str]:
+    """The words that a name of code is put together from: `Seat` and `Map` of `SeatMap`."""
+    return _PARTS.findall(name)
 
 
 def _is_plain(word: str) -> bool:

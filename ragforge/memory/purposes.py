@@ -9,7 +9,7 @@ from functools import cache, lru_cache
 from ragforge.domain.language.base import AnyOf, first_group
 from ragforge.domain.products import FIELDS, KNOWN_NAMES
 from ragforge.memory.likeness import content_words
-from ragforge.memory.statements import is_question, is_wondering, plain
+from ragforge.memory.statements import is_question, is_wondering, readable
 from ragforge.memory.terms import SAME_SHARE, about
 
 _PURPOSE = AnyOf(lambda language: (*language.purpose, *language.place))
@@ -57,7 +57,7 @@ def given_up(said: Sequence[str]) -> dict[str, str]:
     found = dict[str, str]()
     before = ""
     for sentence in said:
-        words = _readable(sentence)
+        words = readable(sentence)
         if not (is_question(words) or is_wondering(words)):
             for each in _GONE.finditer(words):
                 start = each.start(each.lastindex or 0)
@@ -78,7 +78,7 @@ def uses(statement: str, name: str, change: frozenset[str]) -> bool:
     """
     if _pattern_of(name).search(statement) is None:
         return False
-    naming = [each for each in _CLAUSES.split(_readable(statement)) if _pattern_of(name).search(each)]
+    naming = [each for each in _CLAUSES.split(readable(statement)) if _pattern_of(name).search(each)]
     return any(
         not _NEGATED.search(each) and all(purpose & change for purpose in purposes_in(each))
         for each in naming
@@ -87,7 +87,7 @@ def uses(statement: str, name: str, change: frozenset[str]) -> bool:
 
 def says_more(statement: str, gone: frozenset[str]) -> bool:
     """Whether another clause of the statement says something that has nothing to do with what is gone."""
-    clauses = [about(each) for each in _CLAUSES.split(_readable(statement))]
+    clauses = [about(each) for each in _CLAUSES.split(readable(statement))]
     return any(len(each) >= CLAUSE_WORDS_MIN and not each & gone for each in clauses)
 
 
@@ -127,8 +127,3 @@ def _pattern_of(name: str) -> re.Pattern[str]:
     """Where a text has the name, or what is short for it."""
     same = [name, *(short for short, long in SHORT_NAMES.items() if long == name)]
     return re.compile(rf"(?<![\w-])(?:{'|'.join(map(re.escape, same))})(?![\w-])", re.IGNORECASE)
-
-
-def _readable(sentence: str) -> str:
-    """The plain sentence, with names that are written as code."""
-    return plain(re.sub(r"`([\w.+#-]+)`", r"\1", sentence))

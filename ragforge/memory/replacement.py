@@ -13,7 +13,7 @@ from ragforge.domain.products import FIELDS, KNOWN_NAMES
 from ragforge.memory.constraints import Allowance, allowed_by, limited_to, may_allow
 from ragforge.memory.likeness import content_words, names_in, stands_among
 from ragforge.memory.purposes import SHORT_NAMES, names_part
-from ragforge.memory.statements import is_wondering, plain
+from ragforge.memory.statements import is_wondering, plain, readable
 from ragforge.memory.terms import SAME_SHARE, about, common_terms, numbers_in, terms
 from ragforge.memory.todo_list import todo_list
 from ragforge.memory.value_names import named_value
@@ -179,29 +179,29 @@ def takes_back(sentence: str, change: str, statement: str) -> bool:
 
 @lru_cache(TEXTS_KEPT_MAX)
 def _naming(sentence: str) -> _Naming:
-    readable = _readable(sentence)
-    going = list(_GOES.finditer(readable))
-    gone, rest = " ".join(map(first_group, going)), readable
+    text = readable(sentence)
+    going = list(_GOES.finditer(text))
+    gone, rest = " ".join(map(first_group, going)), text
     for found in reversed(going):
         rest = f"{rest[: found.start()]} {rest[found.end() :]}"
     names = frozenset(name for name in names_in(rest) if name not in FIELDS or name in KNOWN_NAMES)
-    frame = terms(_clauses_of(readable, going) or rest) - terms(" ".join((*names, gone))) - decision_terms()
+    frame = terms(_clauses_of(text, going) or rest) - terms(" ".join((*names, gone))) - decision_terms()
     # What returns for a part alone leaves the rest as it was.
-    returning = () if _ONLY_FOR.search(readable) else _RETURNS.finditer(readable)
+    returning = () if _ONLY_FOR.search(text) else _RETURNS.finditer(text)
     back = " ".join(map(first_group, returning))
     words, went, returned = (frozenset(content_words(each)) for each in (rest, gone, back))
     return _Naming(words, names, went, returned, frame)
 
 
-def _clauses_of(readable: str, going: Sequence[re.Match[str]]) -> str:
+def _clauses_of(text: str, going: Sequence[re.Match[str]]) -> str:
     """The clauses in which something goes, without the words that say so: other clauses give the reasons."""
     if not going:
         return ""
     found, start = list[str](), 0
-    for end in [*(each.end() for each in _CLAUSE_END.finditer(readable)), len(readable)]:
+    for end in [*(each.end() for each in _CLAUSE_END.finditer(text)), len(text)]:
         within = [each for each in going if start <= each.start() < end]
         if within:
-            found.append(readable[start : within[0].start()] + readable[within[-1].end() : end])
+            found.append(text[start : within[0].start()] + text[within[-1].end() : end])
         start = end
     return " ".join(found)
 
@@ -359,7 +359,7 @@ def has_changed_mind(words: str) -> bool:
 
 def _what_goes(content: str) -> frozenset[str] | None:
     """The words for what the sentence says is used no more; None where it names nothing."""
-    found = _GOES.search(_readable(content))
+    found = _GOES.search(readable(content))
     if found is None:
         return None
     return terms_of(first_group(found)) or None
@@ -369,7 +369,7 @@ def _names(old: Memory, gone: frozenset[str], decision: Memory) -> bool:
     """Whether the old one plainly says that what goes now is used, and for the same."""
     if old.type not in (MemoryType.DECISION, MemoryType.FACT):
         return False
-    content = _readable(old.content)
+    content = readable(old.content)
     if went := _GOES.search(content):
         content = content[: went.start()] + content[went.end() :]
     # Of a fact: what the project is made with, not what is so about it.
@@ -381,7 +381,7 @@ def _names(old: Memory, gone: frozenset[str], decision: Memory) -> bool:
         return False
     if names_part(decision.content, old.content):
         return False
-    new = _readable(decision.content)
+    new = readable(decision.content)
     purposes = _terms_behind(_PURPOSE, new), _terms_behind(_PURPOSE, content)
     places = _terms_behind(_PLACE, new)
     return (not all(purposes) or bool(purposes[0] & purposes[1])) and (
@@ -401,11 +401,6 @@ def _name(term: str) -> str:
 
 def _terms_behind(pattern: AnyOf, text: str) -> frozenset[str]:
     return frozenset[str]().union(*(terms_of(first_group(found)) for found in pattern.finditer(text)))
-
-
-def _readable(content: str) -> str:
-    """The sentence without quotes, but with names that are written as code."""
-    return plain(re.sub(r"`([\w.+#-]+)`", r"\1", content))
 
 
 def _about_the_same(decision: Memory, known: Sequence[Memory], *, shared_min: int) -> Memory | None:

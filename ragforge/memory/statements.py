@@ -1,5 +1,7 @@
 """Sentences by which a user states something, told from those that only ask, wonder or report."""
 
+import re
+
 from ragforge.domain.language.base import AnyOf
 from ragforge.memory.own_words import own_words
 from ragforge.memory.sentences import QUOTED, sentences
@@ -8,6 +10,8 @@ STATEMENTS_MAX = 80
 """So many sentences of a message are read, and as many more where these bind."""
 STATEMENT_CHARS_MAX = 500
 """Longer ones are lists or pasted text, and no rule reads them well."""
+
+CODE = re.compile(r"`([^`]*)`")
 
 _ASKS = AnyOf(lambda language: language.asks)
 _ASKS_FOR = AnyOf(lambda language: language.asks_for)
@@ -21,6 +25,11 @@ _IRONIC = AnyOf(lambda language: language.ironic)
 def plain(sentence: str) -> str:
     """The sentence as the rules read it: straight apostrophes, and nothing of what is quoted in it."""
     return QUOTED.sub("``", sentence.replace("’", "'").replace("‘", "'"))
+
+
+def readable(sentence: str) -> str:
+    """The sentence as `plain`, but with what is written as code in it."""
+    return plain(CODE.sub(r"\1", sentence))
 
 
 def is_question(words: str) -> bool:

@@ -15,11 +15,11 @@ from msgspec import Struct
 
 from ragforge.domain.language.base import AnyOf
 from ragforge.domain.language.words import TEXTS_KEPT_MAX
-from ragforge.memory.likeness import names_in
+from ragforge.memory.likeness import name_parts, names_in
 from ragforge.memory.second_thoughts import stated_values
 from ragforge.memory.sentences import sentences
 from ragforge.memory.set_values import NumberWithUnit
-from ragforge.memory.statements import is_question, is_wondering, plain
+from ragforge.memory.statements import is_question, is_wondering, readable
 from ragforge.memory.terms import about, numbers_in
 
 WEIGHTS = Path(__file__).with_name("likely_changes.json")
@@ -40,9 +40,7 @@ _DONE = AnyOf(lambda language: language.done)
 _STANDING = AnyOf(lambda language: language.standing)
 _OPEN = AnyOf(lambda language: language.leaves_open)
 _PAST = AnyOf(lambda language: language.cues.get("past", ()))
-_CODE = re.compile(r"`([^`]*)`")
 _BLOCK = re.compile(r"```\w*\n(.*?)```", re.DOTALL)
-_PARTS = re.compile(r"[A-Z]?[a-zà-ÿ]{3,}|[A-Z]{3,}(?![a-z])")
 _PUT_TOGETHER = re.compile(r"\w*[a-z][A-Z_./(]\w*|\w+[_./]\w+")
 
 
@@ -66,8 +64,8 @@ class Signs(Struct, frozen=True):
 @lru_cache(TEXTS_KEPT_MAX)
 def signs_of(sentence: str) -> Signs:
     """What is compared of it."""
-    words = plain(_CODE.sub(r"\1", sentence))
-    parts = " ".join(_PARTS.findall(" ".join(_PUT_TOGETHER.findall(words))))
+    words = readable(sentence)
+    parts = " ".join(name_parts(" ".join(_PUT_TOGETHER.findall(words))))
     return Signs(
         about=about(f"{words} {parts}"),
         numbers=numbers_in(words),

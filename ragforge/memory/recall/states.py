@@ -7,10 +7,10 @@ from msgspec import Struct
 
 from ragforge.domain.language.base import AnyOf, first_group
 from ragforge.domain.products import FIELDS, KNOWN_NAMES
-from ragforge.memory.likeness import content_words, names_in
+from ragforge.memory.likeness import content_words, name_parts, names_in
 from ragforge.memory.replacement import decision_terms
 from ragforge.memory.sentences import sentences
-from ragforge.memory.statements import is_question, is_wondering, plain
+from ragforge.memory.statements import CODE, is_question, is_wondering, readable
 from ragforge.memory.terms import about, terms
 
 _REMOVED = AnyOf(lambda language: language.removed)
@@ -18,8 +18,6 @@ _BUILT_ON = AnyOf(lambda language: language.built_on)
 _PICKS = AnyOf(lambda language: language.picks)
 _REMAINS = AnyOf(lambda language: language.remains)
 _CLAUSE_END = re.compile(r"[,;:.!?](?=\s|$)|\s[–—-]\s")
-_PARTS = re.compile(r"[A-Z]?[a-z]{3,}|[A-Z]{3,}(?![a-z])")
-_CODE = re.compile(r"`([^`]*)`")
 _NAME = re.compile(r"(?<!`)\b(?:[A-Z][\w+#]*|[a-z][\w+#.-]*)")
 
 PICK_CHARS_MAX = 300
@@ -38,7 +36,7 @@ class Removal(Struct, frozen=True):
 
     def concerns(self, statement: str) -> bool:
         """Whether the statement speaks of what is gone."""
-        named = _names(_readable(statement))
+        named = _names(readable(statement))
         if not self.names & named and not self.parts & named:
             return False
         return not self.topic or bool(self.topic & about(statement))
@@ -64,7 +62,7 @@ class Pick(Struct, frozen=True):
 
     def concerns(self, statement: str) -> bool:
         """Whether the statement says that one of the others is used, for the same."""
-        words = _readable(statement)
+        words = readable(statement)
         shared = self.names & names_in(words)
         if not shared or self.chosen & terms(words):
             return False
@@ -78,7 +76,7 @@ def removals(told: Sequence[str]) -> list[Removal]:
 
 def _removals(told: Sequence[str]) -> Iterator[Removal]:
     for sentence in told:
-        words = _readable(sentence)
+        words = readable(sentence)
         if is_question(words) or is_wondering(words):
             continue
         for found in _REMOVED.finditer(words):
@@ -95,7 +93,7 @@ def _removals(told: Sequence[str]) -> Iterator[Removal]:
                 yield Removal(names, frozenset(), frozenset(), sentence)
                 continue
             name = written[at]
-            parts = (part.lower() for part in _PARTS.findall(name) if part != name)
+            parts = (part.lower() for part in name_parts(name) if part != name)
             # `the Redis code in it`: of Redis only that is gone.
             is_part = bool(content_words(" ".join(written[at + 1 : at + 2])))
             topic = _topic(sentence, thing) if is_part else frozenset[str]()
@@ -120,7 +118,7 @@ def pick_in(message: str) -> Pick | None:
     where it does not."""
     if len(message) > PICK_CHARS_MAX:
         return None
-    words = _readable(message)
+    words = readable(message)
     found = _PICKS.search(words)
     if found is None or is_question(words):
         return None
@@ -131,14 +129,14 @@ def pick_in(message: str) -> Pick | None:
     if not (chosen and names):
         return None
     topic = about(words) - chosen - terms(" ".join(names)) - decision_terms()
-    sentence = next((each for each in sentences(message) if found[0].strip() in _readable(each)), message)
+    sentence = next((each for each in sentences(message) if found[0].strip() in readable(each)), message)
     return Pick(chosen, names, topic, sentence) if topic else None
 
 
 def _topic(sentence: str, thing: str) -> frozenset[str]:
     """What the sentence is about besides the thing; of names of code also their parts: `ReservationStore`."""
-    parts = " ".join(_PARTS.findall(" ".join(_CODE.findall(sentence))))
-    return about(f"{_readable(sentence)} {parts}") - about(thing) - terms(" ".join(KNOWN_NAMES))
+    parts = " ".join(name_parts(" ".join(CODE.findall(sentence))))
+    return about(f"{readable(sentence)} {parts}") - about(thing) - terms(" ".join(KNOWN_NAMES))
 
 
 def _names(text: str) -> frozenset[str]:
@@ -148,16 +146,11 @@ def _names(text: str) -> frozenset[str]:
 
 def _products(text: str) -> list[str]:
     """The names that products have, in their order."""
-    found = (each[0] for each in _NAME.finditer(_CODE.sub(r" \1 ", text)))
-    outside = _CODE.sub(" ", text)
+    found = (each[0] for each in _NAME.finditer(CODE.sub(r" \1 ", text)))
+    outside = CODE.sub(" ", text)
     return [name.lower() for name in found if name in KNOWN_NAMES or (name[0].isupper() and name in outside)]
 
 
 def _kinds() -> frozenset[str]:
     """Words for kinds of things: `cache`, `database`."""
     return frozenset(FIELDS) - KNOWN_NAMES
-
-
-def _readable(sentence: str) -> str:
-    """The sentence without quotes, but with names that are written as code."""
-    return plain(_CODE.sub(r"\1", sentence))

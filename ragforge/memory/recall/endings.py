@@ -1,0 +1,78 @@
+"""Statements that a later turn ends: an instruction, a task, what somebody does, what is used."""
+
+from functools import lru_cache
+
+from ragforge.domain.language.base import AnyOf
+from ragforge.domain.memories import MemoryType
+from ragforge.domain.turns import Turn
+from ragforge.memory.departures import names_somebody
+from ragforge.memory.likeness import names_in
+from ragforge.memory.period_words import stated_period
+from ragforge.memory.purposes import names_part, purposes_in, uses
+from ragforge.memory.recall.spoken import SENTENCES_MAX, Spoken
+from ragforge.memory.replacement import SHARED_MIN, ends_instruction
+from ragforge.memory.statements import plain
+from ragforge.memory.terms import SAME_SHARE, about, terms
+from ragforge.memory.todo_list import todo_list
+
+_STANDING = AnyOf(lambda language: language.standing)
+_TODO = AnyOf(lambda language: language.memories.get(MemoryType.TODO, ()))
+_POLITE = AnyOf(lambda language: language.cues.get("polite", ()))
+_SWITCHES = AnyOf(lambda language: language.switches)
+
+
+def is_done(item: str, by: Spoken) -> bool:
+    """Whether what was to do is done in the turn."""
+    wanted = about(item)
+    least = len(wanted) if len(wanted) <= SHARED_MIN else SAME_SHARE * len(wanted)
+    if wanted and len(wanted & by.leaves_open) >= least:
+        return False
+    return bool(wanted) and len(wanted & by.terms) >= least
+
+
+def stopped(statement: str, mine: Spoken | None, by: Spoken) -> str:
+    """The later sentence that ends the instruction."""
+    said = mine is not None and statement in (*mine.said, mine.user)
+    if not by.ending or not (said or _is_standing(statement) or _POLITE.search(plain(statement))):
+        return ""
+    return next((sentence for sentence in by.ending if ends_instruction(sentence, statement)), "")
+
+
+@lru_cache(SENTENCES_MAX)
+def _is_standing(statement: str) -> bool:
+    return _STANDING.search(plain(statement)) is not None
+
+
+def given_up_in(statement: str, by: Spoken) -> str:
+    """The later sentence by which what the statement uses is given up."""
+    for name, sentence in by.dropped.items():
+        here = all(purpose & about(statement) for purpose in purposes_in(sentence))
+        if here and not names_part(sentence, statement) and uses(statement, name, by.terms):
+            return sentence
+    return ""
+
+
+def handed_over(statement: str, by: Spoken) -> str:
+    """The later sentence by which somebody does no longer what the statement says of them."""
+    for name, sentence in by.handing_over.items():
+        if names_somebody(statement, [name]) and about(statement) & by.terms - terms(name):
+            return sentence
+    return ""
+
+
+def finished(statement: str, turn: Turn, by: Spoken) -> str:
+    """The later sentence by which the one thing to do of the turn's statement is done."""
+    if not by.finishing or todo_list(statement):
+        return ""
+    is_due = stated_period(statement, MemoryType.TODO, turn.started_at).valid_to is not None
+    if not (is_due or _TODO.search(plain(statement))):
+        return ""
+    wanted = about(statement)
+    return next((each for each in by.finishing if len(about(each) & wanted) >= SHARED_MIN), "")
+
+
+def switched(statement: str, by: Spoken) -> str:
+    """The later sentence that orders a switch away from what the statement names."""
+    if not (by.switched_from and by.switched_from & names_in(statement)):
+        return ""
+    return next(each for each in by.said if _SWITCHES.match(plain(each)))

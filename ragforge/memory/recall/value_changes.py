@@ -1,0 +1,221 @@
+"""Numbers that are others since a later turn."""
+
+import re
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+
+from msgspec import Struct
+
+from ragforge.domain.language.base import AnyOf
+from ragforge.memory.material import answer_of
+from ragforge.memory.recall.spoken import KEY, NAMED, SENTENCES_MAX, Spoken
+from ragforge.memory.replacement import SHARED_MIN, decision_terms, is_telling
+from ragforge.memory.second_thoughts import second_thought, stated_values
+from ragforge.memory.set_values import CLOCK, same_kind, values_in
+from ragforge.memory.short_answers import asks
+from ragforge.memory.statements import plain
+from ragforge.memory.terms import SAME_SHARE, about, last_number, numbers_in, terms
+from ragforge.memory.value_names import named_value, renamed_behind
+
+OWN_DIGITS = 2
+"""A number of fewer digits may be many things in one turn."""
+SHORT_WORDS_MAX = 4
+"""An answer of so few words is about what was asked just before."""
+
+_ASKS_TO_CHANGE = AnyOf(lambda language: language.asks_to_change)
+_O_CLOCK = re.compile(r"(?::00)+$")
+
+
+class ValueChange(Struct, frozen=True):
+    """A value that is another one since a turn."""
+
+    old: str
+    new: str
+    by: Spoken
+    sentence: str
+    """That says so."""
+    name: str = ""
+    of: str = ""
+    """The turn whose statements alone it concerns, where it does not concern all before."""
+    words: frozenset[str] | None = None
+    """If the number could mean many things, only statements with one of these words are concerned."""
+
+
+def gives_old_value(change: ValueChange, statement: str, mine: Spoken | None) -> bool:
+    """Whether the statement gives the old value of what was changed. mine: its turn, compared."""
+    if change.name and change.name in statement:
+        given = {f[1]: f[2] for each in (NAMED, KEY) for f in each.finditer(statement)}.get(change.name)
+        return given is not None and given != change.new
+    old = numbers_in(change.old)
+    if not old:
+        return bool(terms(change.old)) and terms(change.old) <= terms(statement)
+    if not set(map(_bare, old)) <= set(map(_bare, _comparable(statement, old))):
+        return False
+    words = about(statement)
+    if change.words is not None and not change.words & words:
+        return False
+    if change.of:
+        return True
+    if not is_telling(change.old):
+        return len(words & change.by.terms) >= SHARED_MIN
+    # In one turn such a number is one thing, whatever else a sentence says of it.
+    same = (each for _, each, numbers in mine.framed if old <= numbers) if mine else ()
+    return bool(words.union(*same) & change.by.terms - {each.unit for each in stated_values(statement)})
+
+
+def _comparable(statement: str, old: frozenset[str]) -> Iterable[str]:
+    """The numbers of the statement, those for times of the day alone where the old one is such a time."""
+    if not any(":" in each for each in old):
+        return numbers_in(statement)
+    return (each.number for each in values_in(plain(statement)) if each.unit == CLOCK)
+
+
+def _bare(number: str) -> str:
+    """`2` for `2:00` and `2:00:00`."""
+    return _O_CLOCK.sub("", number).lstrip("0")
+
+
+def given_otherwise(old: Spoken, new: Spoken) -> Iterator[ValueChange]:
+    """The numbers that a name of code, or what the user measures, has in one turn and no longer in the other.
+
+    Whatever else the earlier turn says with that number goes by it: "below 12 bars" for `PUMP_WARN = 12`.
+    """
+    for name, value in new.named.items():
+        if (before := old.named.get(name, value)) != value:
+            text = f"{name} {value}"
+            yield ValueChange(before, value, new, text, name)
+            short = sum(map(str.isdigit, before)) < OWN_DIGITS
+            words = about(" ".join(re.split(r"[._-]", name))) if short else None
+            yield ValueChange(before, value, new, text, of=old.turn.id, words=words)
+    yield from _reconsidered(old, new)
+    yield from _counted_anew(old, new)
+    yield from _told_anew(old, new)
+    for what, value in new.measured.items():
+        yield from _of_the_same(what, old.measured.get(what, value), value, old, new)
+    for what, given in new.told.items():
+        before = old.told.get(what, given)
+        if before.unit == given.unit or not (before.unit and given.unit):
+            yield from _of_the_same(what, before.number, given.number, old, new)
+
+
+def _of_the_same(what: str, before: str, value: str, old: Spoken, new: Spoken) -> Iterator[ValueChange]:
+    """The change of what both turns give a number, where both speak of something else as well."""
+    if before != value and old.words & new.words - set(what.split()):
+        yield ValueChange(before, value, new, new.user, of=old.turn.id)
+
+
+def _reconsidered(old: Spoken, new: Spoken) -> Iterator[ValueChange]:
+    """The number that the user changes their mind about: `keep them 90 days after all`, where `30 days` was
+    said of the same."""
+    for sentence, value in new.reconsidered:
+        for said in old.said:
+            given = [each for each in stated_values(said) if each.unit == value.unit]
+            shared = about(said) & about(sentence) - {value.unit}
+            if len(given) == 1 and given[0].number != value.number and len(shared) >= SHARED_MIN:
+                written = re.search(rf"(?<![\w.,:]){re.escape(value.number)}[\s-]?\w+", sentence)
+                text = written[0] if written else sentence
+                yield ValueChange(given[0].number, value.number, new, text, of=old.turn.id)
+
+
+def _counted_anew(old: Spoken, new: Spoken) -> Iterator[ValueChange]:
+    """The number of what more came of: `two more tanks, that's 14 in total`, where there were 12."""
+    for sentence, before, total in new.totals:
+        for each in old.valued:
+            is_other = each.unit == total.unit and each.number != total.number
+            if is_other and before in (None, int(each.number) if each.number.isdigit() else -1):
+                yield ValueChange(each.number, total.number, new, sentence, of=old.turn.id)
+
+
+def _told_anew(old: Spoken, new: Spoken) -> Iterator[ValueChange]:
+    """The one number that the earlier turn gives of its kind, and the later one as what is so now, where both
+    speak of the same file and of something else."""
+    if not (new.now and old.valued) or old.code.isdisjoint(new.code):
+        return
+    files = terms(" ".join(old.code & new.code))
+    if not old.terms & new.terms - files - {each.unit for each in old.valued}:
+        return
+    for before in old.valued:
+        mine = {each for each in old.valued if same_kind(before, each)}
+        others = {each for each in new.valued if same_kind(before, each)} - mine
+        value = next(iter(others), before)
+        if len(mine) == len(others) == 1 and value in new.now:
+            yield ValueChange(before.number, value.number, new, new.now[value], of=old.turn.id)
+
+
+def corrections(before: Spoken, new: Spoken) -> Iterator[ValueChange]:
+    """A short answer with another number than the question had, `no, rather 30`, or than what was told just
+    before a question whether to change it: `at most 10. Shall I raise it?`, `yes, 20`."""
+    if len(new.user.split()) > SHORT_WORDS_MAX or not numbers_in(new.user):
+        return
+    at = max((at for at, each in enumerate(before.sentences) if each.endswith("?")), default=None)
+    if at is None:
+        return
+    old = numbers_in(before.sentences[at])
+    if not old and at and _ASKS_TO_CHANGE.search(plain(before.sentences[at])):
+        old = frozenset(last_number(before.sentences[at - 1]))
+    for value in old - numbers_in(new.user):
+        yield ValueChange(value, new.user, new, new.user, of=before.turn.id)
+
+
+def second_thoughts(before: Spoken, new: Spoken) -> Iterator[ValueChange]:
+    """A message right behind that only says another value: of the one that the user gave, else of the one
+    that the answer told."""
+    for given in filter(None, map(named_value, before.said)):
+        if renamed_behind(new.user, given):
+            yield ValueChange(given.written, new.user, new, new.user, of=before.turn.id)
+    thought = second_thought(new.user)
+    if thought is None or (asks(answer_of(before.turn)) and not thought.objects):
+        return
+    for text in (before.user, before.answer):
+        if change := thought.replaces(stated_values(text)):
+            yield ValueChange(change[0].number, new.user, new, new.user, of=before.turn.id)
+            return
+
+
+def same_frame(statement: str, by: Spoken) -> str:
+    """The later sentence that says the same with other numbers."""
+    numbers = numbers_in(statement)
+    wanted = _set_in(statement) if numbers else frozenset[str]()
+    if len(wanted) < SHARED_MIN:
+        return ""
+    names = _names_set(statement)
+    for sentence, words, there in by.framed:
+        others = _names_set(sentence)
+        if names and others and not names & others:
+            continue  # two constants in the same file
+        if not _counts_the_same(statement, sentence):
+            continue  # seven backups and three logs
+        if not numbers & there and len(wanted & words) >= SAME_SHARE * len(wanted):
+            return sentence
+    return ""
+
+
+def same_number(statement: str, mine: Spoken, by: Spoken) -> str:
+    """The later sentence that gives another number to what the statement's own number is in its turn: "the
+    file has 64 plots", of which the user had said it in other words."""
+    values = stated_values(statement) if by.framed else ()
+    if len(values) != 1 or len(values[0].number) < OWN_DIGITS or not values[0].unit:
+        return ""
+    same = (text for text, *_ in mine.framed if text != statement and stated_values(text) == values)
+    return next(filter(None, (same_frame(text, by) for text in same)), "")
+
+
+def _counts_the_same(statement: str, sentence: str) -> bool:
+    """Whether a number of the one can be another value for one of the other."""
+    old, new = stated_values(statement), stated_values(sentence)
+    return not (old and new) or any(same_kind(one, other) or not one.unit for one in old for other in new)
+
+
+@lru_cache(SENTENCES_MAX)
+def _names_set(sentence: str) -> frozenset[str]:
+    """The names of code that the sentence gives a number."""
+    return frozenset(found[1] for found in NAMED.finditer(sentence))
+
+
+@lru_cache(SENTENCES_MAX)
+def _set_in(statement: str) -> frozenset[str]:
+    """What the statement is about, without the words for giving a value and its unit where enough is left."""
+    words = about(statement)
+    units = {each.unit for each in stated_values(statement)}
+    telling = words - units - decision_terms()
+    return telling if len(telling) >= SHARED_MIN else words
