@@ -134,9 +134,9 @@ class Send(Struct, frozen=True):
 
 
 class StartNew(Struct, frozen=True):
-    """Leave this session and start a new one. said: what happened to the previous one."""
+    """Leave this session and start a new one. said: what happened to the previous one; empty for nothing."""
 
-    said: str = "The previous session is kept; /sessions lists it."
+    said: str
 
 
 class Fork(Struct, frozen=True):
@@ -206,10 +206,6 @@ class UserQuestion(Struct, frozen=True, eq=False):
             self.answer.set_result(answer)
 
 
-class ClearView(Struct, frozen=True):
-    """Clear the screen; the session does not change."""
-
-
 class Retry(Struct, frozen=True):
     """Continue the newest turn."""
 
@@ -235,7 +231,6 @@ Outcome: TypeAlias = (
     | HeadMoved
     | Follow
     | UserQuestion
-    | ClearView
     | Retry
     | Quit
     | GoIncognito

@@ -137,7 +137,7 @@ async def test_what_follows_a_verb_is_its_own_or_refused_with_what_there_is(
         "jobs stop": "/jobs stop needs ID",
         "jobs pause 1": "/jobs has no 'pause'. Use /jobs or /jobs output ID or /jobs stop ID.",
         "mode quick": "/mode: MODE must be ask, accept-edits, plan or all, not 'quick'.",
-        "clear all": "/clear takes no further argument: 'all'.",
+        "new all": "/new takes no further argument: 'all'.",
         "copy code 0": "/copy code: N must be a whole number of at least 1, not '0'.",
         "rename": "/rename needs TITLE",
         "branch -d": "/branch: -d must be",

@@ -124,8 +124,6 @@ async def test_commands_that_only_tell(lab: Lab) -> None:
             await chat.sees(seen)
         await chat.until(lambda: "apples and pears" in chat.status)
         assert "hello" in (lab.project / "out.md").read_text()
-        await chat.say("/clear")
-        await chat.until(lambda: "hello" not in chat.words())
         await chat.say("/copy")
         await chat.until(lambda: "The answer" in chat.notices())
 
@@ -142,6 +140,28 @@ async def test_new_keeps_the_session_and_sessions_finds_it(lab: Lab) -> None:
         await chat.pilot.press("enter")
         await chat.until(lambda: "about apples" in chat.status)
         assert chat.top is chat.screen
+
+
+async def test_clear_begins_a_new_session_and_says_how_to_come_back(lab: Lab) -> None:
+    async with lab.chat() as chat:
+        await chat.say("/clear")
+        await chat.sees("A new session.")
+        assert "The previous session" not in chat.words(), "nothing was said in it, so it is not kept"
+        await one_turn(chat, "about apples")
+        left = chat.screen.ready().session.id
+        await chat.say("/clear")
+        await chat.sees(
+            'A new session. The previous session, "about apples", is kept: /sessions lists it, and '
+            f"`ragforge -r {short_id(left)}` resumes it."
+        )
+        assert "You said: about apples" not in chat.words()
+        await one_turn(chat, "about pears")
+        sent = lab.gemini.asked("streamGenerateContent")[-1].body["contents"]
+        assert [each["role"] for each in sent] == ["user"], "the model starts anew too"
+        await chat.say(f"/resume {short_id(left)}")
+        await chat.until(lambda: isinstance(chat.top, SessionsScreen))
+        await chat.pilot.press("enter")
+        await chat.sees("You said: about apples")
 
 
 async def test_a_draft_stays_with_its_session(lab: Lab) -> None:

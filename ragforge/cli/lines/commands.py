@@ -93,8 +93,6 @@ class LineCommands:
                             await self._carry_out(line)
             case base.UserQuestion():
                 await self._answer(outcome)
-            case base.ClearView():
-                self._printer.line("There is no screen to clear in plain mode.")
             case base.Quit():
                 face.leave()
             case base.GoIncognito():
@@ -191,4 +189,4 @@ class LineCommands:
             self._printer.line(f"The fork {short_id(conversation.session.id)} continues from here.")
         else:
             await conversation.start_new()
-            self._printer.line(f"A new session. {outcome.said}")
+            self._printer.line(f"A new session. {outcome.said}".rstrip())

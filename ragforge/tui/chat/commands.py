@@ -134,8 +134,6 @@ class ChatCommands(Struct, frozen=True):
             case base.UserQuestion():
                 with chat.parts.program.aside():
                     await self._answer(outcome)
-            case base.ClearView():
-                await chat.transcript.load((), (), ())
             case base.Retry():
                 self.turns.retry()
             case base.Quit():
@@ -179,7 +177,7 @@ class ChatCommands(Struct, frozen=True):
         else:
             shown = await conversation.start_new()
             await chat.show_session(draft=shown.draft)
-            chat.say(f"A new session. {outcome.said}")
+            chat.say(f"A new session. {outcome.said}".rstrip())
             self.sessions.hints.session_began()
 
     async def _show_moved(self, moved: HeadMoved) -> None:
