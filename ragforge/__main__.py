@@ -16,6 +16,7 @@ def main() -> None:
     if sys.platform == "win32":
         sys.exit("ragforge runs on Linux and macOS; on Windows use it within WSL.")
     _open_closed_streams()
+    _speak_utf8()
     # Loading makes many objects and no garbage: collecting costs a tenth of a short run.
     gc.set_threshold(100_000, 20, 20)
     if not sys.argv[1:] or sys.argv[1].startswith("-"):  # a subcommand never starts the interface
@@ -49,6 +50,15 @@ def _open_closed_streams() -> None:
             os.set_inheritable(opened, True)
         if getattr(sys, name) is None:
             setattr(sys, name, os.fdopen(number, mode, encoding="utf-8", closefd=False))
+
+
+def _speak_utf8() -> None:
+    """Start again in Python's UTF-8 mode where the locale knows only ASCII and that mode was switched off.
+
+    Without it, no argument, answer, command or file name may contain an accent.
+    """
+    if sys.getfilesystemencoding() == "ascii" and not sys.flags.utf8_mode:
+        os.execv(sys.executable, [sys.executable, "-X", "utf8", *sys.orig_argv[1:]])
 
 
 def _run() -> int:

@@ -5,6 +5,7 @@ Only what every call needs is imported at the top: `ragforge --version` is asked
 
 import os
 import re
+import shlex
 import sys
 from collections.abc import Sequence
 from difflib import get_close_matches
@@ -37,6 +38,12 @@ _NEAR = 0.8
 """A first word that is so much like a subcommand is taken for a slip."""
 _NEAR_ALONE = 0.7
 """The same of a word by itself, which is seldom a message."""
+
+_WORDS_OF_A_PROMPT = 3
+"""From so many on, a subcommand and what follows it may be a sentence: `cost of living`."""
+_NOT_UNDERSTOOD: Any = typer.BadParameter.__mro__[1]
+"""The parser's error for wrong usage; where Typer takes it from depends on its version."""
+_TOO_MANY = re.compile(r"Got unexpected extra argument(?:\(s\)|s)? \((.*)\)")
 
 
 class _Commands(TyperGroup):
@@ -91,6 +98,19 @@ class _Commands(TyperGroup):
                 f"ragforge -c -p /{name}. To send {word!r} as a message, use: ragforge -- {word}"
             )
         return True
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the subcommand. Where it does not take its words, tell how to send them all as a prompt."""
+        words: list[str] = [*ctx._protected_args, *ctx.args]
+        try:
+            return super().invoke(ctx)
+        except _NOT_UNDERSTOOD as error:
+            said = _TOO_MANY.sub(r"Too many arguments: \1.", error.message)
+            if len(words) >= _WORDS_OF_A_PROMPT and not any(word.startswith("-") for word in words):
+                said = said if said.endswith((".", "?")) else f"{said}."
+                said = f"{said} To send this as a message, use: ragforge -- {shlex.join(words)}"
+            error.message = said
+            raise
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         if cmd_name not in self.commands and (command := _load(cmd_name)):

@@ -1,11 +1,13 @@
 """What scripts rely on: prompts without -p, slash commands as prompts, messages that name flags."""
 
+from dataclasses import replace
+
 import pytest
 
 from ragforge.cli.edge import for_the_shell
 from tests.cli.running import Program
 from tests.standins.openai import OpenAIStandIn, Reply
-from tests.standins.openai_replies import Failure
+from tests.standins.openai_replies import Call, Failure
 
 AS_JSON = ("--output-format", "json")
 
@@ -121,12 +123,40 @@ async def test_a_prompt_needs_no_flag(
     assert openai.chats[0]["messages"][-1]["content"].endswith(sent)
 
 
+async def test_accents_survive_a_locale_that_knows_only_ascii(quick: Program, openai: OpenAIStandIn) -> None:
+    ascii_only = {"PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0", "LC_ALL": "C"}
+    program = replace(quick, env=quick.env | ascii_only, fresh=True)
+    write = Call("write", '{"path": "é.txt", "content": "à"}')
+    openai.script(Reply(calls=[write]), Reply(text=["Voilà ☃"]))
+    ran = await program.run("--yolo", "-p", "un été")
+    assert (ran.code, ran.out, ran.err) == (0, "Voilà ☃\n", "")
+    assert openai.chats[0]["messages"][-1]["content"].endswith("un été")
+    assert (program.project / "é.txt").read_text("utf-8") == "à"
+
+
 async def test_a_subcommand_is_one_and_a_slip_is_no_prompt(quick: Program, openai: OpenAIStandIn) -> None:
     assert (await quick.run("search", "nothing")).code in (0, 1)
     slip = await quick.run("searchh", "parser")
     assert slip.code == 2
     assert "Did you mean `ragforge search`?" in slip.err
     assert "ragforge -- searchh" in slip.err
+    for words, said in (
+        (
+            "cost of living",
+            "Too many arguments: of living. To send this as a message, use: ragforge -- cost",
+        ),
+        ("undo the last thing", "not 'the'. To send this as a message, use: ragforge -- undo the last thing"),
+        (
+            "memory about 'dogs'",
+            "No such command 'about'. To send this as a message, use: ragforge -- memory about",
+        ),
+    ):
+        taken = await quick.run(*words.split())
+        assert taken.code == 2
+        assert said in " ".join(taken.err.replace("│", " ").split())
+    few = await quick.run("cost", "x")
+    assert "Too many arguments: x." in few.err
+    assert "ragforge --" not in few.err, "a slip hardly was a message"
     commands, programs = (quick.project / ".ragforge" / name for name in ("commands", "programs"))
     for file in (commands / "git" / "publish.md", programs / "deploy.spu"):
         file.parent.mkdir(parents=True)
