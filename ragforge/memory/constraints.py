@@ -52,6 +52,8 @@ ALLOWED_WORDS_MIN = 2
 WISHES = frozenset({MemoryType.PREFERENCE, MemoryType.DECISION})
 """Types of memories that can bind: a decision does where its words demand or forbid something."""
 APPLIES_MAX = 12
+LISTED_WORDS_MAX = 4
+"""An item of a list of wishes has no more words."""
 
 
 def is_standing(words: str) -> bool:
@@ -180,11 +182,23 @@ def strength_of(sentence: str, type: MemoryType) -> Strength:
     forbids = forbids_something(sentence)
     must_hold = _has_binding_word(words) or _OBLIGES.search(words) is not None
     binds = must_hold and not likes and (forbids or not is_kind)
-    is_taste = is_kind or _MANNERS.search(words) is not None  # "no emojis", said without a word that binds
-    if is_standing(words) or binds or (not is_taste and (is_demand(words) or forbids)):
+    # "no emojis", said without a word that binds; "please" makes a wish of an order, not of what is forbidden
+    is_taste = _MANNERS.search(words) is not None or _lists_what_is_liked(words) or (is_kind and not forbids)
+    if is_standing(words) or binds or (not (likes or is_taste) and (is_demand(words) or forbids)):
         return Strength.MUST
     is_wish = type is MemoryType.PREFERENCE or prohibitions_in(sentence)
     return Strength.SHOULD if is_wish else Strength.NONE
+
+
+def _lists_what_is_liked(words: str) -> bool:
+    """Whether what is unwanted is an item of a list of how something should look, as in "two spaces, keys
+    sorted, no anchors". `words` is plain."""
+    label, colon, rest = words.rpartition(":")
+    items = [each.strip() for each in re.split(r"[,;]", rest) if each.strip()]
+    if any(len(each.split()) > LISTED_WORDS_MAX for each in (*items, label)):
+        return False
+    liked = [each for each in items if not forbids_something(each)]
+    return len(items) > len(liked) >= (1 if colon else 2)
 
 
 def bound(

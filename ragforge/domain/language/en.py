@@ -698,7 +698,7 @@ LANGUAGE = Language(
             r"run (?:on|in|offline)|support|fit)\b"
         ),
         (
-            r"<clause>no (?!problem|worries|idea|need|rush|wait|luck|way|one|doubt|change yet|errors?\b|"
+            r"<clause>no (?!problem|worries|idea|need|rush|wait|luck|way|one|no\b|doubt|change yet|errors?\b|"
             r"longer|it|that|thanks|matter|i\b|we\b|error|\w+ed\b)(?:new |more |extra |external |"
             r"third-party |global )?\w+s?\b(?=[^.]{0,60}$|[^.]{0,80}[,;.])(?=.{0,120}$)(?! (?:is|was|were|"
             r"are|works?|happens?|appears?|found|shows?)\b)"
@@ -787,15 +787,18 @@ LANGUAGE = Language(
         r"not (?:ok|okay|allowed|acceptable))\b",
     ),
     obliges=(
-        r"(?<!don't )(?<!doesn't )(?<!not )(?<!\bI )\b(?:has|have) to\b",
+        r"(?<!don't )(?<!doesn't )(?<!not )(?<!\bI )\b(?:has|have) to\b|"
+        r"\b(?:you|u|we|it|they) gotta\b",
         r"\bmay (?:only|not|never)\b|\b(?:is|are|you're) (?:not|never) (?:to|supposed to|allowed)\b",
         r"\b(?:nothing|nobody|no one|neither|not (?:a single|one))\b(?: [^\s,;.]+){0,7} "
-        r"(?:may|can|gets?|goes|leaves?|touches|changes|edits|moves|is|are)\b",
+        r"(?:may|can|gets?|goes|lands?|leaves?|ships?|touches|changes|edits|moves|is|are)\b",
         r"\bonly (?:(?:the |our |by |to )?\w+ ){1,3}(?:may|can|is allowed|are allowed)\b",
         r"(?:^|[,:;] )(?:\w+ )?only\b(?! (?:if|when) (?:possible|needed|useful))|\bonly(?=[,.]|$)|"
         r"\bonly (?:the|what|where|when|if) \w+ (?:you|I|we)\b",
         r"\b(?:frozen|hands off|your hands off|off[- ]limits|read[- ]only|strictly|strict limit|"
-        r"without exception|no exceptions?|no excuses|full stop|mandatory|by law|legally|by contract)\b",
+        r"without exception|no exceptions?|no excuses|full stop|mandatory|by law|"
+        r"(?:that's|it's|is) (?:the )?law|legally|by contract|solely|or nothing|"
+        r"zero (?!or\b|based\b|to\b|in\b)[a-z]\w+ (?:in|on|under|for))\b",
         r"\b(?:every|each|all|any|anything|everything|whatever|new)\b.{1,60}"
         r"\b(?:needs?|requires?|goes through|go through)\b",
         r"\b(?:stays?|remains?) (?:below|under|above|within|out of|off|inside|unmodified|unchanged|untouched)"
@@ -821,8 +824,9 @@ LANGUAGE = Language(
         r"\b(?:need|are|is) to be \w+(?:ed|en|t)\b",
         r"\bit(?:'s| is) (?:essential|vital|crucial|critical|imperative|compulsory)\b",
         r"\b(?:obliged|legally bound|contractually bound|bound by)\b|"
-        r"\b(?:law|gdpr|regulations?|regulators?|contracts?|compliance(?: \w+)?|auditors?|policy) "
-        r"(?:says?|requires?|demands?|insists?|forbids?|wants?)\b",
+        r"\b(?:law|gdpr|regulations?|regulators?|contracts?|compliance(?: \w+)?|auditors?|policy|"
+        r"guidelines?|standards?|linter) "
+        r"(?:says?|requires?|demands?|insists?|forbids?|wants?|prescribes?|mandates?|rejects?)\b",
         r"\bneither\b[^,;.]+\bnor\b",
         r"(?<!to )\bask (?:me |us )?(?:first|before)\b|\bwithout (?:asking|telling) (?:me|us)\b",
     ),
@@ -843,9 +847,9 @@ LANGUAGE = Language(
         r"flatter\w*|greetings?|pleasantr\w+|summary|summaries|summaris\w+|summariz\w+|bullet points?|"
         r"snippets?|"
         r"abbreviat\w+|alias(?:es)?|charts?|titles?|headings?|exclamation marks?|sentences?|paragraphs?|"
-        r"polite|tone|comments?|names|clever|what i didn't ask|i (?:can|have to) (?:not )?(?:read|"
-        r"maintain))\b",
-        r"<clause>(?:just |please )?stop \w+ing\b",
+        r"polite|tone|style|comments?|names|clever|what i didn't ask|i (?:can|have to) (?:not )?(?:read|"
+        r"maintain)|when(?:ever)? (?:you|u) (?:show|tell|write to|talk to) me)\b",
+        r"(?:<clause>(?:just |please )?|\b(?:pls|plz|please|can (?:you|u)|could (?:you|u)) )stop \w+ing\b",
     ),
     forbids=(
         r"\b(?:never|don'?t|do not|must not|mustn'?t)(?: ever)? \w+ (?:anything|things|stuff|packages) "

@@ -240,7 +240,9 @@ LANGUAGE = Language(
             r"j'adore|parfait,|"
             r"formidable|magnifique|exactement ce (?:que|qu')|tant qu'on y est|mon rêve|trop bien)\b",
         ),
-        "polite": (r"\b(?:stp|svp|s'il te plaît|s'il vous plaît|tu peux|peux[- ]tu|pourrais|merci)\b",),
+        "polite": (
+            r"\b(?:stp|svp|s'il te plaît|s'il vous plaît|tu peux(?! tout\b)|peux[- ]tu|pourrais|merci)\b",
+        ),
         "order": (
             r"^(?:(?:ok|stp|bon|maintenant|ensuite|et|alors|puis|tu peux|tu pourrais|peux[- ]tu|donc),? )*"
             r"(?:ajoute|corrige|renomme|lance|écris|montre|fais|déplace|refactore|regarde|supprime|mets|"
@@ -759,7 +761,10 @@ LANGUAGE = Language(
         r"\bje (?:refuse|exige|n'accepte|n'accepterai)\b",
         r"\b(?:rien|pas) à (?:y )?(?:faire|voir|toucher)\b",
         r"\bsans (?:(?:mon|notre) (?:accord|aval|feu vert|autorisation)|(?:me|nous) (?:demander|prévenir)|"
-        r"demander)\b|(?<!de )\bdemande(?:s|z|r)? (?:\w+ )?avant\b",
+        r"demander)\b|(?<!de )\bdemande(?:s|z|r)? (?:\w+ )?avant\b|"
+        r"\bavant (?:de |d')[^,;.]+?,? (?:tu|vous) (?:me |nous )?demande[sz]\b",
+        r"\b(?:tolérée?s?|zéro (?!ou\b|à\b)\w+ (?:dans|sur|sous)|nous impose(?:nt)?)\b",
+        r"\b(?:tu|vous) p(?:eux|ouvez) tout \w+(?:er|ir|re) .{0,60}\bsauf\b",
         r"\b(?:loi|règlement\w*|rgpd|norme|contrat|conformité|sécurité|auditeurs?) (?:nous )?"
         r"(?:impose|exige|oblige|interdit|veut)\b",
         r"\b(?:tu|vous|on) (?:ne )?p(?:eux|eut|ouvez) (?:pas|plus)\b(?! (?:reproduire|trouver|voir))|"
@@ -791,9 +796,9 @@ LANGUAGE = Language(
         r"\b(?:réponses?|expli(?:que\w*|cations?)|excuse\w*|émojis?|emojis?|humour|blagues?|politesses?|"
         r"flatte\w*|"
         r"résumé\w*|puces?|extraits?|abréviations?|abrège\w*|alias|graphiques?|titres?|phrases?|paragraphes?|"
-        r"ton|blabla|commentaires?|noms de|les noms|gants|tordue?s?|j'arrive pas à|formules?|"
+        r"ton|style|blabla|commentaires?|noms de|les noms|gants|tordue?s?|j'arrive pas à|formules?|"
         r"j'ai pas demandée?s?|je n'ai pas demandée?s?|c'est moi qui maintiens)\b",
-        r"<clause>arrête[rz]? (?:de |d')",
+        r"(?:<clause>|\b(?:stp|svp|tu peux) )arrête[rz]? (?:de |d')|\bpas la peine de\b",
     ),
     forbids=(
         r"\b\w{3,} (?:plus |jamais |pas )?(?:rien|quoi que ce soit|de paquets?) (?:avec|via) ",
