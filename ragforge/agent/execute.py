@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from datetime import datetime
 from pathlib import Path
+from typing import TypeAlias
 
 import msgspec
 from msgspec import Struct, field
@@ -15,7 +16,9 @@ from msgspec.structs import replace
 
 from ragforge.agent.parts import AgentParts, GuardedCall, TurnProgress
 from ragforge.agent.permissions import Allow, Ask, Decision, Refuse, only_reads
+from ragforge.domain import timeouts
 from ragforge.domain.approvals import (
+    ApprovalAnswer,
     ChangeFile,
     ConsentAnswer,
     ConstraintHit,
@@ -27,7 +30,7 @@ from ragforge.domain.approvals import (
 )
 from ragforge.domain.cancellation import undisturbed
 from ragforge.domain.errors import NotKept, StoreError, UsageError
-from ragforge.domain.events import ConstraintsMet, ToolEnded, ToolOutput, ToolStarted
+from ragforge.domain.events import ConstraintsMet, Notice, ToolEnded, ToolOutput, ToolStarted
 from ragforge.domain.ids import now
 from ragforge.domain.messages import CallRequest, CallResult, ToolMessage
 from ragforge.domain.redact import MARK
@@ -42,6 +45,10 @@ log = logging.getLogger(__name__)
 
 EDIT_CHARS_MAX = 8_000
 """What the model is told of an edit."""
+LED_ELSEWHERE = "The path leads somewhere else than when it was approved. Nothing was done."
+CHANGED = "; its file has changed since you were first asked"
+_Stamp: TypeAlias = tuple[int, int, int] | None
+"""A file's number, size and time of change; None for no file."""
 CHANGES_NOTHING = (Effect.READ, Effect.WEB)
 """Calls of such tools run at the same time, and no file is looked after meanwhile."""
 
@@ -263,7 +270,20 @@ async def _ask_consent(ready: _Ready) -> tuple[_Ready, _Refused | None]:
         await parts.record.save_step(ready.call.step, waits=True)
         rules = ready.decision.rules if isinstance(ready.decision, Ask) else ()
         approval = _approval(ready, why, rules, draft)
-        answer = await parts.approve(approval)
+        answer = await _answer(ready, approval)
+        if answer is None:
+            looked = await _look(ready.call, ready.tool, ready.args)
+            if isinstance(looked, _Ready) and looked.preview.paths != ready.preview.paths:
+                looked = _Refused(
+                    LED_ELSEWHERE
+                )  # not asked again: somebody may be turning a link back and forth
+            if isinstance(looked, _Refused):
+                await parts.record.run_on(ready.call.progress.turn_id)
+                await parts.events.send(Notice(_withdrawn(ready)))
+                return ready, looked
+            # The mode may allow it by now; who was asked is asked all the same.
+            ready, why = replace(looked, decision=ready.decision), f"{why.removesuffix(CHANGED)}{CHANGED}"
+            continue
         # Should the program die while the call runs, it must not be taken for one that never began.
         await parts.record.run_on(ready.call.progress.turn_id)
         match answer.answer:
@@ -278,6 +298,58 @@ async def _ask_consent(ready: _Ready) -> tuple[_Ready, _Refused | None]:
             case ConsentAnswer.EDIT:
                 draft = answer.edited
                 ready, why = await _edited(ready, draft)
+
+
+async def _answer(ready: _Ready, approval: ToolApproval) -> ApprovalAnswer | None:
+    """Return the answer; None where the call would do something else by now than what the question shows.
+
+    A sub-agent, a job or the user's editor may change the file meanwhile. The question is withdrawn then.
+    """
+    paths = ready.preview.paths
+    asked = asyncio.ensure_future(ready.call.parts.approve(approval))
+    seen: tuple[_Stamp, ...] | None = None
+    try:
+        while True:
+            await asyncio.wait({asked}, timeout=timeouts.APPROVAL_LOOKED_AFTER_S if paths else None)
+            answer = asked.result() if asked.done() else None
+            if answer and answer.answer in (ConsentAnswer.NO, ConsentAnswer.EDIT):
+                return answer  # nothing runs yet
+            current = await asyncio.to_thread(_stamps, paths)
+            if current != seen and not await _does_the_same(ready):
+                return None
+            if answer:
+                return answer
+            seen = current
+    finally:
+        asked.cancel()
+        await asyncio.wait({asked})
+
+
+async def _does_the_same(ready: _Ready) -> bool:
+    """Whether the call would still do what was shown."""
+    try:
+        return await ready.tool.preview(ready.args, ready.call.parts.context) == ready.preview
+    except Exception:
+        return False  # a full look says why
+
+
+def _stamps(paths: Sequence[Path]) -> tuple[_Stamp, ...]:
+    """Return what tells, without reading the files, that their contents have changed."""
+    return tuple(map(_stamp, paths))
+
+
+def _stamp(path: Path) -> _Stamp:
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_ino, found.st_size, found.st_mtime_ns
+
+
+def _withdrawn(ready: _Ready) -> str:
+    """Return what the user is told about a question that disappears."""
+    about = ready.call.parts.redact.text(ready.tool.summarise(ready.args))
+    return f"The file has changed, so this is no longer asked: {ready.tool.name} {about}"
 
 
 def _draft(ready: _Ready) -> str | None:
@@ -396,7 +468,7 @@ async def _look_again(call: _OpenCall, ready: _Ready) -> ToolResult | None:
     """
     preview = await ready.tool.preview(ready.args, call.parts.context)
     if preview.paths != ready.preview.paths:
-        return ToolResult("The path leads somewhere else than when it was approved. Nothing was done.", True)
+        return ToolResult(LED_ELSEWHERE, failed=True)
     if not preview.refused and preview != ready.preview:
         return ToolResult(
             "The effect of this call has changed since it was approved. Nothing was done; make the call "

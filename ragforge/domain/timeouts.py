@@ -49,6 +49,9 @@ SUGGESTION_S_MAX = 30.0
 SUGGESTION_LOOK_EVERY_S = 0.25
 APPROVAL_QUIET_S = 0.5
 """How long no key may have been pressed before an approval accepts one."""
+APPROVAL_LOOKED_AFTER_S = 0.25
+"""How often an approval looks whether the files that it is about have changed. Shorter than the quiet: what
+is outdated is gone before it can be answered."""
 MODEL_SILENT_TOLD_AFTER_S = 3.0
 """How long a model may take for its next word before the screen says so."""
 

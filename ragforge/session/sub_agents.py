@@ -19,6 +19,7 @@ from ragforge.domain.derivations import DerivedFilter, Underived, as_kept
 from ragforge.domain.errors import RagforgeError, StoreError
 from ragforge.domain.events import (
     AgentEvent,
+    Notice,
     RetryWaiting,
     StepEnded,
     StepStarted,
@@ -139,6 +140,8 @@ class _Heard(Struct):
                 self.said = text
             case ToolStarted(_, name, _, summary):
                 self.emit(f"{name} {summary}\n")
+            case Notice(text):
+                self.emit(f"{text}\n")
             case RetryWaiting(reason, delay_s, _, _):
                 self.emit(f"{reason}, again in {delay_s:.0f} s\n")
             case UsageUpdated(usage, cost_usd):

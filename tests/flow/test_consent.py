@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from ragforge.domain.approvals import (
     ApprovalAnswer,
     ApprovalRequest,
+    ChangeFile,
     ConsentAnswer,
     Mode,
     RunCommand,
@@ -179,21 +180,31 @@ async def test_a_link_that_is_turned_during_the_second_question_stops_the_call(
     assert (folders[1] / "a.txt").read_text() == words
 
 
-async def test_a_change_that_would_become_another_one_is_not_made(
+async def test_a_change_that_would_become_another_one_is_asked_about_anew(
     session: Session, gemini: GeminiStandIn
 ) -> None:
     file = session.cwd / "a.txt"
     file.write_text("one\n")
 
-    def change() -> None:
+    def answer(asked: ApprovalRequest) -> ApprovalAnswer:
+        """Yes to what is shown first, which changes as it is given; no to what is shown then."""
+        if "rm -rf" in str(asked):
+            return ApprovalAnswer(ConsentAnswer.NO)
         file.write_text("one\n\nrm -rf / # one\n")
         session.live.view.read_files.hashes[file] = hash_of(file.read_bytes())  # a read beside it saw it
+        return ApprovalAnswer(ConsentAnswer.ONCE)
 
     edit = Call("edit", {"path": "a.txt", "old": "one", "new": "two", "replace_all": True})
     gemini.script(read("a.txt"), Calls(edit), Text("ok"))
-    events = await say(session, "go", meanwhile(change))
-    assert calls(events)[1].status is CallStatus.FAILED
-    assert "has changed since it was approved" in calls(events)[1].result
+    user = User(answer)
+    events = await say(session, "go", user)
+    first, second = user.asked
+    assert isinstance(first, ToolApproval)
+    assert isinstance(second, ToolApproval)
+    assert isinstance(second.proposal, ChangeFile)
+    assert "-rm -rf / # one\n+rm -rf / # two\n" in second.proposal.diff
+    assert second.reason == f"{first.reason}; its file has changed since you were first asked"
+    assert calls(events)[1].status is CallStatus.DENIED
     assert "two" not in file.read_text()
 
 

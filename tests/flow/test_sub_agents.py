@@ -1,17 +1,27 @@
 """Sub-agents: tasks in conversations of their own, watched, counted apart and undone with the turn."""
 
 import asyncio
+from contextlib import aclosing
 from typing import Any
 
 import pytest
 
 from ragforge.agent.parts import TurnLimits
 from ragforge.commands.base import Report, Tell, run_command
-from ragforge.domain.approvals import ApprovalAnswer, ConsentAnswer, Mode, ToolApproval
+from ragforge.domain import timeouts
+from ragforge.domain.approvals import (
+    ApprovalAnswer,
+    ApprovalRequest,
+    ChangeFile,
+    ConsentAnswer,
+    Mode,
+    ToolApproval,
+)
 from ragforge.domain.derivations import DerivedFilter
 from ragforge.domain.events import ToolEnded, ToolOutput
 from ragforge.domain.ids import short_id
 from ragforge.domain.memories import MemoryFilter
+from ragforge.domain.messages import TextPart
 from ragforge.domain.search import Query
 from ragforge.domain.sub_agents import KIND
 from ragforge.domain.turns import CallStatus, TurnStatus
@@ -19,7 +29,7 @@ from ragforge.memory.recall.search import search
 from ragforge.session.moves import redo, undo
 from ragforge.session.state import Session
 from ragforge.session.sub_agents import sub_agents_of
-from ragforge.session.turn import interrupt
+from ragforge.session.turn import interrupt, submit
 from tests.flow.beside import done
 from tests.flow.moving import read, shell, write
 from tests.flow.running import User, ended, of_type, say, says_no
@@ -124,6 +134,45 @@ async def test_two_that_edit_one_file_lose_nothing_and_are_undone_with_the_turn(
     assert await session.workspace.store.derivations.find(DerivedFilter(KIND.label)) == []
     await redo(session)
     assert file.read_text() == "FIRST\nSECOND\n"
+
+
+async def test_the_question_about_a_file_that_another_one_has_changed_is_withdrawn_and_asked_anew(
+    session: Session, gemini: GeminiStandIn
+) -> None:
+    file = session.cwd / "a.txt"
+    file.write_text("first\nsecond\n")
+    one_at_a_time = asyncio.Lock()
+    outdated: list[str] = []
+
+    async def approve(request: ApprovalRequest) -> ApprovalAnswer:
+        """As in the interface: one question at a time, and time to read it."""
+        async with one_at_a_time:
+            await asyncio.sleep(timeouts.APPROVAL_QUIET_S)
+            assert isinstance(request, ToolApproval)
+            assert isinstance(request.proposal, ChangeFile)
+            shown = request.proposal.diff.split("@@\n")[1].splitlines()
+            if [line[1:] for line in shown if line[0] in " -"] != file.read_text().splitlines():
+                outdated.append(request.proposal.diff)
+            return ApprovalAnswer(ConsentAnswer.ONCE)
+
+    def edits(old: str, new: str) -> list[Any]:
+        edit = Calls(Call("edit", {"path": "a.txt", "old": old, "new": new}))
+        return [Calls(read("a.txt")), edit, Calls(read("a.txt")), edit, Text("Done.")]
+
+    script(
+        gemini,
+        agent("one", tools="all"),
+        agent("two", tools="all"),
+        one=edits("first", "FIRST"),
+        two=edits("second", "SECOND"),
+    )
+    async with aclosing(submit(session, (TextPart("capitals"),), approve)) as stream:
+        events = [event async for event in stream]
+    assert ended(events).status is TurnStatus.FINISHED
+    assert file.read_text() == "FIRST\nSECOND\n"
+    assert outdated == [], "what is approved is what runs"
+    said = "".join(event.text for event in of_type(events, ToolOutput))
+    assert said.count("The file has changed, so this is no longer asked: edit a.txt\n") == 1
 
 
 async def test_consent_budget_and_tools_are_those_that_were_given(

@@ -336,7 +336,7 @@ async def test_a_paste_goes_to_the_draft() -> None:
 
 async def test_cancelling_closes_the_question_and_keeps_the_reason_that_was_typed() -> None:
     left: list[str] = []
-    app = ChatApp(on_reason_left=left.append)
+    app = ChatApp(on_text_left=left.append)
     async with app.run_test() as pilot:
         task = await asked(app, pilot, COMMAND)
         await armed(app, pilot)

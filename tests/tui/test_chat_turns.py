@@ -240,6 +240,25 @@ async def test_words_typed_as_an_approval_comes_up_stay_words(lab: Lab) -> None:
         assert not (lab.project / "x.txt").exists()
 
 
+async def test_a_question_goes_when_its_file_changes_and_keeps_what_was_typed(lab: Lab) -> None:
+    (lab.project / "x.txt").write_text("old\n")
+    edit = Calls(Call("edit", {"path": "x.txt", "old": "old", "new": "new"}))
+    lab.gemini.script(Calls(Call("read", {"path": "x.txt"})), edit, Text("I will look again."))
+    async with lab.chat() as chat:
+        await chat.say("edit")
+        await chat.asked()
+        await chat.pilot.press("4")
+        await chat.type("not now")
+        (lab.project / "x.txt").write_text("old\nmine\n")
+        await chat.sees("The file has changed, so this is no longer asked: edit x.txt")
+        await chat.sees("I will look again.")
+        assert chat.panel is None
+        assert chat.draft == "not now"
+        assert (lab.project / "x.txt").read_text() == "old\nmine\n"
+        heard = str(lab.gemini.asked("streamGenerateContent")[-1].body["contents"][-1])
+        assert "x.txt has changed since it was read. Read it again" in heard
+
+
 async def test_a_pending_approval_is_asked_again_after_resuming(lab: Lab) -> None:
     lab.gemini.script(Calls(Call("write", {"path": "x.txt", "content": "x\n"})), Text("Written."))
     async with lab.chat() as chat:

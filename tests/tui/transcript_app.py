@@ -70,7 +70,7 @@ class ChatApp(ThemedApp[None], KeyWatch[None]):
         status: Status | None = None,
         load_before: LoadBefore | None = None,
         load_output: LoadOutput | None = None,
-        on_reason_left: Callable[[str], None] = lambda reason: None,
+        on_text_left: Callable[[str], None] = lambda reason: None,
     ) -> None:
         super().__init__()
         self.clock = Clock()
@@ -80,7 +80,7 @@ class ChatApp(ThemedApp[None], KeyWatch[None]):
         self.said_asked = list[str]()
         """Turns that the user wanted to see."""
         self.dock = ApprovalDock(
-            on_reason_left=on_reason_left,
+            on_text_left=on_text_left,
             on_said_asked=self.said_asked.append,
             prompt_is_empty=lambda: not self.prompt.text,
         )

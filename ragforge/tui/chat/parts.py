@@ -53,7 +53,7 @@ def make_parts(
         ProgramPanel(id="program"),
         TodoPanel(id="todos"),
         ApprovalDock(
-            on_reason_left=put_back, on_said_asked=show_said, prompt_is_empty=prompt_is_empty, id="approval"
+            on_text_left=put_back, on_said_asked=show_said, prompt_is_empty=prompt_is_empty, id="approval"
         ),
         LiveLine(on_shown=transcript.give_room_to_live_line, id="live"),
         QueueList(id="queue"),

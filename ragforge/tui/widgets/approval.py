@@ -381,7 +381,7 @@ class ApprovalPanel(Widget):
 class ApprovalDock(Widget):
     """Where questions come up, one at a time. `ask` is the session layer's `approve`.
 
-    on_reason_left: gets a reason that was being typed when the turn was cancelled: typed text is not lost.
+    on_text_left: gets a reason or an edit that was not finished when the question went: it is not lost.
     on_said_asked: gets the id of a turn that the user wants to see. prompt_is_empty: whether none is typed.
     """
 
@@ -389,7 +389,7 @@ class ApprovalDock(Widget):
         self,
         *,
         bound: Mapping[str, tuple[str, ...]] | None = None,
-        on_reason_left: Callable[[str], None] = lambda reason: None,
+        on_text_left: Callable[[str], None] = lambda reason: None,
         on_said_asked: Callable[[str], object] = lambda turn_id: None,
         prompt_is_empty: Callable[[], bool] = lambda: True,
         id: str | None = None,
@@ -397,7 +397,7 @@ class ApprovalDock(Widget):
         super().__init__(id=id)
         self._bound = bound
         self._env: Mapping[str, str] = os.environ
-        self._on_reason_left = on_reason_left
+        self._on_text_left = on_text_left
         self._on_said_asked = on_said_asked
         self._prompt_is_empty = prompt_is_empty
         self._turn = asyncio.Lock()
@@ -422,7 +422,7 @@ class ApprovalDock(Widget):
                 return await self._answer
             except asyncio.CancelledError:
                 if panel.reason:
-                    self._on_reason_left(panel.reason)
+                    self._on_text_left(panel.reason)
                 raise
             finally:
                 if panel.is_attached:
@@ -442,12 +442,20 @@ class ApprovalDock(Widget):
 
     async def _edit(self, request: ToolApproval) -> None:
         """Answer with what was saved; where that is what it was before, the question stays."""
-        draft = request.draft or ""
+        draft, answer = request.draft or "", self._answer
         edited = await editor.edit(draft, app_of(self), env=self._env, name=request.draft_name)
         if edited.notice:
             app_of(self).notify(edited.notice, markup=False)
-        if self._answer is not None and not self._answer.done() and edited.text not in (None, draft):
-            self._answer.set_result(ApprovalAnswer(ConsentAnswer.EDIT, edited=edited.text or ""))
+        if answer is None or edited.text in (None, draft):
+            return
+        if not answer.done():
+            answer.set_result(ApprovalAnswer(ConsentAnswer.EDIT, edited=edited.text))
+            return
+        self._on_text_left(edited.text)
+        app_of(self).notify(
+            "The question is gone, because the file has changed or the turn has ended. What you edited is in "
+            "the prompt."
+        )
 
     def on_approval_panel_answered(self, event: ApprovalPanel.Answered) -> None:
         """Hand the answer to whoever asked."""
