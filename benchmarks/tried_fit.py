@@ -53,13 +53,12 @@ class TaskFile:
             [[task["task"] in query["similar"] for task in self.tasks] for query in self.queries]
         )
 
-    def evidence(self, stored: float, kin: Sequence[float]) -> Floats:
-        """Shape (queries, tasks, 3)."""
-        rows = [
+    def evidence(self, stored: float, kin: Sequence[float]) -> list[tuple[Floats, Floats]]:
+        """That of each query, and how probable kin are."""
+        return [
             similarity.evidence(each["text"], self.problems, self.stored and self.stored[at], stored, kin)
             for at, each in enumerate(self.queries)
         ]
-        return np.stack(rows)
 
 
 def fitted(rows: Floats, labels: Floats) -> list[float]:
@@ -83,18 +82,33 @@ def weights_of(files: Sequence[TaskFile], stored: float) -> tuple[list[float], W
     kin = fitted(
         np.concatenate([each.pairs for each in files]), np.concatenate([each.of_one_topic for each in files])
     )
-    rows = np.concatenate([each.evidence(stored, kin).reshape(-1, 3) for each in files])
+    evidence = [each for file in files for each in file.evidence(stored, kin)]
+    similar = np.concatenate([each.similar.ravel() for each in files]).astype(float)
+    rows = np.concatenate([each for each, _ in evidence])
     least = round(float(np.percentile(rows[:, 2], FEW)), 2)
     rows[:, 2] = np.maximum(rows[:, 2], least)
-    found = fitted(rows, np.concatenate([each.similar.ravel() for each in files]).astype(float))
-    return kin, Weights(stored, least, *found)
+    first = fitted(rows, similar)
+    probable = similarity.logistic(rows, first)
+    ends = np.cumsum([len(each) for each, _ in evidence])[:-1]
+    rows[:, 1] = np.concatenate(
+        [
+            similarity.probable_kin(each, kinship)
+            for each, (_, kinship) in zip(np.split(probable, ends), evidence, strict=True)
+        ]
+    )
+    return kin, Weights(stored, least, _rounded(first), _rounded(fitted(rows, similar)))
+
+
+def _rounded(weights: Sequence[float]) -> tuple[float, float, float, float]:
+    alike, kin, other, bias = (round(each, 2) for each in weights)
+    return alike, kin, other, bias
 
 
 def spread_of(files: Sequence[TaskFile]) -> float:
     """The weight that brings stored cosines to the spread of the others; 0 without stored ones."""
     if files[0].stored is None:
         return 0.0
-    included = np.concatenate([each.evidence(0, similarity.KIN)[..., 0].ravel() for each in files])
+    included = np.concatenate([rows[:, 0] for each in files for rows, _ in each.evidence(0, similarity.KIN)])
     return round(
         float(included.std() / np.concatenate([np.ravel(each.stored or []) for each in files]).std()), 2
     )
@@ -111,8 +125,8 @@ def main() -> None:
     stored = spread_of(files)
     for left in files:
         kin, weights = weights_of([each for each in files if each is not left], stored)
-        table = similarity.probability(left.evidence(stored, kin), weights)
-        print(f"{left.name:16} {report(left.tasks, left.queries, table.tolist(), SIMILAR_MIN)}")
+        table = [similarity.probability(*each, weights).tolist() for each in left.evidence(stored, kin)]
+        print(f"{left.name:16} {report(left.tasks, left.queries, table, SIMILAR_MIN)}")
     kin, weights = weights_of(files, stored)
     print("KIN =", tuple(round(each, 2) for each in kin))
     print(f"{embedder.name}: {weights}")

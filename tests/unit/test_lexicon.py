@@ -57,6 +57,8 @@ def test_what_means_the_same_is_one_term(one: str, other: str) -> None:
 def test_words_that_speak_of_one_thing_share_a_concept_in_either_language() -> None:
     stutters = concepts_of(["stutters"])
     assert stutters == concepts_of(["saccadé"]) == concepts_of(["janky"]) != concepts_of(["invoices"])
+    assert concepts_of(["drifts"]) & concepts_of(["dérive"])
+    assert concepts_of(["donation"]) & concepts_of(["dons"])
     others = [Problem("The grid is janky"), Problem("The grid is blue")]
     [near, far] = scores("Le défilement est saccadé", others)
     assert near is not None

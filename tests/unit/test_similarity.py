@@ -3,12 +3,15 @@
 from datetime import UTC, datetime, timedelta
 
 from ragforge.embedders import e5
+from ragforge.embedders.static import StaticEmbedder
 from ragforge.memory.recall.similarity import (
     SIMILAR_MIN,
     WEIGHTS,
     Problem,
     alike_places,
+    evidence,
     measured_by,
+    probability,
     problem_of,
     scores,
 )
@@ -40,6 +43,21 @@ def test_another_matter_that_is_nearer_counts_against_a_problem() -> None:
     alone = score([far], 0)
     assert score([NEAR], 0) >= SIMILAR_MIN
     assert score([NEAR, far], 1) < alone
+
+
+def test_kin_of_a_probable_problem_counts_by_how_probable_that_is() -> None:
+    kin = problem_of(WORDS, files=["shop/export.py"], at=DAY + timedelta(hours=3))
+    other = problem_of(
+        "The export of the reports takes minutes too.", files=["web/day.py"], at=DAY - timedelta(90)
+    )
+    weights = WEIGHTS[StaticEmbedder.name]
+    rows, kinship = evidence(QUERY, [NEAR, kin, other], None, 0)
+    assert rows[1, 1] > weights.other_min
+    assert kinship[1].argmax() == 0
+    # What it is kin to is as near as before, but no more probable than the other matter beside it.
+    doubtful, sure = rows.copy(), rows.copy()
+    doubtful[0, 2] = doubtful[0, 0] + 0.3
+    assert probability(doubtful, kinship, weights)[1] < probability(sure, kinship, weights)[1]
 
 
 def test_vectors_of_a_known_embedder_count_beside_the_included_one() -> None:

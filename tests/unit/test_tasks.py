@@ -57,25 +57,35 @@ def test_the_benchmark_of_similar_tasks_holds_its_figures_on_its_own_file() -> N
     told = ran(FILE)[1]
     precision, recall, warnings = (float(each) for each in re.findall(r"[a-z]+ (\d\.\d\d)\b", told)[1:])
     assert precision >= 0.85
-    assert recall >= 0.45
-    assert warnings >= 0.45
-    assert "warned without a warning 1 of 15" in told
+    assert recall >= 0.5
+    assert warnings >= 0.55
+    assert "warned without a warning 2 of 15" in told
 
 
 def test_the_weights_are_those_that_are_fitted_and_do_for_files_they_were_not_fitted_to() -> None:
     *files, kin, weights = ran(FILE.with_name("tried_fit.py"))
     # Another processor or NumPy rounds otherwise.
     assert [float(each) for each in re.findall(r"-?[\d.]+", kin)] == pytest.approx(KIN, abs=0.05)
-    fitted = [float(each) for each in re.findall(r"=(-?[\d.]+)", weights)]
-    assert fitted == pytest.approx(astuple(WEIGHTS[StaticEmbedder.name]), abs=0.05)
+    fitted = [float(each) for each in re.findall(r"(?<=[=( ])-?\d[\d.]*", weights.partition(": ")[2])]
+    stored, least, first, second = astuple(WEIGHTS[StaticEmbedder.name])
+    assert fitted == pytest.approx([stored, least, *first, *second], abs=0.05)
     assert len(files) == 6
     shares = [[float(each) for each in re.findall(r"[a-z]+ (\d\.\d\d)\b", line)[1:]] for line in files]
     precision, recall, warnings = (sum(each) / len(files) for each in zip(*shares, strict=True))
-    assert precision >= 0.75
-    assert recall >= 0.3
-    assert warnings >= 0.35
+    assert precision >= 0.78
+    assert recall >= 0.34
+    assert warnings >= 0.36
 
 
-def ran(script: Path) -> list[str]:
-    done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, check=True)
+def test_a_file_that_no_weights_were_fitted_to_does_as_well() -> None:
+    told = ran(FILE, "radio_tasks.jsonl")[1]
+    precision, recall, warnings = (float(each) for each in re.findall(r"[a-z]+ (\d\.\d\d)\b", told)[1:])
+    assert precision >= 0.85
+    assert recall >= 0.33
+    assert warnings >= 0.37
+
+
+def ran(script: Path, *beside: str) -> list[str]:
+    files = [str(script.with_name(each)) for each in beside]
+    done = subprocess.run([sys.executable, str(script), *files], capture_output=True, text=True, check=True)
     return done.stdout.splitlines()

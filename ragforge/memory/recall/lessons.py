@@ -11,7 +11,7 @@ from ragforge.domain.messages import text_of
 from ragforge.domain.printable import one_line
 from ragforge.domain.tasks import PastTask
 from ragforge.memory.forgotten import MARK, NOTHING, Forgotten
-from ragforge.memory.recall.similarity import SIMILAR_MIN, Problem, scores
+from ragforge.memory.recall.similarity import SIMILAR_MIN, problem_of, scores
 from ragforge.memory.sentences import cut_words, sentences
 from ragforge.store.base import Store
 
@@ -73,7 +73,7 @@ async def alike_to(text: str, lessons: Sequence[Lesson]) -> list[tuple[float, Le
     """Return lessons about the same problem with their scores, the most similar first."""
     if not lessons:
         return []
-    problems = [Problem(each.text, each.reason, each.files, each.at) for each in lessons]
+    problems = [problem_of(each.text, files=each.files, reason=each.reason, at=each.at) for each in lessons]
     measured = await asyncio.to_thread(scores, text, problems)
     found = [
         (score, each)

@@ -46,24 +46,24 @@ class Weights(Struct, frozen=True):
     """How the parts are weighed for one embedder of the stored vectors.
 
     stored: the weight of its cosine beside that of the included embedder. other_min: how much another matter
-    is like a query at least, where few are compared. alike, kin, other, bias: of the logistic function.
+    is like a query at least, where few are compared. first, second: of the logistic functions, of how alike
+    the problem, its kin and another matter are to the query, and the bias. In the second, its kin counts by
+    how probable it was in the first.
     """
 
     stored: float
     other_min: float
-    alike: float
-    kin: float
-    other: float
-    bias: float
+    first: tuple[float, float, float, float]
+    second: tuple[float, float, float, float]
 
 
 WEIGHTS = {
-    StaticEmbedder.name: Weights(0.0, 0.25, 19.03, 6.89, -16.68, -2.66),
-    minilm.MODEL.vectors: Weights(0.5, 0.4, 11.74, 6.09, -10.38, -2.8),
-    e5.MODEL.vectors: Weights(0.7, 0.36, 13.44, 4.75, -12.45, -2.14),
+    StaticEmbedder.name: Weights(0.0, 0.25, (21.11, 7.07, -20.06, -2.18), (19.07, 4.45, -16.48, -2.35)),
+    minilm.MODEL.vectors: Weights(0.48, 0.39, (12.36, 6.24, -11.48, -2.56), (11.02, 5.11, -9.16, -2.59)),
+    e5.MODEL.vectors: Weights(0.68, 0.35, (14.11, 4.83, -12.82, -2.27), (13.03, 4.24, -10.46, -2.58)),
 }
 """By embedder."""
-KIN = (16.36, 2.96, 0.76, 5.66, -9.8)
+KIN = (17.38, 2.61, 0.72, 5.77, -10.07)
 """How probable it is that two tasks are of one matter: weights of how alike they are, the files and folders
 that they share, how close their days are, and the bias."""
 
@@ -111,7 +111,8 @@ def scores(
     load_numpy()
 
     weights = WEIGHTS[embedder]
-    found: list[float] = probability(evidence(query, problems, stored, weights.stored), weights).tolist()
+    rows, kinship = evidence(query, problems, stored, weights.stored)
+    found: list[float] = probability(rows, kinship, weights).tolist()
     return [None if stored and stored[at] is None else each for at, each in enumerate(found)]
 
 
@@ -121,10 +122,11 @@ def evidence(
     stored: Sequence[float | None] | None,
     weight: float,
     kin: Sequence[float] = KIN,
-) -> "Floats":
-    """Return for each problem how alike it, its kin and another matter are to the query, as cosines.
+) -> "tuple[Floats, Floats]":
+    """Return for each problem how alike it, its kin and another matter are to the query, as cosines, and how
+    probable it is of all pairs that they are kin.
 
-    Shape (problems, 3). weight: of stored cosines, which are added.
+    Shapes (problems, 3) and (problems, problems). weight: of stored cosines, which are added.
     """
     import numpy as np
 
@@ -135,17 +137,32 @@ def evidence(
     np.fill_diagonal(kinship, 0)
     unlike = 1 - kinship
     np.fill_diagonal(unlike, 0)
-    return np.stack([near, np.maximum((near * kinship).max(axis=1), 0), (near * unlike).max(axis=1)], axis=-1)
+    kin = np.maximum((near * kinship).max(axis=1), 0)
+    return np.stack([near, kin, (near * unlike).max(axis=1)], axis=-1), kinship
 
 
-def probability(evidence: "Floats", weights: Weights) -> "Floats":
-    """Return how probable it is that a problem is the query's. evidence: shape (..., 3)."""
+def probability(evidence: "Floats", kinship: "Floats", weights: Weights) -> "Floats":
+    """Return how probable it is that each problem is the query's."""
     import numpy as np
 
-    near, kin, other = (evidence[..., each] for each in range(3))
-    other = np.maximum(other, weights.other_min)
-    raw = weights.alike * near + weights.kin * kin + weights.other * other + weights.bias
-    return 1 / (1 + np.exp(-raw))
+    rows = evidence.copy()
+    rows[:, 2] = np.maximum(rows[:, 2], weights.other_min)
+    rows[:, 1] = probable_kin(logistic(rows, weights.first), kinship)
+    return logistic(rows, weights.second)
+
+
+def probable_kin(probable: "Floats", kinship: "Floats") -> "Floats":
+    """Return how probable it is for each that one of its kin is the query's problem."""
+    found: Floats = (probable * kinship).max(axis=1)
+    return found
+
+
+def logistic(rows: "Floats", weights: Sequence[float]) -> "Floats":
+    """Return the logistic function of the rows: a weight a column, and the bias."""
+    import numpy as np
+
+    found: Floats = 1 / (1 + np.exp(-(rows @ np.array(weights[:-1]) + weights[-1])))
+    return found
 
 
 def alike_places(problems: Sequence[Problem]) -> list[list[int]]:
