@@ -7,7 +7,8 @@ Lines are tasks, in order of time, `{"task", "day", "request", "done", "outcome"
 without a file those of `tasks.jsonl` beside this one. The weights were fitted to all files `tasks*.jsonl`;
 `tried_fit.py` prints the figures of each with weights of the others. `tasks_library.jsonl` is of one project;
 `tasks_shop.jsonl`, `tasks_rover.jsonl` and `tasks_warehouse.jsonl` are by another writer and have many near
-misses; `radio_tasks.jsonl` is by a third, and nothing was fitted to it. Printed are precision and recall of what is similar, how many of the warnings are given, and how many
+misses; `radio_tasks.jsonl` is by a third, and nothing was fitted to it.
+Printed are precision and recall of what is similar, how many of the warnings are given, and how many
 of the queries without one are warned.
 
 --embedder: as in memory.embedder; `minilm` and `e5` need their packages, such as with PYTHONPATH=packages/e5
