@@ -1,6 +1,9 @@
 """The creator in a world of scripted models: its conversations, its gate, and its change of itself."""
 
+from typing import Any
+
 import pytest
+from msgspec import field
 
 from ragforge.domain.ids import short_id
 from ragforge.session.program_files import SHIPPED
@@ -97,6 +100,48 @@ async def test_what_does_not_pass_is_said_and_nothing_is_kept(task: str, answer:
     others = tuple(each for each in CREATING if each.task != task)
     world = await talk("sort my mail", "add a greeting", answers=(*others, ScriptedAnswer(task, answer)))
     assert len(world.library.versions) == 1
+    assert any("Failed." in each and words in each for each in world.displayed)
+
+
+class Counting(Rehearsal):
+    """Also tells which tasks were asked."""
+
+    asked: list[str] = field(default_factory=list[str])
+
+    async def ask_model(
+        self,
+        role: str,
+        instructions: str,
+        message: str,
+        *,
+        task: str = "",
+        schema: dict[str, Any] | None = None,
+    ) -> str:
+        self.asked.append(task)
+        return await super().ask_model(role, instructions, message, task=task, schema=schema)
+
+
+@pytest.mark.parametrize(
+    ("edits", "words"),
+    [
+        ({"edits": []}, "No new version was made: the text is the same as that of mails.spu."),
+        (edit("DISPLAY 'whole'", "DISPLAY 'whole'"), "No new version was made"),
+        (edit("nowhere", ""), "'nowhere' is not in the text"),
+    ],
+)
+async def test_a_change_of_nothing_is_no_version_and_nobody_is_paid_to_validate_it(
+    edits: dict[str, object], words: str
+) -> None:
+    others = tuple(each for each in CREATING if each.task != "modify_code")
+    answers = (*others, ScriptedAnswer("modify_code", edits))
+    world = Counting("creator", ("sort my mail", "add a greeting"), answers)
+    program = assemble(CREATOR.encode()).program
+    assert program is not None
+    await Machine(program, world).run()
+    [only] = world.library.versions
+    assert world.library.heads == {"mails": only}
+    assert world.asked.count("modify_code") == 1
+    assert "validate_changes" not in world.asked
     assert any("Failed." in each and words in each for each in world.displayed)
 
 

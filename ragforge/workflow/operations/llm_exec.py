@@ -6,10 +6,12 @@ from ragforge.domain.errors import ModelError
 from ragforge.workflow.edits import EditFault, apply_edits
 from ragforge.workflow.model_tasks import ask_task
 from ragforge.workflow.operation import (
+    Fields,
     Operation,
     ProgramFault,
     ProgramHost,
     Value,
+    as_text,
     is_object,
     is_version,
     plain,
@@ -34,6 +36,8 @@ async def _run(host: ProgramHost, operands: tuple[Value, ...]) -> Value:
         task = role if role in tasks() else "generate_program" if "context" in fields else None
     if task is not None and "code" in fields and fields["code"] is None:
         raise ProgramFault("There is no program yet: ask for a new one first.")
+    if task == "validate_changes" and (known := _validated(fields)) is not None:
+        return known
     try:
         answer = await ask_task(host, role, task, fields)
     except ModelError:
@@ -51,6 +55,15 @@ async def _run(host: ProgramHost, operands: tuple[Value, ...]) -> Value:
     if isinstance(answer, str) and fields.get("focus"):
         host.remember(answer, focus=fields["focus"])
     return answer
+
+
+def _validated(fields: Fields) -> Fields | None:
+    """The verdict on a change that changes nothing; None where a model must be asked.
+
+    Raises ProgramFault where there is nothing to validate, because the change failed.
+    """
+    modified = as_text(fields.get("modified"), "The modified text")
+    return {"holds": True, "reasons": []} if modified == plain(fields.get("original")) else None
 
 
 OPERATION = Operation("LLM_EXEC", _run, is_durable=True)

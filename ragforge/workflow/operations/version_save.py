@@ -38,6 +38,8 @@ async def _run(host: ProgramHost, operands: tuple[Value, ...]) -> Value:
     if not version["code"].endswith("\n") and (before is None or before.endswith("\n")):
         version = {**version, "code": f"{version['code']}\n"}  # models leave the end of the last line out
     diff = unified(before, version["code"], f"{name}.spu")
+    if not diff and not version.get("mergedFrom"):
+        raise ProgramFault(f"No new version was made: the text is the same as that of {name}.spu.")
     if not diff:
         diff = "(no change)"
     if not await host.confirm(f"Keep this as {name}.spu?", diff):
