@@ -89,7 +89,7 @@ class Allowance(Enum):
 def may_allow(sentence: str) -> bool:
     """Whether it allows something, or says in which language to answer."""
     words = plain(sentence)
-    return _PERMITS.search(words) is not None or _ANSWERS_IN.search(words) is not None
+    return _PERMITS.search(words) is not None or sets_language(words)
 
 
 @lru_cache(1_024)
@@ -126,9 +126,14 @@ def limited_to(words: str) -> frozenset[str]:
 
 def _rest_of(rule: str, sentence: str) -> Allowance:
     """All of the rule, or a part where another clause of it demands something else."""
-    clauses = [each for each in _CLAUSES.split(plain(rule)) if is_demand(each) or _ANSWERS_IN.search(each)]
+    clauses = [each for each in _CLAUSES.split(plain(rule)) if is_demand(each) or sets_language(each)]
     others = [each for each in clauses if not about(each) & about(sentence)]
     return Allowance.PART if len(clauses) > 1 and others else Allowance.WHOLE
+
+
+def sets_language(words: str) -> bool:
+    """Whether it says in which language to answer. `words` is plain."""
+    return _ANSWERS_IN.search(words) is not None
 
 
 def _tongue_of(words: str) -> str:

@@ -32,6 +32,7 @@ from ragforge.memory.constraints import (
     is_requirement,
     is_rule,
     is_standing,
+    sets_language,
     strength_of,
 )
 from ragforge.memory.corrections import CorrectionKind, wishes_in
@@ -118,6 +119,7 @@ RULES: Mapping[MemoryType, AnyOf] = {
 _PREFERENCE = {type: float(type is MemoryType.PREFERENCE) for type in MemoryType}
 _KEEPS = AnyOf(lambda language: language.keeps)
 _CONJUNCTION = AnyOf(lambda language: language.conjunctions)
+_LEADS_IN = AnyOf(lambda language: language.leads_in)
 _HABITS = AnyOf(lambda language: language.habits)
 _FIRST_PERSON = AnyOf(lambda language: language.first_person)
 _MOMENTARY = AnyOf(lambda language: language.momentary)
@@ -330,6 +332,8 @@ def _add(found: list[UserStatement], run: Sequence[_Judged], whole: str = "") ->
     ):
         text, type, sure = f"{last.text}{last.ending} {text}", last.type, last.sure
         found.pop()
+    elif opening := _LEADS_IN.match(text):
+        text = text[opening.end() :]
     found.append(UserStatement(text, plain(text), type, run[-1].clause.sentence, sure, ending, whole))
 
 
@@ -459,7 +463,8 @@ class _Found(Struct):
         if statement.type is MemoryType.PREFERENCE:
             is_must = strength_of(statement.text, statement.type) is Strength.MUST
             is_rule = is_must and (sure >= RULE_MIN or is_standing(statement.words))
-            sure = CONFIDENCE_OF_WISHES if is_rule else min(sure, CONFIDENCE_OF_WISHES)
+            is_certain = is_rule or sets_language(statement.words)
+            sure = CONFIDENCE_OF_WISHES if is_certain else min(sure, CONFIDENCE_OF_WISHES)
         memory = _memory(self.material, statement.text, statement.type, sure=sure)
         if statement.whole:
             said = f"{memory.content} {statement.whole}"

@@ -7,7 +7,8 @@ from functools import cache, lru_cache
 from msgspec import Struct
 
 from ragforge.domain.language.base import AnyOf, decision_words, filled, first_group, stop_words
-from ragforge.domain.language.words import TEXTS_KEPT_MAX
+from ragforge.domain.language.lexicon import in_english
+from ragforge.domain.language.words import TEXTS_KEPT_MAX, stem
 from ragforge.domain.memories import Memory, MemoryType
 from ragforge.domain.products import FIELDS, KNOWN_NAMES
 from ragforge.memory.constraints import Allowance, allowed_by, limited_to, may_allow
@@ -39,6 +40,8 @@ _FINISHES = AnyOf(lambda language: language.finishes)
 ENDING = frozenset({MemoryType.TODO, MemoryType.GOAL})
 SHARED_MIN = 2
 """How many words a sentence must share with what it ends."""
+FORM_CHARS_MIN = 3
+"""Of a word that another one may be a form of."""
 STOPPED_SHARE = 0.5
 """Of the words of a clause that ends something: what holds so many of them is ended."""
 STEM_CHARS = 5
@@ -244,13 +247,13 @@ def finished_by(words: str, known: Sequence[Memory]) -> Memory | None:
     """The todo or goal of the known ones that the plain sentence says is done; None where it names none."""
     if _FINISHES.search(words) is None or _NEGATED.search(words):
         return None
-    said = _stems(words)
+    said, english = _stems(words), _english_stems(words)
     fits = [
-        (len(said & stems), old)
+        (max(len(said & stems), _forms_shared(english, _english_stems(old.content))), len(stems), old)
         for old in known
         if old.type in ENDING and (stems := _stems(old.content)) and not _is_list(old)
     ]
-    named = [(shared, old) for shared, old in fits if shared >= min(SHARED_MIN, len(_stems(old.content)))]
+    named = [(shared, old) for shared, many, old in fits if shared >= min(SHARED_MIN, many)]
     return max(named, key=lambda each: (each[0], each[1].created_at), default=(0, None))[1]
 
 
@@ -331,6 +334,16 @@ def _is_about(clause: frozenset[str], wanted: frozenset[str]) -> bool:
 def _stems(text: str) -> frozenset[str]:
     """How the words begin that say what it is about, so that "rotate" is in "rotated"."""
     return frozenset(term[:STEM_CHARS] for term in terms_of(text) if not term[0].isdigit())
+
+
+def _english_stems(text: str) -> frozenset[str]:
+    """Its words in English, as far as the lexicon knows them: what was said in French may end in English."""
+    return frozenset(found for word in in_english(text) if len(found := stem(word)) >= FORM_CHARS_MIN)
+
+
+def _forms_shared(some: frozenset[str], others: frozenset[str]) -> int:
+    """How many of the words are the beginning of another one, or go on from it: "add" and "added"."""
+    return sum(any(one.startswith(other) or other.startswith(one) for other in others) for one in some)
 
 
 def _values_given_up(words: str) -> frozenset[str]:

@@ -2,7 +2,7 @@
 
 import re
 
-from ragforge.domain.language.base import AnyOf
+from ragforge.domain.language.base import AnyOf, filled
 from ragforge.memory.sentences import cut_words, one_line, prose, sentences
 from ragforge.memory.terms import about
 
@@ -14,9 +14,11 @@ QUESTION_CHARS_MAX = 300
 
 _NAME = r"(?:option )?\(?([1-9]|[a-eA-E])\s?[.):]\s+"
 _OPTION = re.compile(rf"(?<![^\s(;,:]){_NAME}(.+?)(?=[;,.]?\s+(?:or |ou |and |et )?{_NAME}|[?]|$)", re.DOTALL)
+_OPTION_END = re.compile(r"[.?!]\s|\n(?=\S)")
 _CHOICE = re.compile(
     r"(?:^|\b(?:option|number|numéro|la|le|do|with|prends|take) )([1-9]|[a-eA-E])(?=[\s.,!;)]|$)"
 )
+_NUMBER = re.compile(filled("<number>"))
 _OR = AnyOf(lambda language: language.either)
 _ORDINALS = [AnyOf(lambda language, at=at: language.ordinals[at : at + 1]) for at in range(4)]
 
@@ -40,7 +42,7 @@ def needs_question(statement: str, before: str) -> bool:
 
 def with_question(statement: str, before: str) -> str:
     """The short answer behind what it answers: the option that it names, else the last question, else the
-    last sentence of what the assistant said."""
+    last sentence of what the assistant said, with the number that the answer gives in place of its own."""
     asked = _asked(before)
     if not asked:
         return statement
@@ -50,7 +52,16 @@ def with_question(statement: str, before: str) -> str:
         lead = one_line(before[: before.find(option)])
         lead = lead.rsplit("?", 1)[0] + "?" if "?" in lead else ""
         return one_line(f"{lead} {option.rstrip(' .;,')} ({statement})")
-    return one_line(f"{asked} {statement}")
+    return _with_number(asked, statement) or one_line(f"{asked} {statement}")
+
+
+def _with_number(told: str, statement: str) -> str:
+    """ "It listens on port 7443 (make it 7443)"; empty where this is a question, or one of the two has not
+    just one number."""
+    old, new = _NUMBER.findall(told), _NUMBER.findall(statement)
+    if told.endswith("?") or len(old) != 1 or len(new) != 1:
+        return ""
+    return one_line(f"{_NUMBER.sub(new[0], told).rstrip(' .')} ({statement})")
 
 
 def _asked(before: str) -> str:
@@ -66,7 +77,7 @@ def _asked(before: str) -> str:
 def _option(statement: str, before: str) -> str:
     """What the answer chooses of what was offered; empty where it chooses nothing."""
     options = [
-        (found[1].lower(), re.split(r"[.?!]\s", one_line(found[2]))[0]) for found in _OPTION.finditer(before)
+        (found[1].lower(), one_line(_OPTION_END.split(found[2])[0])) for found in _OPTION.finditer(before)
     ]
     if len(options) < 2:
         offered = _OR.search(before)

@@ -2,7 +2,7 @@
 
 import re
 
-from ragforge.domain.language.base import AnyOf
+from ragforge.domain.language.base import AnyOf, spellings
 from ragforge.memory.own_words import own_words
 from ragforge.memory.sentences import QUOTED, sentences
 
@@ -12,6 +12,9 @@ STATEMENT_CHARS_MAX = 500
 """Longer ones are lists or pasted text, and no rule reads them well."""
 
 CODE = re.compile(r"`([^`]*)`")
+_LETTERS = re.compile(r"[^\W\d_]+")
+_TYPED = re.compile(r"(?<![\w./'-])[^\W\d_]+(?![\w/']|\.\w)")
+"""A word that is no part of a name or a path."""
 
 _ASKS = AnyOf(lambda language: language.asks)
 _ASKS_FOR = AnyOf(lambda language: language.asks_for)
@@ -23,8 +26,17 @@ _IRONIC = AnyOf(lambda language: language.ironic)
 
 
 def plain(sentence: str) -> str:
-    """The sentence as the rules read it: straight apostrophes, and nothing of what is quoted in it."""
-    return QUOTED.sub("``", sentence.replace("’", "'").replace("‘", "'"))
+    """The sentence as the rules read it: straight apostrophes, words as they are spelled ("dont", "reponds"),
+    and nothing of what is quoted in it."""
+    words = QUOTED.sub("``", sentence.replace("’", "'").replace("‘", "'"))
+    if spellings().keys().isdisjoint(_LETTERS.findall(words.lower())):
+        return words
+    return _TYPED.sub(_spelled, words)
+
+
+def _spelled(typed: re.Match[str]) -> str:
+    spelled = spellings().get(typed[0].lower(), typed[0])
+    return spelled[0].upper() + spelled[1:] if typed[0][0].isupper() else spelled
 
 
 def readable(sentence: str) -> str:

@@ -15,6 +15,7 @@ from ragforge.memory.extract import statements_in
 from ragforge.memory.own_words import own_words
 from ragforge.memory.recall.sources import instructions
 from ragforge.memory.short_answers import needs_question, with_question
+from ragforge.memory.statements import plain
 from ragforge.memory.summarise import understand_offline
 from tests.extraction.measure import material
 from training.__main__ import digest
@@ -289,7 +290,9 @@ def test_statements_of_different_types_in_one_sentence_part() -> None:
     ("before", "answer", "whole"),
     [
         ("The limit is 20 MB now. How long do we keep them?", "90 days", "How long do we keep them? 90 days"),
-        ("I set the limit to 20 MB.", "make it 30", "I set the limit to 20 MB. make it 30"),
+        ("I set the limit to 20 MB.", "make it 30", "I set the limit to 30 MB (make it 30)"),
+        ("Il y a 4 pompes et 2 bacs.", "mets 8", "Il y a 4 pompes et 2 bacs. mets 8"),
+        ("Two ways:\n1. a cron job\n2. a worker\nI would take 2.", "2", "a worker (2)"),
         ("Two ways: 1. a cron job, 2. a worker. Which one?", "option 2", "a worker (option 2)"),
         ("A) one table B) one per year", "b", "one per year (b)"),
         ("Une base par client, ou une seule base ?", "la deuxième", "une seule base (la deuxième)"),
@@ -299,6 +302,43 @@ def test_statements_of_different_types_in_one_sentence_part() -> None:
 )
 def test_a_short_answer_takes_its_question_with_it(before: str, answer: str, whole: str) -> None:
     assert with_question(answer, before) == whole
+
+
+@pytest.mark.parametrize(
+    ("message", "statements"),
+    [
+        (
+            "ok so leases last 30 s by default. and pls never edit anything in vendored/",
+            ["leases last 30 s by default.", "pls never edit anything in vendored/"],
+        ),
+        ("salut, on part de h11 pour le serveur", ["on part de h11 pour le serveur"]),
+        ("Well, we keep the readings in DuckDB.", ["we keep the readings in DuckDB."]),
+        ("so few of them that we use a list from now on", ["so few of them that we use a list from now on"]),
+    ],
+)
+def test_a_statement_begins_without_greeting_and_assent(message: str, statements: list[str]) -> None:
+    assert [each.text for each in statements_in(message)] == statements
+
+
+@pytest.mark.parametrize(
+    ("typed", "spelled"),
+    [
+        ("reponds en francais", "réponds en français"),
+        ("Reponds en francais", "Réponds en français"),
+        ("thats done, u know", "that's done, you know"),
+        ("le fichier dont je parle", "le fichier dont je parle"),
+        ("see donnees.csv and src/u/im.py", "see donnees.csv and src/u/im.py"),
+    ],
+)
+def test_rules_read_words_typed_in_haste_as_they_are_spelled(typed: str, spelled: str) -> None:
+    assert plain(typed) == spelled
+
+
+@pytest.mark.parametrize("message", ["reponds moi en francais stp", "please answer in French"])
+def test_in_which_language_to_answer_is_a_wish_for_all_work(message: str) -> None:
+    [kept] = understand_offline(material(1, {"user": message, "assistant": ""})).memories
+    assert kept.type is MemoryType.PREFERENCE
+    assert kept.confidence >= instructions.SURE_MIN
 
 
 @pytest.mark.parametrize(

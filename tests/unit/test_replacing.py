@@ -207,6 +207,8 @@ def test_a_change_of_a_value_that_two_have_is_of_neither() -> None:
         ("We still have to write the migration guide.", "The migration guide is written, have a look."),
         ("Il nous reste à écrire le guide de migration.", "Le guide de migration est enfin écrit."),
         ("Faut que je demande les droits sur le bucket.", "J'ai demandé les droits du bucket, ça marche."),
+        ("Il faudra ajouter une page /status avant lundi.", "added /status this morning btw, thats done"),
+        ("We still have to add a page /status.", "C'est fait, la page /status est ajoutée."),
     ],
 )
 def test_what_was_to_do_ends_when_it_is_said_to_be_done(todo: str, said: str) -> None:
@@ -220,6 +222,7 @@ def test_what_was_to_do_ends_when_it_is_said_to_be_done(todo: str, said: str) ->
     "said",
     [
         "The API is done.",
+        "Les tables sont faites.",
         "I haven't rotated the API keys yet.",
         "Did you rotate the API keys?",
         "The keys are on the table.",

@@ -30,6 +30,9 @@ class Language(Struct, frozen=True, kw_only=True):
     """Greetings, thanks and assent: a message of nothing else asks for nothing."""
     decision_words: str = ""
     """They say that something was decided, not what."""
+    spellings: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Words as who types in haste writes them, in small letters, with their own spelling. None of them is a
+    word of another language."""
     abbreviations: str = ""
     """A pattern of words whose full stop ends no sentence."""
     days: Mapping[str, int] = field(default_factory=dict[str, int])
@@ -99,6 +102,8 @@ class Language(Struct, frozen=True, kw_only=True):
     """Where another statement may begin within a sentence."""
     conjunctions: Patterns = ()
     """Joins a statement to the one before it, at its beginning."""
+    leads_in: Patterns = ()
+    """How a statement begins that says nothing by that: a greeting, assent, and what joins it to another."""
     cues: Mapping[str, Patterns] = field(default_factory=dict[str, Patterns])
     """Signs of what a clause is, by names that the languages share, for the classifier."""
     wonders: Patterns = ()
@@ -345,6 +350,12 @@ def courtesies() -> frozenset[str]:
 def decision_words() -> frozenset[str]:
     """Those of all languages."""
     return words_in("decision_words")
+
+
+@cache
+def spellings() -> Mapping[str, str]:
+    """Words typed in haste of all languages, each as it is spelled."""
+    return {word: spelled for each in languages() for word, spelled in each.spellings.items()}
 
 
 @cache

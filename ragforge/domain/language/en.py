@@ -4,6 +4,35 @@ from ragforge.domain.language.base import Language
 from ragforge.domain.memories import MemoryType
 
 LANGUAGE = Language(
+    spellings={
+        "arent": "aren't",
+        "cant": "can't",
+        "couldnt": "couldn't",
+        "didnt": "didn't",
+        "doesnt": "doesn't",
+        "hasnt": "hasn't",
+        "havent": "haven't",
+        "im": "I'm",
+        "isnt": "isn't",
+        "ive": "I've",
+        "shouldnt": "shouldn't",
+        "thats": "that's",
+        "theres": "there's",
+        "theyre": "they're",
+        "theyve": "they've",
+        "wasnt": "wasn't",
+        "werent": "weren't",
+        "weve": "we've",
+        "whats": "what's",
+        "wheres": "where's",
+        "wont": "won't",
+        "wouldnt": "wouldn't",
+        "youre": "you're",
+        "youve": "you've",
+        "pls": "please",
+        "plz": "please",
+        "u": "you",
+    },
     stop_words="""
         a about after again all also am an and any are as at be because been before being but by can
         cannot could did do does doing done don for from had has have having he her here hers him his how
@@ -342,6 +371,12 @@ LANGUAGE = Language(
         r"\bmust have (?:been|had|\w+(?:ed|en|wn|ne|ght|st))\b",
     ),
     conjunctions=(r"^(?:and|but|so) (?!that\b|far\b|on\b)",),
+    leads_in=(
+        (
+            r"^(?:(?:hi|hello|hey|well|right|h+m+|oh|ah|btw|by the way),\s*|ok(?:ay)?(?:,| so| then,?) +|"
+            r"(?:and|so) (?=(?:please|pls|plz|never|always|we|you|I|the|our)\b))+(?=\w)"
+        ),
+    ),
     unreal=(
         (
             r"^(?:<openings>,? )*if (?:only )?(?:I|we|you|they|it|this|that|there) (?:had|hadn't|(?:were|"

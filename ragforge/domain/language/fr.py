@@ -4,6 +4,71 @@ from ragforge.domain.language.base import Language
 from ragforge.domain.memories import MemoryType
 
 LANGUAGE = Language(
+    spellings={
+        "acces": "accès",
+        "apres": "après",
+        "arrete": "arrête",
+        "arreter": "arrêter",
+        "arretez": "arrêtez",
+        "aujourdhui": "aujourd'hui",
+        "bientot": "bientôt",
+        "cest": "c'est",
+        "cle": "clé",
+        "cles": "clés",
+        "completer": "compléter",
+        "creer": "créer",
+        "daccord": "d'accord",
+        "deja": "déjà",
+        "dependance": "dépendance",
+        "dependances": "dépendances",
+        "deploye": "déployé",
+        "deployer": "déployer",
+        "derniere": "dernière",
+        "desormais": "désormais",
+        "donnees": "données",
+        "ecrire": "écrire",
+        "ecris": "écris",
+        "ecrit": "écrit",
+        "ecrivez": "écrivez",
+        "equipe": "équipe",
+        "etaient": "étaient",
+        "etait": "était",
+        "ete": "été",
+        "etes": "êtes",
+        "etre": "être",
+        "evite": "évite",
+        "eviter": "éviter",
+        "evitez": "évitez",
+        "francais": "français",
+        "generer": "générer",
+        "interet": "intérêt",
+        "jai": "j'ai",
+        "modele": "modèle",
+        "modeles": "modèles",
+        "numero": "numéro",
+        "plutot": "plutôt",
+        "prefere": "préfère",
+        "preferer": "préférer",
+        "preferes": "préfères",
+        "premiere": "première",
+        "probleme": "problème",
+        "problemes": "problèmes",
+        "quil": "qu'il",
+        "quon": "qu'on",
+        "regle": "règle",
+        "regles": "règles",
+        "repond": "répond",
+        "repondez": "répondez",
+        "repondre": "répondre",
+        "reponds": "réponds",
+        "requete": "requête",
+        "requetes": "requêtes",
+        "succes": "succès",
+        "systeme": "système",
+        "tres": "très",
+        "verifie": "vérifie",
+        "verifiez": "vérifiez",
+    },
     stop_words="""
         ai aie ainsi alors as au aucun aussi autre aux avait avec avez avoir avons c ce ceci cela celle
         celui ces cet cette ceux chaque ci comme comment d dans de depuis des donc du elle elles en encore
@@ -328,6 +393,12 @@ LANGUAGE = Language(
         r"\b(?:j'ai|on a) dû \w+(?:er|ir|re)\b",
     ),
     conjunctions=(r"^(?:et|mais|donc|alors) (?!que\b)",),
+    leads_in=(
+        (
+            r"^(?:(?:salut|bonjour|coucou|bon|bien|alors|donc|euh|ah|oh|au fait),\s*|(?:et|donc|alors) "
+            r"(?=(?:ne|on|nous|tu|je|le|la|les|il faut)\b))+(?=\w)"
+        ),
+    ),
     unreal=(
         (
             r"^(?:<openings>,? )*s(?:i (?:on|je|tu|nous|vous|ça|c')|'ils?) ?(?:n'|ne )?(?:y )?"
@@ -1015,7 +1086,9 @@ LANGUAGE = Language(
         r"\b(?:pour|quand|lorsque|si|seulement|uniquement|sauf|pendant|dans|après|avant) "
         r"(?!l'instant\b|toujours\b)([^,;.!?]+)",
     ),
-    answers_in=(r"\b(?:répond\w*|parle\w*|écri[st]\w*|écrire)(?:-moi|-nous)?(?: seulement)? en <tongue>\b",),
+    answers_in=(
+        r"\b(?:répond\w*|parle\w*|écri[st]\w*|écrire)(?:[- ](?:moi|nous))?(?: seulement)? en <tongue>\b",
+    ),
     tongues={
         "anglais": "english",
         "français": "french",
