@@ -390,6 +390,38 @@ async def test_the_same_question_asked_before_keeps_no_answer_out(
     assert told.id in {item.turn_id for item in block.items}, block.text
 
 
+async def test_a_question_whose_answer_holds_no_more_is_no_line_of_its_own(
+    session: Session, gemini: GeminiStandIn
+) -> None:
+    await said_before(
+        session,
+        [
+            ("what port did u pick", "The lock server listens on port 7070."),
+            ("the lock server listens on port 7443 from now on", "Changed."),
+        ],
+    )
+    block = await block_for(session, gemini, "which port does the lock server listen on?")
+    said = lines(block, past_turns.SECTION.heading)
+    assert any("7443" in line for line in said), block.text
+    assert all("7443" in line or "(replaced" in line for line in said), block.text
+
+
+async def test_what_announces_a_list_is_not_shown_as_an_answer(
+    session: Session, gemini: GeminiStandIn
+) -> None:
+    await said_before(
+        session,
+        [
+            (
+                "where could the lock server keep its locks?",
+                "There are two ways for the lock server:\n1. a SQLite file",
+            )
+        ],
+    )
+    block = await block_for(session, gemini, "what do we know about the lock server?")
+    assert "two ways for the lock server:" not in block.text, block.text
+
+
 async def test_one_statement_is_one_line(session: Session, gemini: GeminiStandIn) -> None:
     (turn,) = await said_before(session, [("we keep the readings in DuckDB", "`readings.duckdb` it is.")])
     await remembered(session, "we keep the readings in DuckDB", turns=[turn.id])

@@ -14,6 +14,7 @@ from ragforge.memory.recall.fit import Fit, Fitness
 from ragforge.memory.recall.validity import Replacement, Validity
 from ragforge.memory.sentences import FENCED, cut_sentence, one_line, sentences
 from ragforge.memory.short_answers import asks, needs_question, with_question
+from ragforge.memory.statements import is_question, plain
 from ragforge.memory.terms import terms
 
 WHOLE_CHARS_MAX = 120
@@ -120,8 +121,13 @@ def _split(fit: Fit, turn: Turn, above: Sequence[Summary], found: Sequence[str],
     ]
     called = [text for text in found if len(words_of(text)) >= CALL_WORDS_MIN]
     answer = [*summarised, *sentences(answer_of(turn)), *_code_lines(fit, answer_of(turn)), *called]
-    told = _nearest(fit, [each for each in answer if len(each) >= SENTENCE_CHARS_MIN])
+    told = _nearest(fit, [each for each in answer if _says_something(each)])
     return TurnPassages(turn, _unmeasured(_nearest(fit, user)), _unmeasured(told), replies)
+
+
+def _says_something(sentence: str) -> bool:
+    """Whether it is no scrap, and does not just announce what comes after it."""
+    return len(sentence) >= SENTENCE_CHARS_MIN and not sentence.endswith(":")
 
 
 def _unmeasured(texts: Sequence[str]) -> tuple[Passage, ...]:
@@ -179,7 +185,7 @@ def statement(passages: TurnPassages, valid: Validity | None = None) -> Statemen
             text = valid.still_open(passages.turn.started_at, each.text) if valid else each.text
             by = valid.replacement(passages.turn, each.text) if valid else None
             holds = by is None or not by.is_whole
-            if by and not holds and (each is wanted or (parts[-1:] and parts[-1].endswith("?"))):
+            if by and not holds and (each is wanted or any(map(_asks, parts))):
                 marked = f"{cut_sentence(one_line(each.text), chars_max)} {by.mark}"
                 return Statement(" -> ".join([*parts, marked]) if said is passages.answer else marked, by)
             if text is None and passages.user == (wanted,):
@@ -192,7 +198,13 @@ def statement(passages: TurnPassages, valid: Validity | None = None) -> Statemen
             if text != each.text and wanted not in passages.answer:
                 return Statement(parts[-1], marked_by)  # what was answered speaks of the whole list
             break
+    if len(parts) == 1 and passages.answer and _asks(parts[0]):
+        return Statement("")  # nothing that was answered holds, and a question alone says nothing
     return Statement(" -> ".join(parts), marked_by)
+
+
+def _asks(part: str) -> bool:
+    return is_question(plain(part))
 
 
 def best(passages: Sequence[Passage]) -> Passage | None:
