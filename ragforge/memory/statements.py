@@ -26,7 +26,7 @@ _IRONIC = AnyOf(lambda language: language.ironic)
 
 
 def plain(sentence: str) -> str:
-    """The sentence as the rules read it: straight apostrophes, words as they are spelled ("dont", "reponds"),
+    """The sentence as the rules read it: straight apostrophes, words as they are spelled ("thats"),
     and nothing of what is quoted in it."""
     words = QUOTED.sub("``", sentence.replace("’", "'").replace("‘", "'"))
     if spellings().keys().isdisjoint(_LETTERS.findall(words.lower())):

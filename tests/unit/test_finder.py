@@ -323,18 +323,18 @@ def test_a_statement_begins_without_greeting_and_assent(message: str, statements
 @pytest.mark.parametrize(
     ("typed", "spelled"),
     [
-        ("reponds en francais", "réponds en français"),
-        ("Reponds en francais", "Réponds en français"),
-        ("thats done, u know", "that's done, you know"),
+        ("ecris en francais", "écris en français"),
+        ("Ecris en francais", "Écris en français"),
+        ("thats done, weve checked", "that's done, we've checked"),
         ("le fichier dont je parle", "le fichier dont je parle"),
-        ("see donnees.csv and src/u/im.py", "see donnees.csv and src/u/im.py"),
+        ("see donnees.csv and src/im.py", "see donnees.csv and src/im.py"),
     ],
 )
 def test_rules_read_words_typed_in_haste_as_they_are_spelled(typed: str, spelled: str) -> None:
     assert plain(typed) == spelled
 
 
-@pytest.mark.parametrize("message", ["reponds moi en francais stp", "please answer in French"])
+@pytest.mark.parametrize("message", ["Réponds-moi en francais stp", "please answer in French"])
 def test_in_which_language_to_answer_is_a_wish_for_all_work(message: str) -> None:
     [kept] = understand_offline(material(1, {"user": message, "assistant": ""})).memories
     assert kept.type is MemoryType.PREFERENCE

@@ -6,6 +6,7 @@ People mix languages within a sentence, so all of them hold at once: a pattern o
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache, cached_property
+from unicodedata import normalize
 
 from msgspec import Struct, field
 
@@ -30,9 +31,9 @@ class Language(Struct, frozen=True, kw_only=True):
     """Greetings, thanks and assent: a message of nothing else asks for nothing."""
     decision_words: str = ""
     """They say that something was decided, not what."""
-    spellings: Mapping[str, str] = field(default_factory=dict[str, str])
-    """Words as who types in haste writes them, in small letters, with their own spelling. None of them is a
-    word of another language."""
+    spellings: str = ""
+    """Words that people in haste type without their apostrophes and accents. What is left is no other word of
+    any language."""
     abbreviations: str = ""
     """A pattern of words whose full stop ends no sentence."""
     days: Mapping[str, int] = field(default_factory=dict[str, int])
@@ -354,8 +355,13 @@ def decision_words() -> frozenset[str]:
 
 @cache
 def spellings() -> Mapping[str, str]:
-    """Words typed in haste of all languages, each as it is spelled."""
-    return {word: spelled for each in languages() for word, spelled in each.spellings.items()}
+    """Words of all languages as they are typed in haste, each as it is spelled."""
+    return {_bare(word): word for word in words_in("spellings")}
+
+
+def _bare(word: str) -> str:
+    """The word without apostrophes and accents."""
+    return "".join(each for each in normalize("NFD", word) if each.isalpha())
 
 
 @cache

@@ -4,35 +4,10 @@ from ragforge.domain.language.base import Language
 from ragforge.domain.memories import MemoryType
 
 LANGUAGE = Language(
-    spellings={
-        "arent": "aren't",
-        "cant": "can't",
-        "couldnt": "couldn't",
-        "didnt": "didn't",
-        "doesnt": "doesn't",
-        "hasnt": "hasn't",
-        "havent": "haven't",
-        "im": "I'm",
-        "isnt": "isn't",
-        "ive": "I've",
-        "shouldnt": "shouldn't",
-        "thats": "that's",
-        "theres": "there's",
-        "theyre": "they're",
-        "theyve": "they've",
-        "wasnt": "wasn't",
-        "werent": "weren't",
-        "weve": "we've",
-        "whats": "what's",
-        "wheres": "where's",
-        "wont": "won't",
-        "wouldnt": "wouldn't",
-        "youre": "you're",
-        "youve": "you've",
-        "pls": "please",
-        "plz": "please",
-        "u": "you",
-    },
+    spellings="""
+        aren't can't couldn't didn't doesn't hasn't haven't i'm isn't i've shouldn't that's there's they're
+        they've wasn't weren't we've what's where's won't wouldn't you're you've
+        """,
     stop_words="""
         a about after again all also am an and any are as at be because been before being but by can
         cannot could did do does doing done don for from had has have having he her here hers him his how
@@ -187,7 +162,7 @@ LANGUAGE = Language(
             "shall|will|has|isn't|aren't|doesn't|won't|can't) (?:I|you|we|they|he|she|it|this|that|there|"
             r"the|our|my|your|any\w*|some\w*)|(?:what|where|who|how|when)'?s (?:the|our|my|your|this|that)|"
             r"which (?!is (?:why|what|how)\b|means\b|makes\b|leaves\b|brings\b)|what (?:kind|sort|else)|"
-            r"what (?:\w+ ){1,3}(?:do|does|did|should|can|could|would) (?:I|you|we|they|it)|"
+            r"what (?:\w+ ){1,3}(?:do|does|did|should|can|could|would) (?:I|you|u|we|they|it)|"
             r"would you rather|(?:do|did|have|has|should) (?:people|everyone|anyone|anybody|someone))\b"
         ),
     ),
