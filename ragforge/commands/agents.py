@@ -8,7 +8,7 @@ from ragforge.commands.base import NoArguments, Opens, Outcome, Report, Tell, Ve
 from ragforge.domain.arguments import word
 from ragforge.domain.errors import UsageError
 from ragforge.domain.ids import id_fits, short_id
-from ragforge.domain.printable import one_line
+from ragforge.domain.printable import inline_code, one_line
 from ragforge.domain.turns import CallStatus
 from ragforge.domain.words import cost_words, counted
 
@@ -30,7 +30,15 @@ async def _run(session: "Session", args: NoArguments) -> Outcome:
     if not found:
         return Report(notes=("This session has no sub-agents.",))
     store = session.workspace.store
-    return Report([await _line(store, each) for each in reversed(found)])
+    told = [(each, await _figures(store, each)) for each in reversed(found)]
+    listed = [
+        f"- {inline_code(one_line(each.title))}: {figures} · `{short_id(each.session)}`"
+        for each, figures in told
+    ]
+    return Report(
+        [f"{short_id(each.session)}  {one_line(each.title)}  {figures}" for each, figures in told],
+        markdown="\n".join([*listed, "", "`/agents open ID` shows what one did."]),
+    )
 
 
 async def _open(session: "Session", args: AgentArguments) -> Outcome:
@@ -58,10 +66,6 @@ async def _found(session: "Session") -> "list[SubAgent]":
     from ragforge.session.sub_agents import sub_agents_of
 
     return await sub_agents_of(session.workspace.store, session.workspace.project.id, session.id)
-
-
-async def _line(store: "Store", agent: "SubAgent") -> str:
-    return f"{short_id(agent.session)}  {one_line(agent.title)}  {await _figures(store, agent)}"
 
 
 async def _figures(store: "Store", agent: "SubAgent") -> str:

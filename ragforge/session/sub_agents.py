@@ -249,4 +249,6 @@ async def sub_agents_of(store: Store, project_id: str, session_id: str) -> list[
     """The sub-agents that the session's turns and programs began, the newest first. Raises StoreError."""
     wanted = DerivedFilter(KIND.label, project_id, abandoned=True, limit=LISTED_MAX)
     found = [KIND.read(record) for record in await store.derivations.find(wanted)]
-    return [each for each in found if each is not None and each.parent == session_id]
+    own = [each for each in found if each is not None and each.parent == session_id]
+    # Several begin in one millisecond; their sessions' ids keep the order of the calls.
+    return sorted(own, key=lambda each: each.session, reverse=True)

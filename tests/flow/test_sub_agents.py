@@ -31,30 +31,10 @@ from ragforge.session.state import Session
 from ragforge.session.sub_agents import sub_agents_of
 from ragforge.session.turn import interrupt, submit
 from tests.flow.beside import done
+from tests.flow.delegating import agent, script
 from tests.flow.moving import read, shell, write
 from tests.flow.running import User, ended, of_type, say, says_no
 from tests.standins.gemini import Call, Calls, Finish, GeminiStandIn, Hang, Text, Tokens
-
-
-def agent(task: str, words: str = "", **more: Any) -> Call:
-    return Call("agent", {"title": f"About {task}", "task": f"task {task}{words}", **more})
-
-
-def script(gemini: GeminiStandIn, *calls: Call, **tasks: list[Any]) -> None:
-    """The parent makes the calls; each sub-agent, by its task, does the steps that are named."""
-    steps = {name: iter(replies) for name, replies in tasks.items()}
-    owner: dict[str, str] = {}
-
-    def reply(request: Any) -> Any:
-        text = str(request.body["contents"][0])
-        for name, replies in steps.items():
-            if f"task {name}" in text and "You are a sub-agent" in text:
-                owner[name] = text
-                return next(replies)
-        return next(parent)
-
-    parent = iter([Calls(*calls), Text("All done.")])
-    gemini.script(*([reply] * (2 + sum(map(len, tasks.values())))))
 
 
 async def test_tasks_are_done_at_the_same_time_and_kept_found_and_counted_apart(

@@ -20,6 +20,8 @@ BOXES = set("╭╮╰╯│─▎▌▊▁▂▃▄▅▆▇█")
 """Borders and scroll bars, which are no words."""
 CHANGING = re.compile(r"\b[0-9a-f]{8}\b|sqlite:[^│]*")
 """Ids and the place of the store, which differ from run to run."""
+TOOK = re.compile(r" · [\d.]+ m?s(?= )")
+"""How long a call took, which is told if it was long."""
 
 
 class AsText(SingleFileSnapshotExtension):
@@ -43,7 +45,8 @@ def rows_of(chat: Chat, region: Region) -> list[str]:
     """What is seen there."""
     strips = [strip.crop(region.x, region.right) for strip in chat.top._compositor.render_strips()]
     rows = ["".join(part.text for part in strip) for strip in strips[region.y : region.bottom]]
-    return [CHANGING.sub(lambda found: "xxxxxxxx".ljust(len(found[0])), row).rstrip() for row in rows]
+    rows = [CHANGING.sub(lambda found: "xxxxxxxx".ljust(len(found[0])), row) for row in rows]
+    return [TOOK.sub(lambda found: " " * len(found[0]), row).rstrip() for row in rows]
 
 
 def unreadable(chat: Chat, region: Region) -> list[str]:

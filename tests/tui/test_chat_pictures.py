@@ -3,15 +3,17 @@
 After a change that is meant: `pytest tests/tui/test_chat_pictures.py --snapshot-update`, then look.
 """
 
+import re
 from typing import Any
 
 import pytest
 from syrupy.assertion import SnapshotAssertion
 
 from ragforge.domain import words
+from tests.flow.delegating import agent, script
 from tests.standins.gemini import Call, Calls, Finish, Text, Tokens
 from tests.tui.chat_app import Lab
-from tests.tui.pictures import AsText, all_of_it, picture
+from tests.tui.pictures import AsText, all_of_it, picture, rows_of
 
 ANSWER = """\
 The parser split at *every* space, so quoted words fell apart:
@@ -81,3 +83,38 @@ async def test_the_chat_looks_as_it_should(lab: Lab, snapshot: SnapshotAssertion
         await chat.say("Make a list")
         await chat.turn_ended()
         await compare("a list of what is to do")
+
+
+@pytest.mark.usefixtures("still")
+async def test_sub_agents_look_as_they_should(lab: Lab, snapshot: SnapshotAssertion) -> None:
+    lab.set_environ(RAGFORGE_MEMORY_ENABLED="false")
+    (lab.project / "parser.py").write_text(CODE)
+    looks_the_same = snapshot.use_extension(AsText)
+    read, edit = Calls(Call("read", {"path": "parser.py"})), Calls(Call("edit", EDIT))
+    script(
+        lab.gemini,
+        agent("Find 日本語 and שלום"),
+        agent("Quote words", tools="all"),
+        **{
+            "Find 日本語 and שלום": [counted(read), counted(Text("Only `parser.py` splits at spaces."))],
+            "Quote words": [counted(read), counted(edit), counted(Text("`parse` knows quotes now."))],
+        },
+    )
+    async with lab.chat(new=True) as chat:
+
+        async def compare(name: str) -> None:
+            assert await picture(chat, all_of_it) == looks_the_same(name=name)
+
+        await chat.say("Have it looked at, and mended")
+        await chat.asked()
+        await chat.until(lambda: "✓ agent" in "".join(rows_of(chat, all_of_it(chat))), "one has ended")
+        await compare("a sub-agent asks")
+        await chat.pilot.press("1")
+        await chat.turn_ended()
+        await chat.say("/agents")
+        await chat.sees("finished, 3 steps")
+        await compare("the sub-agents of a session")
+        [short] = re.findall(r"`About Quote words`: .* · `([0-9a-f]{8})`", chat.words())
+        await chat.say(f"/agents open {short}")
+        await chat.sees("`parse` knows quotes now.")
+        await compare("a sub-agent opened")
