@@ -44,7 +44,7 @@ async def _check(options: Options, args: RunArguments) -> int:
         )
         content = await read_program(workspace, file)
         session = await open_session(workspace, options, tell=tell)
-        prices = price_words(session, content, args.max_price)
+        prices = await price_words(session, content, args.max_price)
         await close_session(session)
     finally:
         await close_workspace(workspace)
@@ -130,7 +130,8 @@ async def _follow(lines: AsyncGenerator[Followed, None], shown: list[str], *, is
                 case Report(exact=str(text)):
                     shown.append(text.removesuffix("\n"))
                     if not is_quiet:
-                        typer.echo(answer_text(text), nl=False)
+                        # color: what is piped stays as it is, as that of a prompt does.
+                        typer.echo(answer_text(text), nl=False, color=True)
                         sys.stdout.flush()
                 case _:
                     pass

@@ -1,20 +1,24 @@
 """What a run of a program may cost, before it runs."""
 
-from ragforge.domain.errors import UsageError
+from ragforge.domain.errors import ModelError, UsageError
 from ragforge.domain.ids import now
 from ragforge.domain.usage import Usage
 from ragforge.domain.words import cost_words
-from ragforge.session.model import Pricing
+from ragforge.providers.registry import ModelName
+from ragforge.session.model import Pricing, connect
 from ragforge.session.state import Session
 from ragforge.workflow.check import assemble
-from ragforge.workflow.roles import model_for, role_of
+from ragforge.workflow.roles import model_for, role_of, setting_words
 
 SMALL, LARGE = Usage(input_tokens=500, output_tokens=100), Usage(input_tokens=30_000, output_tokens=4_000)
 """A short call and a long one."""
 
 
-def price_words(session: Session, content: bytes, price_usd_max: float | None) -> list[str]:
-    """The range of what each call and all of them once cost, and where a run stops; a line each."""
+async def price_words(session: Session, content: bytes, price_usd_max: float | None) -> list[str]:
+    """The range of what each call and all of them once cost, and where a run stops; a line each.
+
+    Also what a model lacks before it can be asked.
+    """
     program = assemble(content).program
     if program is None:
         return []
@@ -28,6 +32,8 @@ def price_words(session: Session, content: bytes, price_usd_max: float | None) -
             model = model_for(session, str(role.value))
         except UsageError as error:
             return [str(error)]
+        if lacks := await _lacks(session, model, str(role.value)):
+            lines.append(lacks)
         pricing = Pricing(session.workspace, model, now())
         costs = (pricing.cost(SMALL), pricing.cost(LARGE))
         if None in costs:
@@ -45,3 +51,13 @@ def price_words(session: Session, content: bytes, price_usd_max: float | None) -
     prices = f"{cost_words(low)} to {cost_words(high)}" if is_known else cost_words(None)
     total = f"each call once: {prices}; " if lines else ""
     return [*dict.fromkeys(lines), f"{total}a run stops at ${stop:g}"]
+
+
+async def _lacks(session: Session, model: ModelName, role: str) -> str:
+    """What the model needs and has not; empty where it can be asked. Nothing is sent."""
+    try:
+        provider = await connect(session.workspace, model)
+    except (ModelError, UsageError) as error:
+        return f"{error}{setting_words(session, role)}"
+    await provider.close()
+    return ""

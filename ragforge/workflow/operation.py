@@ -276,9 +276,11 @@ def as_text(value: Value, what: str) -> str:
 
 
 def as_count(value: Value, operation: str) -> int:
-    """A number from 0 on, null being 0. Raises ProgramFault."""
+    """A number from 0 on, null being 0 and a text of digits a number, as inputs are. Raises ProgramFault."""
     if value is None:
         return 0
+    if isinstance(value, str) and value.strip().isascii() and value.strip().isdigit():
+        value = float(value)
     if isinstance(value, bool) or not isinstance(value, int | float) or value < 0 or value != int(value):
         raise ProgramFault(f"{operation} takes a whole number from 0 on, not {value!r}.")
     return int(value)

@@ -147,6 +147,21 @@ async def test_a_role_whose_model_cannot_be_used_names_its_setting(alone: Progra
         assert (ran.code, ran.out) == (1, "")
         assert words in ran.err
         assert "The model of helper is set by programs.models." in ran.err
+        checked = await alone.run("run", "talk.spu", "--dry-run")
+        assert words in checked.out
+        assert "The model of helper is set by programs.models." in checked.out
+
+
+async def test_a_number_given_as_input_counts_a_loop_and_what_is_piped_stays_as_it_is(alone: Program) -> None:
+    (alone.project / "count.spu").write_text(
+        ".input $N how often\nLOOP $N, red\nred:\nDISPLAY '\x1b[31mred'\nJMP red\n"
+    )
+    ran = await alone.run("run", "count.spu", "--input", "N=2")
+    assert (ran.code, ran.out) == (0, "\x1b[31mred\n" * 2)
+    for wrong in ("-1", "2.5", "x", "\N{SUPERSCRIPT TWO}"):
+        ran = await alone.run("run", "count.spu", "--input", f"N={wrong}")
+        assert (ran.code, ran.out) == (1, "")
+        assert "LOOP takes a whole number from 0 on" in ran.err
 
 
 async def waiting(program: Program) -> bytes:
