@@ -4,6 +4,8 @@ from typing import TypeAlias
 
 from msgspec import Struct
 
+from ragforge.domain.programs import PROGRAM_ORIGINS
+
 
 class Say(Struct, frozen=True):
     """A message for the model."""
@@ -31,7 +33,7 @@ Input: TypeAlias = Say | Slash | Shell
 def parse_input(text: str) -> Input:
     """What the text is. A path such as `/etc/hosts is odd` or a lone `/` or `!` is a message.
 
-    A lone `?` asks for help, as in other assistants.
+    `/project:name` is the program `name` of that origin. A lone `?` asks for help, as in other assistants.
     """
     stripped = text.strip()
     if stripped == "?":
@@ -40,6 +42,8 @@ def parse_input(text: str) -> Input:
         return Shell(command, for_model=not stripped.startswith("!!"))
     if stripped.startswith("/") and "\n" not in stripped.split(" ", 1)[0]:
         name, _, args = stripped[1:].partition(" ")
-        if name[:1].isalpha() and all(char.isalnum() or char in "-_" for char in name):
+        origin, colon, rest = name.partition(":")
+        own = rest if colon and origin.lower() in PROGRAM_ORIGINS else name
+        if own[:1].isalpha() and all(char.isalnum() or char in "-_" for char in own):
             return Slash(name.lower(), args.strip())
     return Say(text)

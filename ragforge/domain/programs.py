@@ -11,6 +11,9 @@ SUFFIX = ".spu"
 PROGRAM_NAME = re.compile(r"[a-z][a-z0-9_-]{0,63}")
 """What `.program` can say, and so how a program's file can be called."""
 
+PROGRAM_ORIGINS = ("shipped", "user", "project")
+"""Where a program's file is, in the order in which a name means one; `project:review` is the project's."""
+
 _DESCRIPTION = re.compile(r"^[ \t]*\.description[ \t]+([^;\n]+)", re.MULTILINE)
 
 

@@ -116,7 +116,7 @@ async def run_typed(
         named = [command for command in await own_commands(session) if command.name == name]
         if named:
             return await expand(session, min(named, key=lambda command: command.problem != ""), text)
-        if name in await asyncio.to_thread(program_commands, session.workspace):
+        if ":" in name or name in await asyncio.to_thread(program_commands, session.workspace):
             return await run_command(session, "run", f"{name} {text}".rstrip(), verbs)
     return await run_command(session, name, text, verbs)
 

@@ -8,7 +8,7 @@ from msgspec import Struct
 import ragforge
 from ragforge.config.paths import config_dir
 from ragforge.domain.errors import UsageError
-from ragforge.domain.programs import PROGRAM_NAME, SUFFIX, description_of
+from ragforge.domain.programs import PROGRAM_NAME, PROGRAM_ORIGINS, SUFFIX, description_of
 from ragforge.files.open import open_file
 from ragforge.session.state import Workspace
 
@@ -35,10 +35,10 @@ def find_programs(workspace: Workspace) -> list[ProgramFile]:
 
 def program_files(environ: Mapping[str, str], root: Path) -> list[ProgramFile]:
     """The same of the project with this root."""
-    folders = {"shipped": SHIPPED, "user": config_dir(environ) / "programs", "project": root / IN_PROJECT}
+    folders = (SHIPPED, config_dir(environ) / "programs", root / IN_PROJECT)
     return [
         ProgramFile(path.stem, path, origin)
-        for origin, folder in folders.items()
+        for origin, folder in zip(PROGRAM_ORIGINS, folders, strict=True)
         for path in sorted(folder.glob(f"*{SUFFIX}"))[:FILES_MAX]
         if PROGRAM_NAME.fullmatch(path.stem)
     ]

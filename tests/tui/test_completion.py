@@ -245,6 +245,8 @@ async def test_a_click_takes_a_line():
     ("before", "kind", "query"),
     [
         ("/he", CompletionKind.COMMAND, "he"),
+        ("/project:ma", CompletionKind.COMMAND, "project:ma"),
+        ("/mails_2", CompletionKind.COMMAND, "mails_2"),
         ("@", CompletionKind.PATH, ""),
         ("see @src/ma", CompletionKind.PATH, "src/ma"),
         ('(@"my no', CompletionKind.PATH, "my no"),

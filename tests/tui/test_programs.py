@@ -35,13 +35,14 @@ async def test_a_projects_program_runs_and_is_changed_once_its_very_text_is_trus
         await chat.sees("mails.spu came with the project and is not trusted")
 
         theirs.write_text(f"{WHOLE}    DISPLAY 'more'\n")
-        await chat.say("/mails")
+        await chat.say("/project:mails")
         await chat.until(lambda: chat.top is not screen)
         await question(chat)
+        theirs.write_text(f"{WHOLE}    DISPLAY 'less'\n")  # behind the question
         await chat.pilot.press("1")
         await chat.sees("more")
+        assert "less" not in drawn(chat)
 
-        theirs.write_text(f"{WHOLE}    DISPLAY 'less'\n")
         await chat.say("/program change mails add a greeting")
         await question(chat)
         assert "has changed" in drawn(chat)

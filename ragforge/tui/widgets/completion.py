@@ -244,7 +244,7 @@ def _fitted(row: CompletionItem, width: int) -> str:
 
 def wanted_by(before: str, *, first_line: bool) -> CompletionRequest | None:
     """What the text before the cursor, in its line, asks for: a command, a path or nothing."""
-    if first_line and re.fullmatch(r"/[a-zA-Z-]*", before):
+    if first_line and re.fullmatch(r"/[a-zA-Z0-9_:-]*", before):
         return CompletionRequest(CompletionKind.COMMAND, before, before[1:], 0)
     if match := re.search(r"""(?:^|[\s(\["'])(@(?:"([^"]*)|([^\s"@]*)))$""", before):
         query = match[2] if match[2] is not None else match[3]
@@ -271,7 +271,7 @@ def is_optional(usage: str) -> bool:
 
 def usage_of(before: str, rows: Sequence[CommandRow]) -> str:
     """How the arguments are written of the command that is being typed, and what it does; else nothing."""
-    if found := re.match(r"/([a-z-]+) ", before):
+    if found := re.match(r"/([a-z0-9_:-]+) ", before):
         for row in rows:
             if found[1] in (row.name, *row.aliases) and row.args:
                 return f"/{found[1]} {row.args}  {row.help}"
