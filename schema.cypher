@@ -188,8 +188,8 @@ CREATE INDEX memory_binding IF NOT EXISTS
 FOR (n:Memory) ON (n.projectId, n.strength);
 
 // The memories of the weightiest topics are read when a session opens.
-CREATE INDEX memory_topic IF NOT EXISTS
-FOR (n:Memory) ON (n.projectId, n.topic);
+CREATE INDEX memory_topic_important IF NOT EXISTS
+FOR (n:Memory) ON (n.projectId, n.topic, n.importance, n.created);
 
 // Search by words. The properties hold stems with spaces between them, made by ragforge in the same way for
 // every store; `searchScope` holds what a search is limited to.

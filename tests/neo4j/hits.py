@@ -16,7 +16,7 @@ BATCH = 500
 TURNS = f"""
 UNWIND range($first, $last) AS place
 WITH $project + '-' + toString(place) AS id, $project + '-s' + toString(place / {OF_SESSION}) AS session,
-  $at + duration({{seconds: place}}) AS at
+  $at + duration({{seconds: place}}) AS at, 'topic ' + toString(place % 5) AS topic
 MATCH (p:Project {{id: $project}})
 MERGE (s:ConversationSession {{sessionId: session}})
 ON CREATE SET s += {{projectId: $project, startTime: at, title: '', cwd: '', carriedAt: $at}}
@@ -33,7 +33,7 @@ CREATE (s)-[:HAS_SUMMARY]->(n:ConversationSummary {{id: id, sessionId: session, 
   timestamp: at, method: 'model', charCount: 40}})-[:SUMMARIZES]->(t)
 CREATE (p)-[:HAS_MEMORY]->(m:Memory {{id: id, projectId: $project, sessionId: session, scope: 'project',
   type: 'fact', confidence: 0.5, importance: 0.5, owner: '', source: 'person', created: at, updated: at,
-  accessCount: 0, evidence: [], strength: ''}})
+  accessCount: 0, evidence: [], strength: '', topic: topic}})
 WITH [t, n, m] AS owners
 UNWIND owners AS owner
 SET owner.embeddingModel = $model, owner.embeddingHash = owner.id, owner.embeddingDimensions = 256

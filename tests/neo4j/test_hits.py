@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from msgspec import Struct
 
-from ragforge.domain.memories import MemoryFilter, MemorySort, MemoryType
+from ragforge.domain.memories import ConceptFilter, MemoryFilter, MemorySort, MemoryType
 from ragforge.domain.vectors import Nearby
 from ragforge.store.neo4j.carrier import Carrier
 from ragforge.store.neo4j.claims import Claims
@@ -26,7 +26,7 @@ from tests.servers import neo4j
 from tests.servers.neo4j import EMBEDDER, Neo4jServer
 from tests.servers.shared import Servers
 
-SIZES = (100, 1_000)
+SIZES = (250, 1_000)
 SIZES_LONG = (300, 3_000, 20_000)
 LONG_AGO, TODAY = datetime(2020, 1, 1, tzinfo=UTC), datetime(2026, 1, 1, tzinfo=UTC)
 ASKED, OTHERS = "asked", "others"
@@ -71,6 +71,7 @@ QUESTIONS: Mapping[str, Callable[[Asked], Awaitable[Any]]] = {
     ),
     "memories of a project": lambda of: of.memories.find(MemoryFilter(ASKED)),
     "rules": lambda of: of.memories.find(MemoryFilter(OTHERS, binding=True)),
+    "the weightiest topics": lambda of: of.memories.concepts(ConceptFilter(OTHERS, "ada", EMBEDDER)),
 }
 OTHER_LISTS: Mapping[str, Callable[[Asked], Awaitable[Any]]] = {
     **{

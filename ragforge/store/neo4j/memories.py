@@ -130,10 +130,11 @@ WITH n WHERE n.{TOPIC} <> '' AND ($topics = [] OR n.{TOPIC} IN $topics)
 WITH n.{TOPIC} AS concept, sum(n.{_WEIGHT} * (1 + n.{_USES})) AS weight
 ORDER BY weight DESC, concept LIMIT $limit
 CALL (concept) {{
-  MATCH (n:{Label.MEMORY}) USING INDEX SEEK n:{Label.MEMORY}(projectId, {TOPIC})
-  WHERE n.projectId = $project AND n.{TOPIC} = concept AND {HOLDS}
-  WITH n ORDER BY n.{_WEIGHT} DESC, n.created DESC, n.id LIMIT $each
-  RETURN n ORDER BY n.{_WEIGHT} DESC, n.created DESC, n.id
+  MATCH (n:{Label.MEMORY}) USING INDEX SEEK n:{Label.MEMORY}(projectId, {TOPIC}, {_WEIGHT}, created)
+  WHERE n.projectId = $project AND n.{TOPIC} = concept AND n.{_WEIGHT} IS NOT NULL AND n.created IS NOT NULL
+    AND n.forgottenAt IS NULL AND n.owner IN ['', $person]
+  WITH n ORDER BY n.projectId DESC, n.{TOPIC} DESC, n.{_WEIGHT} DESC, n.created DESC WITH n WHERE {HOLDS}
+  RETURN n LIMIT $each
 }}
 RETURN {", ".join(_VALUES)}, false AS replaced, false AS abandoned, concept, weight,
   CASE WHEN n.embeddingModel = $model AND NOT coalesce(n.embeddingStale, false) THEN n.embedding END AS vector

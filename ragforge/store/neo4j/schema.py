@@ -184,7 +184,7 @@ LASTING: tuple[Definition, ...] = (
     _range("memory_important", Label.MEMORY, "projectId", str(MemorySort.IMPORTANCE), "created"),
     _range("memory_recent", Label.MEMORY, "projectId", "updated", "created"),
     _range("memory_used", Label.MEMORY, "projectId", "accessCount", "created"),
-    _range("memory_topic", Label.MEMORY, "projectId", TOPIC),
+    _range("memory_topic_important", Label.MEMORY, "projectId", TOPIC, str(MemorySort.IMPORTANCE), "created"),
     _range("usage_time", Label.USAGE, "timestamp"),
     _range("usage_project", Label.USAGE, "projectId", "timestamp"),
     _range("turn_person", Label.TURN, "person", "timestamp"),

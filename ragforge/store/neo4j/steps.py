@@ -272,6 +272,13 @@ CONCEPTS = f"""
 CREATE INDEX memory_topic IF NOT EXISTS FOR (n:Memory) ON (n.projectId, n.{TOPIC});
 """
 
+# A topic may have thousands of memories, of which the most important are read: in their order.
+CONCEPTS_LISTED = f"""
+CREATE INDEX memory_topic_important IF NOT EXISTS
+FOR (n:Memory) ON (n.projectId, n.{TOPIC}, n.{_WEIGHT}, n.created);
+DROP INDEX memory_topic IF EXISTS;
+"""
+
 
 class Step(Struct, frozen=True):
     """One step. schema, data: statements with a semicolon behind each, never in one transaction.
@@ -307,6 +314,7 @@ STEPS: tuple[Step, ...] = (
     Step("persons", PERSONS, PERSONS_DATA),
     Step("archived sessions", ARCHIVED),
     Step("concepts", CONCEPTS),
+    Step("concepts in their order", CONCEPTS_LISTED),
 )
 
 
