@@ -272,7 +272,7 @@ CONCEPTS = f"""
 CREATE INDEX memory_topic IF NOT EXISTS FOR (n:Memory) ON (n.projectId, n.{TOPIC});
 """
 
-# A topic may have thousands of memories, of which the most important are read: in their order.
+# Of thousands of memories of one concept the most important are read, in their order.
 CONCEPTS_LISTED = f"""
 CREATE INDEX memory_topic_important IF NOT EXISTS
 FOR (n:Memory) ON (n.projectId, n.{TOPIC}, n.{_WEIGHT}, n.created);
