@@ -26,7 +26,9 @@ from tests.servers import neo4j
 from tests.servers.neo4j import EMBEDDER, Neo4jServer
 from tests.servers.shared import Servers
 
-SIZES = (250, 1_000)
+SIZES = (100, 1_000)
+SIZES_OF_TOPICS = (250, 1_000)
+"""Topics are found among 200 memories, so they begin with more."""
 SIZES_LONG = (300, 3_000, 20_000)
 LONG_AGO, TODAY = datetime(2020, 1, 1, tzinfo=UTC), datetime(2026, 1, 1, tzinfo=UTC)
 ASKED, OTHERS = "asked", "others"
@@ -71,6 +73,8 @@ QUESTIONS: Mapping[str, Callable[[Asked], Awaitable[Any]]] = {
     ),
     "memories of a project": lambda of: of.memories.find(MemoryFilter(ASKED)),
     "rules": lambda of: of.memories.find(MemoryFilter(OTHERS, binding=True)),
+}
+TOPICS: Mapping[str, Callable[[Asked], Awaitable[Any]]] = {
     "the weightiest topics": lambda of: of.memories.concepts(ConceptFilter(OTHERS, "ada", EMBEDDER)),
 }
 OTHER_LISTS: Mapping[str, Callable[[Asked], Awaitable[Any]]] = {
@@ -114,7 +118,8 @@ async def asked(server: Neo4jServer, tmp_path: Path) -> AsyncIterator[Asked]:
     ("sizes", "questions"),
     [
         pytest.param(SIZES, QUESTIONS, id="few"),
-        pytest.param(SIZES_LONG, {**QUESTIONS, **OTHER_LISTS}, id="many", marks=pytest.mark.long),
+        pytest.param(SIZES_OF_TOPICS, TOPICS, id="topics"),
+        pytest.param(SIZES_LONG, {**QUESTIONS, **OTHER_LISTS, **TOPICS}, id="many", marks=pytest.mark.long),
     ],
 )
 async def test_what_is_read_does_not_grow_with_what_is_not_asked_for(
