@@ -246,6 +246,28 @@ KINDS: tuple[SecretKind, ...] = (
     SecretKind(
         "sidekiq key", ("CONTRIBSYS__COM",), r"CONTRIBSYS__COM\W{1,4}(?P<value>[a-f0-9]{8}:[a-f0-9]{8})"
     ),
+    # What programs take on their command line, or from their own files
+    SecretKind(
+        "netrc password", ("machine ",), r"machine \S+ login \S+ password (?P<value>[^\s\"'\\$<{]{4,})"
+    ),
+    SecretKind("postgres password file", (":5432:",), r":5432:[\w*-]+:[\w.-]+:(?P<value>[^\s:\"'\\$<{]{6,})"),
+    SecretKind(
+        "kubernetes client key", ("client-key-data:",), rf"client-key-data:\s+(?P<value>{_BASE64}{{40,}}=*)"
+    ),
+    SecretKind(
+        "one-time password", ("otpauth://",), r"otpauth://\S{1,200}?[?&]secret=(?P<value>[A-Za-z2-7]{16,})"
+    ),
+    SecretKind("sshpass", ("sshpass",), r"sshpass\s+-p\s*[\"']?(?P<value>[^\s\"'\\$<{]{4,})"),
+    SecretKind(
+        "redis-cli",
+        ("redis-cli",),
+        r"redis-cli\b[^\n|;&]{0,80}?\s(?:-a|--pass)\s+[\"']?(?P<value>[^\s\"'\\$<{]{4,})",
+    ),
+    SecretKind(
+        "mysql",
+        ("mysql", "mariadb"),
+        r"\b(?:mysql|mariadb)(?:dump|admin|-dump|-admin)?\s[^\n|;&]{0,100}?(?<=\s)-p[\"']?(?P<value>[^\s\"'\\$<{]{4,})",
+    ),
     SecretKind(
         "nuget password",
         ("<add key=",),

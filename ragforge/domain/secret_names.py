@@ -8,6 +8,7 @@ value that is a name, a call, a path or a placeholder is none.
 import re
 from collections.abc import Callable
 from functools import cache
+from itertools import pairwise
 
 from ragforge.domain.secret_kinds import VENDORS
 
@@ -34,7 +35,7 @@ HINTS = (
 )
 """In small letters, what a name or a sentence holds where a search begins."""
 
-SAID_HINTS = ("pass word", "pass phrase", "pin", "jeton", "clé", "cle d", "cle a")
+SAID_HINTS = ("pass word", "pass phrase", "pw ", "pin", "jeton", "clé", "cle d", "cle a")
 """The same for what is only looked for in sentences."""
 
 
@@ -81,8 +82,9 @@ _ASSIGNED = r"""(?xi)
 """
 _TAGGED = r"[\w.:-]{2,48}+>(?P<value>[^<>\n]{1,400}+)</"
 _SAID = r"""(?xi)
-(?: pass[ ]?(?:word|phrase|code) | passwd | mot[ ]de[ ]passe | secret | token | jeton | key | pin
+(?: pass[ ]?(?:word|phrase|code) | passwd | mot[ ]de[ ]passe | mdp | pw | secret | token | jeton | key | pin
   | cl(?:é|e)[ ](?:d['’]?|de[ ]l?['’]?)?[ ]?(?:api|acc(?:è|e)s) )
+(?: [ ](?:wi-?fi|root|admin|ssh|sudo|mysql|postgres) )?
 [ ]{1,3}
 (?: (?:for|of|to|on|at|in|de|du|pour|sur)[ ]\S{1,40}+[ ](?:\S{1,40}+[ ])?? )?
 (?: is|was|will[ ]be|are|est|était|sera|c['’]est )
@@ -94,6 +96,8 @@ _HEADER = (
     r"(?i)\b(?:proxy-)?authorization[\"']?[ \t]{0,4}[:=][ \t]{0,4}[\"']?"
     r"(?:basic|bearer|token|apikey)[ \t]+([\w+/=.~-]{8,400}+)"
 )
+_COOKIES = r"(?i)\bcookie[\"']?[ \t]{0,4}:[ \t]{0,4}[\"']?[^\r\n\"']{10,8000}+"
+_COOKIE = r"(?<==)[^\s;,=]{16,4000}+"
 _LOGIN = r"(?:-u|--user)[ =]{1,3}[\"']?[\w.@-]{0,60}+:([^\s\"'@/:]{3,100}+)"
 
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+")
@@ -133,6 +137,8 @@ def hide_named(text: str, mark: str) -> str:
         text = _replaced(text, _named_spans(text, starts, mark), mark)
     if "uthorization" in lower:
         text = _compiled(_HEADER).sub(lambda found: _inner(found, mark, _is_token), text)
+    if "cookie" in lower:
+        text = _compiled(_COOKIES).sub(lambda found: _without_cookies(found[0], mark), text)
     if "curl" in lower:
         text = _compiled(_LOGIN).sub(lambda found: _inner(found, mark, _is_password), text)
     return text
@@ -235,6 +241,11 @@ def _said(found: re.Match[str], mark: str) -> tuple[int, int] | None:
     if mark in value or not _is_said(trimmed, strong=strong):
         return None
     return found.start("value"), found.start("value") + len(trimmed)
+
+
+def _without_cookies(header: str, mark: str) -> str:
+    """The header of a request or an answer without the values that let somebody in."""
+    return _compiled(_COOKIE).sub(lambda found: mark if _is_token(found[0]) else found[0], header)
 
 
 def _inner(found: re.Match[str], mark: str, accepts: Callable[[str], bool]) -> str:
@@ -343,12 +354,19 @@ def _is_drawn(value: str, *, chars_min: int) -> bool:
     letters = sum(char.isalpha() for char in value)
     if _HEX.fullmatch(value):
         return len(value) >= HEX_CHARS_MIN and digits > 0 and letters > 0
-    if digits < 2 or letters < 2 or len(set(value)) < 8:
+    if letters < 2 or len(set(value)) < 8 or not (digits > 1 or (digits == 1 and _is_mixed_case(value))):
         return False
     longest = max((len(word) for word in re.split(r"[\W_]+", value)), default=0)
     parts = [part for part in re.split(r"[\W_]+", value) if part]
     mixed = [part for part in parts if any(map(str.isdigit, part)) and any(map(str.isalpha, part))]
     return bool(mixed) and (longest >= 12 or len(max(mixed, key=len)) >= 8)
+
+
+def _is_mixed_case(value: str) -> bool:
+    """Whether small and capital letters alternate as those drawn by lot do, and not as in camelCase."""
+    letters = [char.isupper() for char in value if char.isalpha()]
+    changes = sum(one != next for one, next in pairwise(letters))
+    return 0.3 <= sum(letters) / max(1, len(letters)) <= 0.7 and changes >= 0.4 * (len(letters) - 1)
 
 
 def _is_token(value: str) -> bool:
@@ -369,7 +387,8 @@ def _is_said(value: str, *, strong: bool) -> bool:
         return False
     inner = value.strip("-'’")
     if inner.isalpha():
-        return len(inner) >= STRONG_CHARS_MIN and inner.islower() and not _SUFFIXES.search(inner)
+        is_word = inner.islower() and not _SUFFIXES.search(inner)
+        return len(inner) >= STRONG_CHARS_MIN and (is_word or _is_mixed_case(inner))
     return (
         len(value) >= STRONG_CHARS_MIN
         and bool(re.search(r"[^\w'’-]", inner))

@@ -60,6 +60,12 @@ INNOCENT = (
     "Authorization: Bearer $TOKEN",
     "Authorization: Bearer <token>",
     "curl -u user:$PASSWORD https://x",
+    "mysql -p shop",
+    'sshpass -p "$PW" ssh host',
+    "redis-cli -a <password> ping",
+    "machine github.com login ada password <token>",
+    "token=getUserAccessTokenFromHeader1",
+    "Set-Cookie: theme=dark; lang=fr; Path=/settings/appearance/index",
 )
 
 
