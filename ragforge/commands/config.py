@@ -6,6 +6,7 @@ from msgspec import Struct
 
 from ragforge.commands.base import Open, Opens, Outcome, Tell, Verb
 from ragforge.domain.arguments import Face, ValuesOf, rest, shell_option, word
+from ragforge.domain.errors import UsageError
 
 if TYPE_CHECKING:
     from ragforge.session.state import Session
@@ -43,6 +44,7 @@ class UnsetArguments(Struct, frozen=True):
 
 
 async def _run(session: "Session", args: ConfigArguments) -> Outcome:
+    from ragforge.config.check import nearest
     from ragforge.config.paths import user_file
     from ragforge.session.setting import set_setting
 
@@ -51,11 +53,14 @@ async def _run(session: "Session", args: ConfigArguments) -> Outcome:
     file = user_file(session.workspace.environ)
     if not args.value:
         rows = [row for row in session.workspace.loaded.rows() if row.key.startswith(args.key)]
+        if not rows:
+            known = [row.key for row in session.workspace.loaded.rows()]
+            raise UsageError(f"No setting begins with {args.key!r}. {nearest(args.key, known)}")
         lines = [f"- `{row.key}` = `{row.value}` ({row.source}). {row.about}" for row in rows]
         return Tell("\n".join([*lines, "", _STORE] if args.key == "store" else lines))
     set_setting(file, args.key, args.value, endpoints=session.workspace.settings.endpoints)
     is_live = args.key.startswith(LIVE)
-    when = "It applies now." if is_live else "Takes effect the next time you start ragforge at the latest."
+    when = "It applies now." if is_live else "Takes effect the next time you start ragforge."
     return Tell(f"`{args.key}` is set in {file}. {when}")
 
 

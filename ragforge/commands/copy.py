@@ -45,6 +45,8 @@ async def _answers(session: "Session") -> list[str]:
 
 
 def _nth(items: list[str], number: int, what: str) -> str:
+    if not items:
+        raise UsageError(f"This session has no {what} to copy.")
     if not 1 <= number <= len(items):
         raise UsageError(f"This session has {counted(len(items), what)}, so there is no number {number}.")
     return items[number - 1]

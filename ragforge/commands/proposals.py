@@ -7,10 +7,11 @@ from msgspec import Struct
 
 from ragforge.commands.base import Outcome, Report, Tell, Verb
 from ragforge.domain.arguments import rest, shell_option
+from ragforge.domain.commands import typed
 from ragforge.domain.errors import UsageError
 from ragforge.domain.printable import one_line
 from ragforge.domain.shares import Decision
-from ragforge.domain.words import counted, day_words
+from ragforge.domain.words import day_words
 
 if TYPE_CHECKING:
     from ragforge.session.machine import Library
@@ -102,8 +103,8 @@ def _chosen(found: "Sequence[OpenProposal]", ids: Sequence[str]) -> "list[OpenPr
             each for each in found if id in (each.id, each.record.name) or each.record.name.startswith(id)
         ]
         if len(fitting) != 1:
-            what = f"fits {counted(len(fitting), 'proposal')}" if fitting else "is no open proposal"
-            raise UsageError(f"{id} {what}. `proposals` lists them.")
+            what = f"Several open proposals match {id!r}" if fitting else f"No open proposal matches {id!r}"
+            raise UsageError(f"{what}. `{typed('proposals')}` lists them.")
         chosen += [each for each in fitting if each not in chosen]
     return chosen
 

@@ -38,7 +38,7 @@ def find_key(path: KeyPath, *, where: str) -> SettingKey:
         # The value is not shown: it may well be what the name says.
         hint = "Keys do not belong there. Set the provider's variable, or paste the key when ragforge asks."
     else:
-        hint = _nearest(name, [str(key) for key in KEYS.values()])
+        hint = nearest(name, [str(key) for key in KEYS.values()])
     raise UsageError(f"{where}: unknown setting {name!r}. {hint}")
 
 
@@ -106,7 +106,8 @@ def _check_endpoint_name(name: str, *, where: str) -> None:
         )
 
 
-def _nearest(name: str, known: list[str]) -> str:
+def nearest(name: str, known: list[str]) -> str:
+    """A sentence with the settings that were perhaps meant, or with all of the section."""
     from difflib import get_close_matches  # only on the way to an error: keeps the start light
 
     near = get_close_matches(name, known, n=2, cutoff=0.6) or [

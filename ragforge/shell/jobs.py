@@ -123,6 +123,6 @@ class Jobs:
     def _find(self, job_id: str) -> _Job:
         job = self._jobs.get(job_id)
         if job is None:
-            known = ", ".join(self._jobs) or "none"
-            raise UsageError(f"There is no background job {job_id!r}. Known jobs: {known}.")
+            known = f"Known jobs: {', '.join(self._jobs)}." if self._jobs else "No job has run yet."
+            raise UsageError(f"There is no background job {job_id!r}. {known}")
         return job

@@ -36,7 +36,9 @@ def find_program(workspace: Workspace, name: str, folder: Path, *, shipped: bool
         if each.name == plain and (not colon or each.origin == origin):
             return each
     names = sorted({each.name for each in known})
-    raise UsageError(f"There is no program {name!r}.{nearest(name, names)} There are: {', '.join(names)}.")
+    raise UsageError(
+        f"There is no program {name!r}.{nearest(name, names)} Known programs: {', '.join(names)}."
+    )
 
 
 async def read_program(workspace: Workspace, file: ProgramFile) -> bytes:

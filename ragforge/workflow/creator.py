@@ -93,7 +93,7 @@ async def existing_tree(workspace: Workspace, name: str) -> ProgramTree:
         await tree.take_in(await read_program(workspace, origins["project"]))
     elif not origins and not (await tree.head()).version:
         known = {each.name for each in found}
-        raise UsageError(f"There is no program {name!r}.{nearest(name, known)} /program list lists them.")
+        raise UsageError(f"There is no program {name!r}.{nearest(name, known)} /program list shows all.")
     return tree
 
 

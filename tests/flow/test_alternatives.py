@@ -244,7 +244,7 @@ async def test_what_makes_no_sense_is_refused_before_anything_is_made(
     with pytest.raises(UsageError, match="Plan mode"):
         await start_alternatives(session, AttemptRequest(2, "x"))
     assert not session.live.stored
-    with pytest.raises(UsageError, match="no alternative 4"):
+    with pytest.raises(UsageError, match="There are no alternatives yet"):
         await take(session, 4)
     assert copies_in(session) == []
 

@@ -110,6 +110,10 @@ async def test_commands_that_only_tell(lab: Lab) -> None:
         for line, seen in {
             "/cost": "**This session**",
             "/config turn": "turn.steps_max",
+            "/config turn.step_max": "No setting begins with 'turn.step_max'. Did you mean 'turn.steps_max'",
+            "/copy code": "This session has no code block to copy.",
+            "/jobs stop 3": "There is no background job '3'. No job has run yet.",
+            "/alternatives take 4": "There are no alternatives yet; `/alternatives N PROMPT` makes some.",
             "/jobs": "No background jobs.",
             "/mode": "The mode is **ask**",
             "/rename apples and pears": "`apples and pears`",

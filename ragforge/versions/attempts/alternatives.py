@@ -119,9 +119,10 @@ async def take(session: Session, number: int, *, choices: Choices | None = None)
     found = [each for each in here.alternatives if each.number == number]
     if not found:
         known = ", ".join(str(each.number) for each in here.alternatives)
-        none = f"There are none yet; `{typed('alternatives N PROMPT')}` makes some."
-        which = f"There are {known}." if known else none
-        raise UsageError(f"There is no alternative {number}. {which}")
+        if not known:
+            make = typed("alternatives N PROMPT")
+            raise UsageError(f"There are no alternatives yet; `{make}` makes some.")
+        raise UsageError(f"There is no alternative {number}, only {known}.")
     return await checkout(session, found[-1].version.id, choices=choices, action=MoveAction.TAKE)
 
 
