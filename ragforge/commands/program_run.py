@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from ragforge.commands.base import Followed, QuestionKind, Report, UserQuestion
 from ragforge.domain.approvals import ApprovalAnswer, ApprovalRequest, ConsentAnswer
+from ragforge.domain.errors import StoreError
 
 if TYPE_CHECKING:
     from ragforge.workflow.execution import Execution, Front
@@ -51,7 +52,11 @@ class RunFront:
         try:
             while (said := await self._said.get()) is not None:
                 yield said
-            await task
+            try:
+                await task
+            except StoreError:
+                yield "The run stopped. Once the store can be used again, --resume continues it."
+                raise
         finally:
             task.cancel()
             await asyncio.wait({task})

@@ -35,11 +35,10 @@ sys.stdin.read()
 """
 
 
-async def run_until(session: Session, said_first: str, then: Callable[[], object]) -> list[str]:
-    """What the program says; once it said this, `then` is called."""
+async def run_until(session: Session, said_first: str, then: Callable[[], object], heard: list[str]) -> None:
+    """Put what the program says into `heard`; once it said this, `then` is called."""
     front = RunFront(inputs=["the question"])
     execution = await execution_for(session, RunArguments(NAME), front.front)
-    heard: list[str] = []
     async with aclosing(front.follow(execution)) as said:
         async for each in said:
             if isinstance(each, UserQuestion):
@@ -47,7 +46,6 @@ async def run_until(session: Session, said_first: str, then: Callable[[], object
             heard.append(str(each))
             if str(each).startswith(said_first):
                 then()
-    return heard
 
 
 @contextmanager
@@ -85,8 +83,10 @@ async def test_a_store_that_another_process_holds_stops_the_run_which_goes_on_af
         database = session.workspace.data_dir / "ragforge.db"
         with ExitStack() as held:
             hold = partial(held.enter_context, held_by_another_process(database))
+            heard: list[str] = []
             with pytest.raises(StoreError, match="another process has kept it locked"):
-                await run_until(session, "planner (", hold)
+                await run_until(session, "planner (", hold, heard)
+        assert "--resume continues it" in heard[-1]
         before = asked_models(gemini)
         is_done, asked, _ = await newest(session)
         assert not is_done
@@ -113,7 +113,7 @@ async def test_a_run_goes_on_while_its_server_is_away_and_arrives_there_later(
         counted = await program_calls(session)
         assert whole[:2] == (True, ASKED)
         # What is said meanwhile waits on this machine.
-        await run_until(session, "planner (", leave)
+        await run_until(session, "planner (", leave, [])
         assert session.workspace.store.link.away
         assert await newest(session) == whole
         await proxy.accept()
