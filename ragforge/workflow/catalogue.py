@@ -55,7 +55,7 @@ async def read_program(workspace: Workspace, file: ProgramFile) -> bytes:
             relative = file.path.relative_to(root)
             raise UsageError(
                 f"{file.name} was not run: {relative} came with the project and is not trusted. "
-                f"/project:{file.name} in the interface shows it and asks; "
+                "/trust in the interface shows it and asks; "
                 f"`ragforge --trust-project run project:{file.name}` trusts it for one run."
             )
         content = found.text.encode()

@@ -33,6 +33,11 @@ async def test_a_projects_program_runs_and_is_changed_once_its_very_text_is_trus
         assert "This program came with the project." in drawn(chat)
         await chat.pilot.press("2")
         await chat.sees("mails.spu came with the project and is not trusted")
+        await chat.say("/mails")  # what was skipped is asked about by /trust only, and the hint says so
+        await chat.sees("/trust in the interface shows it and asks")
+        await chat.say("/trust")
+        await question(chat)
+        await chat.pilot.press("escape")
 
         theirs.write_text(f"{WHOLE}    DISPLAY 'more'\n")
         await chat.say("/project:mails")
