@@ -118,6 +118,7 @@ RULES: Mapping[MemoryType, AnyOf] = {
 """In the order in which they are asked: the first that fits says the type."""
 _PREFERENCE = {type: float(type is MemoryType.PREFERENCE) for type in MemoryType}
 _KEEPS = AnyOf(lambda language: language.keeps)
+_ASIDE = AnyOf(lambda language: language.asides)
 _CONJUNCTION = AnyOf(lambda language: language.conjunctions)
 _LEADS_IN = AnyOf(lambda language: language.leads_in)
 _HABITS = AnyOf(lambda language: language.habits)
@@ -319,6 +320,8 @@ def _add(found: list[UserStatement], run: Sequence[_Judged], whole: str = "") ->
     text = written.rstrip(" ,;")
     if whole and (joined := _CONJUNCTION.search(text)):  # what joined it to the part before is not its own
         text = text[joined.end() :]
+    if aside := _ASIDE.search(text.replace("’", "'")):
+        text = text[aside.end() :]
     ending = written[len(text) :].strip()
     if any(one.clause.asked for one in run):
         sure = max(sure, CONFIDENCE_OF_RULES)

@@ -269,7 +269,7 @@ def place_in(sentence: str) -> tuple[str, ...]:
 
 def _place_after(field: str, words: str) -> tuple[str, ...]:
     pattern = "|".join(each for language in languages() if (each := getattr(language, field)))
-    found = re.search(rf"(?<![\w-])(?:{pattern})\s+(.+)", words, re.IGNORECASE)
+    found = re.search(rf"(?<![\w'-])(?:{pattern})\s+(.+)", words, re.IGNORECASE)
     if found is None:
         return ()
     brackets = re.search(r"\(([^)]+)\)", found[1])

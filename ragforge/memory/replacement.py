@@ -30,6 +30,7 @@ _NEGATED = AnyOf(lambda language: language.negated)
 _IN_USE = AnyOf(lambda language: language.in_use)
 _VALUE_GONE = AnyOf(lambda language: language.value_gone)
 _STOPS = AnyOf(lambda language: language.stops)
+_STOPS_DOING = AnyOf(lambda language: language.stops_doing)
 _AND = re.compile(r"\s(?:and|et)\s")
 _CLAUSE_END = re.compile(r"[,;:](?=\s)|[.!?](?=\s|$)")
 TELLING_DIGITS = 3
@@ -286,7 +287,8 @@ def ended_by(words: str, known: Sequence[Memory]) -> Memory | None:
 
 def may_end(words: str) -> bool:
     """Whether the sentence says that something is wanted no longer, or allows it again."""
-    return _STOPS.search(plain(words)) is not None or may_allow(words)
+    said = plain(words)
+    return _STOPS.search(said) is not None or _STOPS_DOING.search(said) is not None or may_allow(words)
 
 
 @lru_cache(TEXTS_KEPT_MAX)
@@ -295,8 +297,17 @@ def ends_instruction(sentence: str, instruction: str) -> bool:
     same and of little else."""
     if may_end(instruction):
         return False  # "stop doing this", said again, does not end itself
-    wanted = terms(instruction)
-    return any(_is_about(clause, wanted) for clause in _ending_clauses(sentence))
+    parts = _CLAUSE_END.split(plain(instruction))
+    for clause, found in _clauses_with(_STOPS, sentence):
+        if _is_about(terms(clause) - terms(found[0]), terms(instruction)):
+            return True
+    for clause, found in _clauses_with(_STOPS_DOING, sentence):
+        # "Stop pushing to main" says "never push to main" once more.
+        says = not _is_negative(clause[: found.start()] + clause[found.end() :])
+        others = " ".join(each for each in parts if _is_negative(each) is not says)
+        if _is_about(terms(clause) - terms(found[0]), terms(others)):
+            return True
+    return False
 
 
 def ends_part(sentence: str, instruction: str) -> bool:
@@ -321,8 +332,24 @@ def has_ending_clause(sentence: str) -> bool:
 @lru_cache(TEXTS_KEPT_MAX)
 def _ending_clauses(sentence: str) -> tuple[frozenset[str], ...]:
     """What each clause speaks of by which something ends."""
-    clauses = [(each, _STOPS.search(each)) for each in _CLAUSE_END.split(plain(sentence))]
-    return tuple(terms(each) - terms(found[0]) for each, found in clauses if found)
+    found = (*_clauses_with(_STOPS, sentence), *_clauses_with(_STOPS_DOING, sentence))
+    return tuple(terms(clause) - terms(words[0]) for clause, words in found)
+
+
+def _clauses_with(words: AnyOf, sentence: str) -> list[tuple[str, re.Match[str]]]:
+    """The clauses in which these words are, and where in them."""
+    clauses = [each.strip() for each in _CLAUSE_END.split(plain(sentence))]
+    return [(each, found) for each in clauses if (found := words.search(each))]
+
+
+def _is_negative(clause: str) -> bool:
+    """Whether it says that something is not to be: "never push", but not "never push without asking"."""
+    ends = 0
+    count = 0
+    for found in _NEGATED.finditer(clause):
+        count += clause[ends : found.start()].strip() != "" or not count  # "plus jamais" is said once
+        ends = found.end()
+    return count % 2 == 1
 
 
 def _is_about(clause: frozenset[str], wanted: frozenset[str]) -> bool:

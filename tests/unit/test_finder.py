@@ -120,6 +120,21 @@ def test_a_statement_begins_without_what_joins_it_to_the_one_before() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("message", "text"),
+    [
+        (
+            "The tides are wrong. And btw never use excel in here, we use uv",
+            "never use excel in here, we use uv",
+        ),
+        ("also, by the way: never edit the charts", "never edit the charts"),
+        ("Merci. Au passage, ne touche jamais à charts/.", "ne touche jamais à charts/."),
+    ],
+)
+def test_a_rule_in_passing_begins_without_what_says_so(message: str, text: str) -> None:
+    assert statements_in(message)[-1].text == text
+
+
 def test_what_forbids_by_name_binds_whatever_is_told_beside_it() -> None:
     [said] = statements_in("On utilise Postgres, et ne touche jamais à dist/.")
     assert said.type is MemoryType.PREFERENCE

@@ -246,6 +246,12 @@ def test_of_several_things_to_do_one_that_is_done_ends_not_all() -> None:
         ("Write docstrings for everything.", "No need for docstrings any more."),
         ("Commit messages in English, imperative.", "Don't write commit messages in English any more."),
         ("Never answer in bullet points.", "Bullet points are fine again from now on."),
+        (
+            "I prefer lookup tables for the tides.",
+            "I changed my mind: no lookup tables for the tides any more.",
+        ),
+        ("Write lookup tables for the tides.", "No more lookup tables for the tides please."),
+        ("Je préfère des tables pour les marées.", "Plus de tables pour les marées."),
         ("Explique toujours les macros, je débute.", "Plus besoin d'expliquer les macros, c'est bon."),
         ("Réponds toujours en français.", "Plus la peine de répondre en français."),
         (
@@ -271,6 +277,14 @@ def test_a_wish_ends_when_the_user_says_so(wish: str, later: str) -> None:
         ("Never leave the server running.", "Stop the server."),
         ("Write a test for every bug.", "You can skip the tests for now."),
         ("Stop printing the whole log.", "I said: stop printing the whole log!"),
+        ("Never push to the harbour branch.", "Please stop pushing to the harbour branch!"),
+        ("Never push to the harbour branch.", "No more pushes to the harbour branch, I said."),
+        (
+            "Never push to the harbour branch without asking me.",
+            "Stop pushing to the harbour branch without asking me.",
+        ),
+        ("Ne touche jamais à la branche du port.", "Arrête de toucher à la branche du port."),
+        ("Ne touche plus jamais à la branche du port.", "Arrête de toucher à la branche du port."),
         ("Always print the whole log.", "Never stop printing the whole log."),
         ("Réponds toujours en français.", "Le français n'a plus de secret pour toi."),
     ],

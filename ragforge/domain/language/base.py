@@ -101,6 +101,8 @@ class Language(Struct, frozen=True, kw_only=True):
     """Words that choose the first of what was offered, the second and so on."""
     breaks: Patterns = ()
     """Where another statement may begin within a sentence."""
+    asides: Patterns = ()
+    """What a remark begins with that is made in passing."""
     conjunctions: Patterns = ()
     """Joins a statement to the one before it, at its beginning."""
     leads_in: Patterns = ()
@@ -272,6 +274,8 @@ class Language(Struct, frozen=True, kw_only=True):
     """How something begins to be there."""
     stops: Patterns = ()
     """An instruction no longer holds."""
+    stops_doing: Patterns = ()
+    """Something is to be done no more: an instruction to do it no longer holds, one that forbids it does."""
     finishes: Patterns = ()
     """A todo is done."""
     value_gone: Patterns = ()

@@ -345,6 +345,11 @@ LANGUAGE = Language(
         ),
         r"\bmust have (?:been|had|\w+(?:ed|en|wn|ne|ght|st))\b",
     ),
+    asides=(
+        r"^(?:(?:and|but|so|oh|ah|ok|okay|also|anyway),? )*(?:btw|by the way|also|before I forget|"
+        r"one more thing|(?:while|since|as) we're (?:at it|here)|while I(?:'m| am) at it)[,:]? "
+        r"(?!known\b)(?=\w)",
+    ),
     conjunctions=(r"^(?:and|but|so) (?!that\b|far\b|on\b)",),
     leads_in=(
         (
@@ -886,7 +891,7 @@ LANGUAGE = Language(
         r"commits?\b|install)\w* )",
     ),
     bans=(
-        r"(?:^|[,;:.(—–-]\s*|\b(?:and|so|but|or|please|with) )(?:absolutely )?no "
+        r"(?:^|[,;:.(—–-]\s*|\b(?:and|so|but|or|please|with|from (?:now|here) on) )(?:absolutely )?no "
         r"(?!need\b|reason\b|rush\b)(?:more )?",
     ),
     forbidden=(
@@ -960,6 +965,7 @@ LANGUAGE = Language(
         the a an any anything every each this that these those our my your its new more extra other
         further existing files file folder folders directory directories dir code library package tool
         command module statement statements call calls keyword keywords comments always only just rather
+        branch straight directly
     """,
     within=r"in|into|inside|within|under|on|to|for|against",
     acts={
@@ -1200,8 +1206,12 @@ LANGUAGE = Language(
         r"((?-i:[A-ZÀ-Þ][\w-]+)) (?:is|goes|went) on (?:\w+ )?leave\b",
         r"\b(?:replaces|(?:takes|took) over from|succeeds) ((?-i:[A-ZÀ-Þ][\w-]+))",
     ),
-    stops=(
+    stops_doing=(
         r"(?<!n't )(?<!never )(?<!not )(?<!without )\b(?:stop|quit) (?=\w+ing\b|with\b)",
+        r"(?:<clause>|\bplease )no more (?!than\b|of (?:that|this)\b)",
+        r"<clause>no (?=[^.!?,;:]{3,60} (?:any ?more|any longer)\b)",
+    ),
+    stops=(
         (
             r"\b(?:no (?:more |longer )?need|no longer (?:need|want|have|necessary|required)|"
             r"not? (?:needed|necessary|required) (?:any ?more|any longer|now))\b"

@@ -334,6 +334,10 @@ LANGUAGE = Language(
         ),
         r"\b(?:j'ai|on a) dû \w+(?:er|ir|re)\b",
     ),
+    asides=(
+        r"^(?:(?:et|mais|donc|oh|ah|ok|bon|sinon|aussi),? )*(?:au passage|au fait|d'ailleurs|aussi|"
+        r"tant qu'on y est|pendant que j'y (?:pense|suis)|avant que j'oublie)[,:]? (?=\w)",
+    ),
     conjunctions=(r"^(?:et|mais|donc|alors) (?!que\b)",),
     leads_in=(
         (
@@ -814,6 +818,7 @@ LANGUAGE = Language(
         r"(?:<clause>|\b(?:stp|svp|tu peux) )arrête[rz]? (?:de |d')|\bpas la peine de\b",
     ),
     forbids=(
+        r"\b(pouss\w+|push\w*|commit\w*) (?:jamais|pas|plus)\b(?: (?:jamais|plus)\b)?(?= sur\b)",
         r"\b\w{3,} (?:plus |jamais |pas )?(?:rien|quoi que ce soit|de paquets?) (?:avec|via) ",
         r"(?<!\by )(?<!\ble )(?<!\bla )(?<!\bles )(?<!\bl')\b(?!est\b|sont\b|suis\b|dérange|gêne|petits?\b|"
         r"bien\b|"
@@ -891,7 +896,7 @@ LANGUAGE = Language(
     determiners="""
         le la les l un une des de du d au aux à ce cet cette ces ton ta tes votre vos notre nos mon ma
         mes nouveau nouvelle nouveaux nouvelles autre autres fichier fichiers dossier dossiers
-        répertoire répertoires toujours plutôt seulement uniquement
+        répertoire répertoires toujours plutôt seulement uniquement branche
     """,
     within=r"dans|sur|sous|en|pour",
     acts={
@@ -1134,10 +1139,13 @@ LANGUAGE = Language(
         ),
         r"\b(?:remplace|prend la suite de|prend la place de|succède à) ((?-i:[A-ZÀ-Þ][\w-]+))\b(?! par\b)",
     ),
+    stops_doing=(
+        r"(?<!pas )(?<!jamais )\b(?:arrête[rz]?|cesse[rz]?) (?:de |d'|avec )",
+        r"<clause>plus (?:de |d')(?!\d|la\b|un)",
+    ),
     stops=(
         r"\bplus besoin (?:de |d'|que )",
         r"\b(?:plus|pas) la peine (?:de |d'|que )",
-        r"(?<!pas )(?<!jamais )\b(?:arrête[rz]?|cesse[rz]?) (?:de |d'|avec )",
         r"\b(?:inutile|plus utile|plus nécessaire|plus obligatoire) (?:de |d')",
         r"\b(?:n'est|ne sont|n'es|c'est) plus (?:nécessaires?|utiles?|obligatoires?|obligée?|interdite?s?)\b",
         r"\btu peux (?:maintenant )?(?:arrêter|laisser tomber|oublier|sauter)\b",
