@@ -38,7 +38,7 @@ USE, CHANGE, DELETE = Deed.USE, Deed.CHANGE, Deed.DELETE
         ("Pas de lodash ici, on a ramda.", Prohibition(USE, ("lodash",))),
         ("don't push straight to the tide branch", Prohibition(Deed.RUN, ("push",), ("tide",))),
         ("ne pousse jamais sur main", Prohibition(Deed.RUN, ("pousse",), ("main",))),
-        ("ne pousse pas directement sur la branche main", Prohibition(Deed.RUN, ("pousse",), ("main",))),
+        ("ne pousse pas directement sur la main", Prohibition(Deed.RUN, ("pousse",), ("main",))),
         ("N'utilise jamais npx.", Prohibition(USE, ("npx",))),
         ("Ne modifie pas les fichiers dans dist/.", Prohibition(CHANGE, ("dist/",))),
         ("il ne faut pas toucher à config/prod.yml", Prohibition(CHANGE, ("config/prod.yml",))),
