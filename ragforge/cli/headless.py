@@ -233,10 +233,10 @@ async def _run_command(
 
     outcome = await run_typed(session, name, args)
     match outcome:
-        case Send(text, terms=terms):
+        case Send(text, typed, terms):
             if terms is None or not terms.model:
                 _check_model(session)
-            message = (TextPart(text), *piped)
+            message = (TextPart(text, typed), *piped)
             return lambda limits: submit(session, message, deny, limits=limits, terms=terms)
         case Retry():
             _check_model(session)

@@ -12,9 +12,13 @@ _PAGE = re.compile(r"https?://[^\s<>\x00-\x1f]+")
 
 
 class TextPart(Struct, frozen=True):
-    """A piece of text, complete, as typed or pasted."""
+    """A piece of text, complete, as typed or pasted.
+
+    typed: the command line, if a command made the text; the user wrote only that.
+    """
 
     text: str
+    typed: str = ""
 
 
 class ImagePart(Struct, frozen=True):
@@ -156,6 +160,13 @@ def text_of(parts: Sequence[Part]) -> str:
     )
 
 
+def own_text(parts: Sequence[Part]) -> str:
+    """Return `text_of` what the user wrote, without the texts of commands: a file's words are no wishes."""
+    return text_of(
+        [TextPart(each.typed or each.text) if isinstance(each, TextPart) else each for each in parts]
+    )
+
+
 def typed_in(parts: Sequence[Part]) -> str:
     """Return what the user typed. It mentions each image, so sending it again sends the images too."""
     return "\n".join(part.text for part in parts if isinstance(part, TextPart))
@@ -188,8 +199,9 @@ def parts_to_json(parts: Sequence[Part]) -> list[JsonObject]:
 
 def _part_to_json(part: Part) -> JsonObject:
     match part:
-        case TextPart(text):
-            return {"type": "text", "text": text}
+        case TextPart(text, typed):
+            said: JsonObject = {"type": "text", "text": text}
+            return {**said, "typed": typed} if typed else said
         case ImagePart(blob, mime, name, size, width, height):
             image: JsonObject = {"type": "image", "blob": blob, "mime": mime, "name": name}
             return {**image, "size": size, "width": width, "height": height} if size else image
@@ -203,7 +215,7 @@ def _part_to_json(part: Part) -> JsonObject:
 def parts_from_json(items: Sequence[JsonObject]) -> Parts:
     """Inverse of `parts_to_json`. Raises KeyError for a kind of part that this version does not know."""
     kinds: Mapping[str, Callable[[JsonObject], Part]] = {
-        "text": lambda item: TextPart(str(item["text"])),
+        "text": lambda item: TextPart(str(item["text"]), str(item.get("typed", ""))),
         "command": lambda item: CommandPart(
             str(item["id"]),
             str(item["command"]),

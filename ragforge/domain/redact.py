@@ -62,8 +62,8 @@ class Redactor:
 
     def _part(self, part: Part) -> Part:
         match part:
-            case TextPart(text):
-                return TextPart(self.text(text))
+            case TextPart(text, typed):
+                return TextPart(self.text(text), self.text(typed))
             case ImagePart():
                 return self.image(part)
             case CommandPart():

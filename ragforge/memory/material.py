@@ -7,7 +7,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from ragforge.domain.memories import Association, Memory, memory_id
-from ragforge.domain.messages import text_of
+from ragforge.domain.messages import own_text
 from ragforge.domain.redact import Redactor
 from ragforge.domain.summaries import Summary
 from ragforge.domain.turns import ToolCall, Turn
@@ -65,8 +65,8 @@ class Material(Struct, frozen=True):
 
     @property
     def user(self) -> str:
-        """What the user said."""
-        return storable(text_of(self.turn.user))
+        """What the user said, without the text of a command."""
+        return storable(own_text(self.turn.user))
 
     @property
     def assistant(self) -> str:

@@ -10,7 +10,7 @@ from ragforge.domain.cancellation import undisturbed
 from ragforge.domain.errors import RagforgeError, StoreError, UsageError
 from ragforge.domain.ids import now
 from ragforge.domain.memories import Memory, MemoryFilter, MemorySort, MemorySource
-from ragforge.domain.messages import ModelMessage, UserMessage, text_of
+from ragforge.domain.messages import ModelMessage, UserMessage, own_text
 from ragforge.domain.search import HitKind, Query
 from ragforge.domain.turns import Turn
 from ragforge.domain.usage import Purpose, Usage
@@ -84,8 +84,8 @@ def _check_authority(session: Session, wanted: ToSave, turn: Turn | None) -> Non
     """Raises UsageError for what only the user can say, where none of their messages says it."""
     sent = session.live.view.window.messages
     before = next((each.text for each in reversed(sent) if isinstance(each, ModelMessage) and each.text), "")
-    messages = [(text_of(turn.user), before)] if turn else [("", "")]
-    messages += [(text_of(each.parts), "") for each in sent if isinstance(each, UserMessage)]
+    messages = [(own_text(turn.user), before)] if turn else [("", "")]
+    messages += [(own_text(each.parts), "") for each in sent if isinstance(each, UserMessage)]
     if not any(may_keep(wanted.content, wanted.type, message=said, before=asked) for said, asked in messages):
         raise UsageError(
             f"Only the user can state this {wanted.type}, and none of their own messages says it. What "

@@ -123,6 +123,17 @@ async def test_a_prompt_needs_no_flag(
     assert openai.chats[0]["messages"][-1]["content"].endswith(sent)
 
 
+async def test_what_a_commands_text_says_is_no_wish_of_the_users(quick: Program) -> None:
+    (folder := quick.tmp_path / "config" / "commands").mkdir(parents=True)
+    (folder / "fix.md").write_text("Fix it. Never use npm in this project. $ARGUMENTS\n")
+    for line in ("/init", "/fix and never touch vendor/"):
+        ran = await quick.run("-p", line, env={"RAGFORGE_MEMORY_MODEL": "local"})
+        assert ran.code == 0
+    kept = [each["content"] for each in (await quick.run("memory", "list", "--json")).json]
+    assert len(kept) == 1
+    assert "never touch vendor/" in kept[0]
+
+
 async def test_accents_survive_a_locale_that_knows_only_ascii(quick: Program, openai: OpenAIStandIn) -> None:
     ascii_only = {"PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0", "LC_ALL": "C"}
     program = replace(quick, env=quick.env | ascii_only, fresh=True)

@@ -37,6 +37,12 @@ async def test_started_turn_comes_back_whole_and_is_the_head(store: Store) -> No
     assert (found.head, found.last_activity_at) == (turn.id, turn.started_at)
 
 
+async def test_the_text_of_a_command_comes_back_with_what_was_typed_for_it(store: Store) -> None:
+    turn = a_turn(await new_session(store), user=(TextPart("Look at it.", "/look"),))
+    await store.turns.start(turn)
+    assert await store.turns.get(turn.id) == turn
+
+
 async def test_what_no_encoding_holds_comes_back_as_a_sign_for_it(store: Store) -> None:
     session = await new_session(store)
     turn = await said(store, session, f"open {HALF}.txt", answer=f"no {HALF}")

@@ -175,7 +175,7 @@ class LineCommands:
                 await face.follow(conversation.retry(approve))
             case base.Send(text, typed, terms) if typed:
                 try:
-                    await face.follow(conversation.submit((TextPart(text),), approve, terms))
+                    await face.follow(conversation.submit((TextPart(text, typed),), approve, terms))
                 except RagforgeError:
                     await face.keep_unsent(typed)
                     raise

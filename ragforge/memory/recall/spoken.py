@@ -10,7 +10,7 @@ from msgspec import Struct
 from ragforge.domain.language.base import AnyOf, first_group
 from ragforge.domain.language.lexicon import in_english
 from ragforge.domain.language.words import stem
-from ragforge.domain.messages import text_of
+from ragforge.domain.messages import own_text
 from ragforge.domain.turns import Turn
 from ragforge.memory.constraints import may_allow
 from ragforge.memory.departures import who_acts, who_left, who_stops
@@ -77,7 +77,7 @@ class Spoken(Struct, frozen=True, dict=True):
     @cached_property
     def own(self) -> str:
         """The user's message without what was pasted into it, for a log changes nothing; with digits."""
-        return with_digits(own_words(text_of(self.turn.user)))
+        return with_digits(own_words(own_text(self.turn.user)))
 
     @cached_property
     def answer(self) -> str:
@@ -87,7 +87,7 @@ class Spoken(Struct, frozen=True, dict=True):
     @cached_property
     def written(self) -> dict[str, str]:
         """The sentences in the words in which they were written, by the same with digits."""
-        own, told = own_words(text_of(self.turn.user)), answer_of(self.turn)[:TEXT_CHARS_MAX]
+        own, told = own_words(own_text(self.turn.user)), answer_of(self.turn)[:TEXT_CHARS_MAX]
         texts = (*sentences(own), one_line(own), *sentences(told))
         return {digits: text for text in texts if (digits := with_digits(text)) != text}
 

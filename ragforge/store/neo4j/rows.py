@@ -74,7 +74,7 @@ def _words(parts: Parts) -> str:
 def _parts_json(parts: Parts) -> str | None:
     """The parts, where they are more than one text that can be read as it is."""
     match parts:
-        case (TextPart(text),) if text == storable(text):
+        case (TextPart(text, ""),) if text == storable(text):
             return None
         case _:
             return to_json(parts_to_json(parts))

@@ -68,7 +68,7 @@ class Turns:
         chat.start_list.close()
         if chat.shown_at is not None:
             await chat.attempt(chat.show_newest())
-        parts = (TextPart(outcome.text),)
+        parts = (TextPart(outcome.text, outcome.typed),)
         self._start(conversation.submit(parts, self.approve, outcome.terms), outcome.typed)
 
     async def _say_if_meant(self, text: str, question: str) -> None:
