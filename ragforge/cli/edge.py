@@ -55,7 +55,6 @@ _IN_THE_SHELL = {
     "help": "`ragforge --help`",
     "new": "a run without -c and -r",
     "fork": "--fork",
-    "permissions": "--allow",
 }
 
 

@@ -25,7 +25,7 @@ def unread_words(repository: Path) -> str:
     rule = escaped(str(foreign_rule(repository)))
     return (
         f"The repository {escaped(str(repository))} is not read, because .git points to it but it does not "
-        f"know this folder. Allow it with --allow '{rule}' for one run, or with /permissions add {rule}"
+        f"know this folder. Allow it with --allow '{rule}' for one run, or with `/permissions add {rule}`."
     )
 
 

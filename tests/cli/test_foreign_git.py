@@ -27,7 +27,7 @@ async def test_it_is_not_read_and_named_unless_it_is_allowed(quick: Program, ope
     ran = await quick.run("-p", "look", "--output-format", "json")
     assert ran.code == 0
     assert f"The repository {private} is not read" in ran.err
-    assert f"--allow 'git({private})'" in ran.err
+    assert f"--allow 'git({private})' for one run, or with `/permissions add git({private})`." in ran.err
     assert [call["ok"] for call in ran.json["tools"]] == [False]
     assert "hush" not in str([request.body for request in openai.requests])
 

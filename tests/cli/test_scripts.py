@@ -87,6 +87,7 @@ def test_a_verb_behind_a_verb_is_named_with_it() -> None:
     assert for_the_shell("Unknown command /x. Try /help.") == "Unknown command /x. Try `ragforge --help`."
     assert for_the_shell("It is in /log.txt and /model.") == "It is in /log.txt and --model PROVIDER:NAME."
     assert for_the_shell("/log lists the versions") == "`ragforge log` lists the versions"
+    assert for_the_shell("/permissions lists them.") == "`ragforge -c -p /permissions` lists them."
     assert for_the_shell("/retry asks again") == "`ragforge -c -p /retry` asks again"
 
 
