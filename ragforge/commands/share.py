@@ -30,7 +30,7 @@ async def _run(session: "Session", args: NoArguments) -> Outcome:
             Option("To import", f"{name}.ragforge", f"export --format ragforge {name}.ragforge"),
             Option(
                 "With files",
-                f"{name}-files.ragforge, with the versions of files; one with a secret in it is left out",
+                f"{name}-files.ragforge, with all versions of files, except files that contain a secret",
                 f"export --format ragforge --files {name}-files.ragforge",
             ),
             Option("Markdown", f"{name}.md", f"export --format md {name}.md"),

@@ -86,10 +86,12 @@ async def _load(workspace: Workspace) -> None:
 
 
 def _load_sources() -> None:
+    from ragforge.domain.language.lexicon import load_lexicon
     from ragforge.memory.recall.gather import find_sources  # as in `build_block`
     from ragforge.memory.recall.resumption import resumes
 
     find_sources()
+    load_lexicon()
     resumes("what is next")  # compiles its patterns
 
 

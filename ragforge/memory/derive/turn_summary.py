@@ -77,7 +77,7 @@ MOVES_MAX = 20
 """How many of a session's last moves are looked at for an undo just before a turn."""
 NEAR_ASKED = 16
 """More than are shown, because replaced and forgotten memories are found too."""
-UNREADABLE = "What the model answered could not be read as the summary of a turn."
+UNREADABLE = "The model's answer could not be read as a summary."
 
 
 class TurnSummaries(Derivation):
