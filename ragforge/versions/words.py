@@ -131,7 +131,7 @@ def branched_words(row: BranchRow) -> str:
     assert row.version is not None
     where = f"The branch {row.branch.name} points to {shown(row.version)}."
     if row.current:
-        return f"{where} New versions move it."
+        return f"{where} It moves with each new version."
     return f"{where} `{typed(f'checkout {row.branch.name}')}` goes there."
 
 

@@ -3,6 +3,7 @@
 import os
 import sqlite3
 from pathlib import Path
+from time import monotonic
 
 import pytest
 from textual.widgets import OptionList
@@ -144,6 +145,16 @@ async def test_new_keeps_the_session_and_sessions_finds_it(lab: Lab) -> None:
         await chat.pilot.press("enter")
         await chat.until(lambda: "about apples" in chat.status)
         assert chat.top is chat.screen
+
+
+async def test_a_command_does_nothing_while_its_dialog_waits_for_the_user(lab: Lab) -> None:
+    async with lab.chat() as chat:
+        live = chat.screen.parts.live
+        await chat.say("/help")
+        await chat.until(lambda: isinstance(chat.top, LookupScreen), "it opens")
+        live._clock = lambda: monotonic() + 60  # type: ignore[method-assign]
+        live.tick()
+        assert chat.doing == ""
 
 
 async def test_clear_begins_a_new_session_and_says_how_to_come_back(lab: Lab) -> None:

@@ -15,7 +15,7 @@ from ragforge.domain.errors import RagforgeError
 from ragforge.domain.ids import now
 from ragforge.domain.memories import AssociationKind, Memory, MemorySort, MemoryType
 from ragforge.domain.printable import one_line
-from ragforge.domain.words import counted
+from ragforge.domain.words import counted, first_words
 from ragforge.session.memory_book import LISTED_MAX, TurnPlace
 from ragforge.tui.keys import Where
 from ragforge.tui.screens.base import Chat, NamedScreen
@@ -305,7 +305,7 @@ def _rests_on(story: Story) -> str:
     if not story.evidence:
         return "based on no turn"
     newest = story.evidence[-1]
-    title = one_line(newest.session.title)[:40] if newest.session else "a deleted session"
+    title = f"“{first_words(one_line(newest.session.title), 40)}”" if newest.session else "a deleted session"
     many = f"{len(story.evidence)} turns, the newest " if len(story.evidence) > 1 else ""
     return f"based on {many}{title}, turn {newest.turn.index + 1}"
 

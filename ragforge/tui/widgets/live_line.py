@@ -238,6 +238,8 @@ class LiveLine(Widget):
         now_s = self._clock()
         if self._turn is not None:
             return self._turn.what(now_s)
+        if not self.screen.is_active:
+            return ""  # a command's dialog is in front: it waits for the user, and does nothing
         late = [each for each in self._commands if now_s - each.began_s >= TICK_S]
         return late[-1].what if late else ""
 
