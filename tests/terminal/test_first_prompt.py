@@ -247,7 +247,7 @@ def test_a_stop_leaves_the_screen_and_fg_comes_back_to_it(desk: Desk):
     (child,) = _children(shell.process.pid)
     os.kill(child, signal.SIGTSTP)
     shell.wait_for("Stopped")
-    assert not shell.modes()[ALTERNATE]
+    assert not shell.modes()[ALTERNATE], shell.output[-1500:]
     shell.press(b"fg\r")
     shell.wait_for("│ half a thought")
     assert shell.modes()[ALTERNATE]
