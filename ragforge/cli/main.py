@@ -140,7 +140,9 @@ def _slash_command(word: str) -> str:
     from ragforge.tui.screens.base import interface_verbs  # loads all: such a word is rare
 
     here = current_folder().resolve()
-    names = [*interface_verbs(), *sorted(names_of_files(os.environ, git_root(here) or here))]
+    verbs = interface_verbs()
+    aliases = [alias for verb in verbs.values() for alias in verb.aliases]
+    names = [*verbs, *aliases, *sorted(names_of_files(os.environ, git_root(here) or here))]
     return next(iter(get_close_matches(word, names, 1, _NEAR_ALONE)), "")
 
 

@@ -178,6 +178,7 @@ async def test_a_subcommand_is_one_and_a_slip_is_no_prompt(quick: Program, opena
         ("deplo", "/deploy is a"),
         ("model", "/model is a slash command"),
         ("themes", "/theme is a"),
+        ("clear", "/clear is a slash command"),
         ("cots", "`ragforge cost`"),
     ):
         alone = await quick.run(word)
