@@ -398,12 +398,14 @@ async def test_a_question_whose_answer_holds_no_more_is_no_line_of_its_own(
         [
             ("what port did u pick", "The lock server listens on port 7070."),
             ("the lock server listens on port 7443 from now on", "Changed."),
+            ("which port does the lock server listen on", "7443."),
         ],
     )
     block = await block_for(session, gemini, "which port does the lock server listen on?")
     said = lines(block, past_turns.SECTION.heading)
     assert any("7443" in line for line in said), block.text
     assert all("7443" in line or "(replaced" in line for line in said), block.text
+    assert not any(line.endswith("listen on") for line in said), block.text
 
 
 async def test_what_announces_a_list_is_not_shown_as_an_answer(

@@ -198,7 +198,7 @@ def statement(passages: TurnPassages, valid: Validity | None = None) -> Statemen
             if text != each.text and wanted not in passages.answer:
                 return Statement(parts[-1], marked_by)  # what was answered speaks of the whole list
             break
-    if len(parts) == 1 and passages.answer and _asks(parts[0]):
+    if len(parts) == 1 and answer_of(passages.turn) and _asks(parts[0]):
         return Statement("")  # nothing that was answered holds, and a question alone says nothing
     return Statement(" -> ".join(parts), marked_by)
 
