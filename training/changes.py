@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from ragforge.memory.own_words import own_words
 from ragforge.memory.recall.likely_changes import LIKELY, WEIGHTS, later_turn, signals
+from ragforge.memory.terms import with_digits
 
 HERE = Path(__file__).parent / "changes"
 POSITIVE = 4.0
@@ -68,7 +69,8 @@ def _pairs(turns: Sequence[dict[str, Any]], ended: Sequence[dict[str, Any]]) -> 
 
 
 def _same(text: str, statement: str) -> bool:
-    return text in statement or statement in text
+    digits = with_digits(text)
+    return digits in statement or statement in digits
 
 
 def weights_of(pairs: Sequence[Pair]) -> dict[str, float]:

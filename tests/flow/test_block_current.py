@@ -96,6 +96,26 @@ async def test_what_replaces_a_statement_is_known_whatever_the_message_finds(
         assert any("18 degrees" in line and "(replaced" not in line for line in shown), shown
 
 
+async def test_an_instruction_that_is_lifted_in_passing_says_so_however_far_away_it_was_given(
+    tmp_path: Path, gemini: GeminiStandIn
+) -> None:
+    words = [("never restart the kiln on a Sunday", "Noted.")]
+    words += [(f"the palm house needs a sign for {each}", "It hangs there.") for each in PLANTS]
+    async with beside(tmp_path, environ(tmp_path, gemini, RAGFORGE_MEMORY_MODEL="local")) as session:
+        for turn in await said_before(session, words):
+            session.workspace.background.turn_ended(session, turn.id)
+        await done(session)
+        gemini.script(Text("The sign for the palm house is red."))
+        await say(
+            session,
+            "make the sign of the palm house red, all the plants have one now. "
+            "since the new thermostat, Sunday afternoons are fine by me",
+        )
+        await done(session)
+        shown = lines(await block_for(session, gemini, "hello"), instructions.SECTION.heading)
+        assert any("kiln on a Sunday (perhaps replaced " in line for line in shown), shown
+
+
 async def test_of_a_reversal_that_is_undone_what_it_had_reversed_holds_again(
     tmp_path: Path, gemini: GeminiStandIn
 ) -> None:

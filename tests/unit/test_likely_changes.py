@@ -76,3 +76,45 @@ def test_turns_with_nothing_in_common_are_not_compared() -> None:
     found = signals(SAID, later_turn(CHANGED, ""), of_user=True, is_next=False)
     assert found is not None
     assert 0 < probability(found[0]) < 1
+
+
+@pytest.mark.parametrize(
+    ("rule", "later"),
+    [
+        ("never restart the kiln on a Sunday", "since the new thermostat, Sunday afternoons are fine by me"),
+        ("always ask me before you order clay", "up to 50 kg of clay you can order without asking"),
+        ("Ne lance jamais le four le dimanche", "avec le nouveau thermostat, le dimanche tu peux le lancer"),
+    ],
+)
+def test_a_rule_ends_by_words_of_its_user_that_allow_its_object(rule: str, later: str) -> None:
+    assert outdated_by(rule, later_turn(later, "Done."), of_user=True, is_next=False) == later
+    told = later_turn("the thermostat is new", later)
+    assert not outdated_by(rule, told, of_user=True, is_next=False), "an answer ends no rule"
+
+
+@pytest.mark.parametrize(
+    "later",
+    [
+        "the oven man comes on Sunday afternoon",
+        "from now on you may restart the mixer",
+        "you can order clay, there is no more left",
+    ],
+)
+def test_words_in_passing_end_no_rule(later: str) -> None:
+    rule = "never restart the kiln on a Sunday"
+    assert not outdated_by(rule, later_turn(later, "Done."), of_user=True, is_next=False)
+
+
+def test_numbers_in_words_are_compared_with_digits() -> None:
+    assert later_turn("it takes twenty pots", "Set to five minutes.") == later_turn(
+        "it takes 20 pots", "Set to 5 minutes."
+    )
+
+
+def test_a_rule_over_two_lines_is_its_user_s() -> None:
+    rule = "never restart the kiln\non a Sunday"
+    old, new = turns(
+        (rule, "Noted."), ("the thermostat is new", "The kiln may be restarted on a Sunday now.")
+    )
+    valid = Validity([old, new], links=[Link(old.id, new.id, is_sure=False)])
+    assert valid.replacement(old, "never restart the kiln on a Sunday") is None

@@ -1071,6 +1071,17 @@ LANGUAGE = Language(
             r"new|raised?|lower(?:ed)?|bump(?:ed)?|only|just|until|over|left)\b"
         ),
     ),
+    lets=(
+        (
+            r"\b(?:you (?:may|can|could)|we can|may|free to|allow(?:ed|s)?|permitted|fine|okay?|go ahead|"
+            r"go at|lets?|without asking|no need|need(?:n't| not)|"
+            r"(?:don't|doesn't|no longer) (?:have|has|needs?)|"
+            r"welcome to|lifted|relaxed?|up to you|your call|trust you)\b"
+        ),
+    ),
+    narrows=(
+        r"\b(?:only|just|except|unless|apart from|other than|but not|for (?:now|the)|alone|elsewhere)\b",
+    ),
     remains=(r"\b(?:stays?|keeps?|remains?|still|untouched|as (?:it|they) (?:is|are|was|were))\b",),
     returns=(
         (

@@ -999,6 +999,20 @@ LANGUAGE = Language(
             r"partie?s?|seulement|uniquement|nouve(?:au|lle)|change\w*|à partir)\b"
         ),
     ),
+    lets=(
+        (
+            r"\b(?:(?:tu|vous|on) (?:peu[xt]|pouvez|pourra[is]?|pourrez)|libres? de|permis|autoris\w+|"
+            r"d'accord|okay?|laisse[rz]?|vas-y|allez-y|sans (?:me |nous )?demander|"
+            r"(?:plus|pas) (?:besoin|la peine|obligé\w*)|inutile|lev[ée]\w*|"
+            r"comme (?:tu|vous) (?:veux|voulez)|(?:me|nous) va|confiance)\b"
+        ),
+    ),
+    narrows=(
+        (
+            r"\b(?:seul(?:e|s|es|ement)?|uniquement|juste|sauf|excepté|hors|hormis|à part|pas pour|ailleurs|"
+            r"que (?:quand|si|pour|dans))\b"
+        ),
+    ),
     remains=(r"\b(?:reste(?:nt)?|garde[rz]?|gardons|conserve[rz]?|toujours|ne (?:bouge|change)\w*)\b",),
     returns=(
         (

@@ -50,6 +50,7 @@ from ragforge.memory.recall.validity import changed_words, may_replace
 from ragforge.memory.replacement import ended_by, may_end
 from ragforge.memory.statements import said_by
 from ragforge.memory.summarise import NoSummary, completed, understand, understand_offline
+from ragforge.memory.terms import about
 from ragforge.providers.base import Provider
 from ragforge.store.base import Store
 from ragforge.store.local import UNUSABLE_MAX
@@ -73,6 +74,8 @@ BETTER_MAX = 100
 NEAR_MAX = 8
 PREFERENCES_MAX = 200
 """How many are compared with a sentence that ends one."""
+INSTRUCTIONS_MAX = 12
+"""How many of them are compared by their turns where the message may change something."""
 MOVES_MAX = 20
 """How many of a session's last moves are looked at for an undo just before a turn."""
 NEAR_ASKED = 16
@@ -477,7 +480,7 @@ async def material_of(
     # All at once: a store that is far away needs as long for each as for all.
     near, near_turns, parent, corrections, inputs = await asyncio.gather(
         _given(tuple(known or ())) if is_alone else near_memories(home, turn, speaker=speaker),
-        _given(()) if is_alone else turns_near(home, turn),
+        _given(()) if is_alone else turns_near(home, turn, speaker=speaker),
         home.store.turns.get(turn.parent) if turn.parent else _given(None),
         corrections_of(home, shown, calls, forgotten),
         inputs_of(home, shown) if known is None else _given({}),
@@ -552,9 +555,9 @@ async def near_memories(home: Home, turn: Turn, *, speaker: str) -> tuple[Memory
     return tuple(near.values())
 
 
-async def turns_near(home: Home, turn: Turn) -> tuple[Turn, ...]:
-    """Earlier turns that speak of what the turn does, nearest first; none where search fails, and where
-    nothing in it could replace what they say."""
+async def turns_near(home: Home, turn: Turn, *, speaker: str) -> tuple[Turn, ...]:
+    """Earlier turns that speak of what the turn does, nearest first, and those that gave a standing
+    instruction about it; none where search fails, and where nothing in it could replace what they say."""
     if not await asyncio.to_thread(may_replace, turn):
         return ()
     try:
@@ -562,6 +565,7 @@ async def turns_near(home: Home, turn: Turn) -> tuple[Turn, ...]:
         if changed := " ".join(sorted(changed_words(turn))):
             hits += await _asked(home, changed, HitKind.TURN)
         ids = dict.fromkeys(hit.id for hit in hits if not hit.abandoned)
+        ids |= dict.fromkeys(await _instructed(home, text_of(turn.user), speaker))
         found = await home.store.turns.read(list(ids))
     except StoreError as error:
         log.warning("What was said before turn %s of the same cannot be told: %s", turn.id, error)
@@ -586,6 +590,22 @@ async def _ended_preferences(home: Home, message: str, speaker: str) -> list[Mem
     ending = [words for _, words in said_by(message) if may_end(words)]
     if not ending:
         return []
+    known = await _preferences(home, speaker)
+    found = (ended_by(words, known) for words in ending)
+    return [each for each in found if each is not None]
+
+
+async def _instructed(home: Home, message: str, speaker: str) -> list[str]:
+    """The turns of the preferences that hold here and share most words with the message: it may end one of
+    them in passing, where a search for all of it finds others. Raises StoreError."""
+    said = about(message[:USER_CHARS_MAX])
+    shared = [(len(said & about(each.content)), each) for each in await _preferences(home, speaker)]
+    nearest = sorted((each for each in shared if each[0]), key=lambda each: each[0], reverse=True)
+    return [turn for _, each in nearest[:INSTRUCTIONS_MAX] for turn in each.turns]
+
+
+async def _preferences(home: Home, speaker: str) -> Sequence[Memory]:
+    """The preferences that hold here. Raises StoreError."""
     here = MemoryFilter(
         project_id=home.project_id,
         session_id=home.session_id,
@@ -593,9 +613,7 @@ async def _ended_preferences(home: Home, message: str, speaker: str) -> list[Mem
         types=(MemoryType.PREFERENCE,),
         limit=PREFERENCES_MAX,
     )
-    known = await home.store.memories.find(here)
-    found = (ended_by(words, known) for words in ending)
-    return [each for each in found if each is not None]
+    return await home.store.memories.find(here)
 
 
 async def understand_turns(

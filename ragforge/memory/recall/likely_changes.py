@@ -13,20 +13,25 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from ragforge.domain.approvals import Deed
 from ragforge.domain.language.base import AnyOf
 from ragforge.domain.language.words import TEXTS_KEPT_MAX
+from ragforge.memory.constraints import binds
 from ragforge.memory.likeness import name_parts, names_in
+from ragforge.memory.prohibitions import prohibitions_in, used_in, wanted_in
 from ragforge.memory.second_thoughts import stated_values
 from ragforge.memory.sentences import sentences
 from ragforge.memory.set_values import NumberWithUnit
 from ragforge.memory.statements import is_question, is_wondering, readable
-from ragforge.memory.terms import about, numbers_in
+from ragforge.memory.terms import about, numbers_in, with_digits
 
 WEIGHTS = Path(__file__).with_name("likely_changes.json")
 LIKELY = 0.7
 """From here on a statement is marked as perhaps replaced."""
-LIKELY_STANDING = 0.5
-"""The same for standing instructions: they are in every block, so an outdated one does the most harm."""
+LIKELY_RULE = 0.6
+"""The same for what binds: it is in every block, so an outdated one does the most harm."""
+RULE_SHARES_MIN = 2
+"""What ends a rule names its object, or shares so many words with it."""
 SHORT_WORDS = 8
 FEW_WORDS = 6
 SHARED_COUNTED = 6
@@ -36,6 +41,9 @@ CODE_LINES_MAX = 10
 
 _CHANGES = AnyOf(lambda language: language.changes)
 _MOVES_ON = AnyOf(lambda language: language.moves_on)
+_LETS = AnyOf(lambda language: language.lets)
+_NARROWS = AnyOf(lambda language: language.narrows)
+_NEGATED = AnyOf(lambda language: language.negated)
 _DONE = AnyOf(lambda language: language.done)
 _STANDING = AnyOf(lambda language: language.standing)
 _OPEN = AnyOf(lambda language: language.leaves_open)
@@ -56,15 +64,27 @@ class Signs(Struct, frozen=True):
     moves_on: bool
     done: bool
     standing: bool
+    binds: bool
+    objects: frozenset[str]
+    """Of what binds: the terms of what it forbids, demands or names."""
+    lets: bool
+    narrows: bool
+    negated: bool
     open: bool
     past: bool
     words: int
+
+    @property
+    def ends_rules(self) -> bool:
+        """Whether anything in it may end a rule: it allows, narrows, changes, or is one itself."""
+        return any((self.lets, self.narrows, self.changes, self.moves_on, self.done, self.binds))
 
 
 @lru_cache(TEXTS_KEPT_MAX)
 def signs_of(sentence: str) -> Signs:
     """What is compared of it."""
     words = readable(sentence)
+    is_binding = binds(sentence)
     parts = " ".join(name_parts(" ".join(_PUT_TOGETHER.findall(words))))
     return Signs(
         about=about(f"{words} {parts}"),
@@ -76,10 +96,25 @@ def signs_of(sentence: str) -> Signs:
         moves_on=_MOVES_ON.search(words) is not None,
         done=_DONE.search(words) is not None,
         standing=_STANDING.search(words) is not None,
+        binds=is_binding,
+        objects=_objects(sentence) if is_binding else frozenset(),
+        lets=_LETS.search(words) is not None,
+        narrows=_NARROWS.search(words) is not None,
+        negated=_NEGATED.search(words) is not None,
         open=_OPEN.search(words) is not None,
         past=_PAST.search(words) is not None,
         words=len(words.split()),
     )
+
+
+def _objects(sentence: str) -> frozenset[str]:
+    forbidden: list[str] = []
+    for one in prohibitions_in(sentence):
+        # `restart the kiln`: to restart another thing ends nothing
+        things = [each.partition(" ")[2] or each if one.deed is Deed.RUN else each for each in one.objects]
+        forbidden += [*things, *one.within]
+    named = (*forbidden, *wanted_in(sentence), *used_in(sentence), *names_in(f"x {readable(sentence)}"))
+    return about(" ".join((*named, *name_parts(" ".join(named)))))
 
 
 class Later(Struct, frozen=True):
@@ -93,17 +128,20 @@ class Later(Struct, frozen=True):
 
 
 def later_turn(own: str, answer: str) -> Later:
-    """The turn of these words of the user's own and this answer."""
-    said = tuple(sentences(own[:TEXT_CHARS_MAX]))
+    """The turn of these words of the user's own and this answer, with digits for numbers in words."""
+    said = tuple(sentences(with_digits(own[:TEXT_CHARS_MAX])))
     lines = [line for block in _BLOCK.findall(answer) for line in block.splitlines()]
     code = [line.strip() for line in lines if re.search(r"[=:]\s?\S", line)][:CODE_LINES_MAX]
-    told = (*sentences(answer[:TEXT_CHARS_MAX]), *code)
+    told = (*sentences(with_digits(answer[:TEXT_CHARS_MAX])), *code)
     return Later((*said, *told), len(said), len(own.split()))
 
 
 def tells_a_change(turn: Later) -> bool:
-    """Whether a sentence of the turn has words of change."""
-    return any(each.changes or each.moves_on for each in map(signs_of, turn.sentences))
+    """Whether a sentence of the turn has words of change, or the user allows something."""
+    signs = list(map(signs_of, turn.sentences))
+    return any(each.changes or each.moves_on for each in signs) or any(
+        each.lets for each in signs[: turn.of_user]
+    )
 
 
 def signals(
@@ -113,7 +151,9 @@ def signals(
     nothing in common."""
     old = signs_of(statement)
     told = [(each, signs_of(each), at < by.of_user) for at, each in enumerate(by.sentences)]
-    told = [each for each in told if not each[1].asks]
+    # What binds, the user has said, and their words alone end it.
+    is_rule = of_user and old.binds
+    told = [each for each in told if not each[1].asks and (each[2] or not is_rule)]
     least = max(1, len(old.about))
     everything = frozenset[str]().union(*(new.about for _, new, _ in told))
     of_the_user = frozenset[str]().union(*(new.about for _, new, is_users in told if is_users))
@@ -127,6 +167,9 @@ def signals(
         return common / least + 0.15 * min(common, 3) + cues
 
     sentence, new, is_users = max(told, key=lambda each: fits(each[1]))
+    common = old.about & new.about
+    if is_rule and not (new.ends_rules and (len(common) >= RULE_SHARES_MIN or common & old.objects)):
+        return None  # a word in passing ends no rule
     found = _of_both(old, new) | {
         "by the answer": float(not is_users),
         "covered by all": shared / least,
@@ -157,6 +200,11 @@ def _of_both(old: Signs, new: Signs) -> dict[str, float]:
         "short": new.words <= SHORT_WORDS,
         "asks": old.asks,
         "standing": old.standing,
+        "binds": old.binds,
+        "lets": new.lets,
+        "narrows": new.narrows,
+        "one is negated": old.negated != new.negated,
+        "binds and lets": old.binds and new.lets,
         "open": old.open,
         "past": old.past,
         "has a number": bool(old.numbers),
@@ -185,7 +233,6 @@ TOGETHER = (
     ("next and short", "has a number"),
     ("covered by all", "asks"),
     ("covered by all", "past"),
-    ("covered by all", "standing"),
     ("covered by all", "open"),
     ("covered by all", "of the user"),
 )
@@ -199,9 +246,13 @@ def probability(found: Mapping[str, float]) -> float:
     return 1 / (1 + math.exp(-score))
 
 
-def outdated_by(statement: str, by: Later, *, of_user: bool, is_next: bool, least: float = LIKELY) -> str:
-    """The sentence of the later turn by which the statement likely holds no longer; empty where none is."""
+def outdated_by(statement: str, by: Later, *, of_user: bool, is_next: bool) -> str:
+    """The sentence of the later turn by which the statement likely holds no longer; empty where none is.
+
+    statement: with digits for numbers in words, as the turn has them.
+    """
     found = signals(statement, by, of_user=of_user, is_next=is_next)
+    least = LIKELY_RULE if of_user and signs_of(statement).binds else LIKELY
     return found[1] if found and probability(found[0]) >= least else ""
 
 

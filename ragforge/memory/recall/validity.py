@@ -11,8 +11,7 @@ from functools import cached_property
 from msgspec import Struct
 
 from ragforge.domain.language.base import AnyOf
-from ragforge.domain.memories import Memory, MemoryType
-from ragforge.domain.messages import text_of
+from ragforge.domain.memories import Memory
 from ragforge.domain.turns import Turn
 from ragforge.domain.words import day_words
 from ragforge.memory.constraints import Allowance, allowed_by
@@ -20,7 +19,7 @@ from ragforge.memory.departures import without_actors
 from ragforge.memory.likeness import content_words, names_in
 from ragforge.memory.purposes import says_more
 from ragforge.memory.recall.endings import finished, given_up_in, handed_over, is_done, stopped, switched
-from ragforge.memory.recall.likely_changes import LIKELY, LIKELY_STANDING, outdated_by, tells_a_change
+from ragforge.memory.recall.likely_changes import outdated_by, tells_a_change
 from ragforge.memory.recall.replacements import Link, ReplacedStatement
 from ragforge.memory.recall.spoken import Spoken, spoken_turn
 from ragforge.memory.recall.states import BuiltOn
@@ -113,12 +112,10 @@ class Validity:
             return self
         return Validity([*(each.turn for each in self._spoken), *new], self._known, self._links.union(links))
 
-    def replacement(self, turn: Turn, statement: str, *, least: float = LIKELY) -> Replacement | None:
-        """What replaced this statement of the turn last; None where it holds.
-
-        least: how likely it must be where no rule knows.
-        """
-        return self._last_replacement(turn, with_digits(statement)) or self._likely(turn, statement, least)
+    def replacement(self, turn: Turn, statement: str) -> Replacement | None:
+        """What replaced this statement of the turn last; None where it holds."""
+        digits = with_digits(statement)
+        return self._last_replacement(turn, digits) or self._likely(turn, digits)
 
     def _last_replacement(self, turn: Turn, statement: str) -> Replacement | None:
         """What a rule knows to have replaced a statement with digits."""
@@ -151,13 +148,13 @@ class Validity:
                 return _replacement(by, text, in_part=True)
         return None
 
-    def _likely(self, turn: Turn, statement: str, least: float) -> Replacement | None:
-        """What likely replaced the statement, by the newest of the turns that are linked with its own."""
+    def _likely(self, turn: Turn, statement: str) -> Replacement | None:
+        """What likely replaced the statement, in digits, by the newest of the turns linked with its own."""
         mine, newer = self._by_id.get(turn.id), self._linked.get(turn.id, ())
-        of_user = mine is None or statement in text_of(turn.user)
+        of_user = mine is None or one_line(statement) in mine.user
         for by in (each for each in reversed(self._spoken) if each.turn.id in newer):
             is_next = by.turn.parent == turn.id
-            text = outdated_by(statement, by.later, of_user=of_user, is_next=is_next, least=least)
+            text = outdated_by(statement, by.later, of_user=of_user, is_next=is_next)
             # What is named again as what returns holds.
             if text and not (_RETURNS.search(plain(text)) and names_in(statement) & names_in(text)):
                 return _replacement(by, text, is_sure=False)
@@ -166,8 +163,7 @@ class Validity:
     def holding(self, memory: Memory) -> str:
         """What of the memory holds; empty where nothing does."""
         on = (self._by_id[turn] for turn in memory.turns if turn in self._by_id)
-        least = LIKELY_STANDING if memory.type is MemoryType.PREFERENCE else LIKELY
-        found = (self.replacement(each.turn, memory.content, least=least) for each in on)
+        found = (self.replacement(each.turn, memory.content) for each in on)
         # What somebody else says replaces nothing of what a person wants.
         whose = ("", memory.owner)
         changes = [
