@@ -17,15 +17,18 @@ from ragforge.memory.classifier import CLASSES, WEIGHTS, model_input
 from ragforge.memory.clause_features import BUCKETS, features_of, tokens_of
 from training.examples import Example, labelled, read_examples
 from training.fit import Floats, Rows, fit, rows_of, shares
-from training.variants import variants
+from training.variants import JOINED_MARK, SPELLED_MARK, variants
 
 COMMON_MIN = 8
 """So many messages must have a word for it to be part of a frame."""
 JOINED, SPELLED = 2_000, 1_000
 VARIANT_WEIGHT = 0.5
+WRITER, WRITER_WEIGHT = "_writer_", 2.0
+"""In the names of the files that others wrote, each in a voice of its own, and how much a message of theirs
+counts."""
 SEEN_EVERY = 20
 """Every so many messages tell whether clauses and features are still cut and named as they were."""
-DECAY = 1e-4
+DECAY = 6e-5
 ROUNDS = 60
 
 
@@ -48,9 +51,14 @@ def inputs(examples: Sequence[Example], common: frozenset[str]) -> tuple[Rows, F
         for at, (_, types) in enumerate(found):
             each.append(model_input(clauses, at, example.before, vectors[at], common))
             right.append([float(name in (types or (None,))) for name in CLASSES])
-            importance.append(VARIANT_WEIGHT if example.is_variant else 1.0)
+            importance.append(_importance(example.voice))
     rows = rows_of(each, buckets=BUCKETS)
     return rows, np.asarray(right, dtype=np.float32), np.asarray(importance, dtype=np.float32)
+
+
+def _importance(voice: str) -> float:
+    written = WRITER_WEIGHT if WRITER in voice else 1.0
+    return written * (VARIANT_WEIGHT if voice.endswith((JOINED_MARK, SPELLED_MARK)) else 1.0)
 
 
 def trained(examples: Sequence[Example], common: frozenset[str], *, times: float = 1.0) -> Floats:

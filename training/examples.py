@@ -49,8 +49,6 @@ class Example:
     spans: tuple[Span, ...]
     voice: str
     """The name of its file."""
-    is_variant: bool = False
-    """Whether it was made from others."""
 
     @property
     def language(self) -> str:

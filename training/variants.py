@@ -8,6 +8,8 @@ from training.examples import Example, Span
 
 SEED = 20_261_123
 BETWEEN = (". ", ". ", ", ", " ", "\n", ".. ", "! ", " - ", "; ", " and ", "\n\n")
+JOINED_MARK, SPELLED_MARK = "+", "~"
+"""What the name of a file ends in for messages that were made of its own."""
 CHARS_MAX = 120
 """Longer messages stand alone as they were written."""
 
@@ -39,7 +41,7 @@ def _joined(parts: Sequence[Example], chance: random.Random) -> Example:
         ended = text.rstrip(".!") if text[-1] not in "?…" else text + " "
         text = (ended + between if text[-1] not in "?…" else ended) + part.user
         spans += part.spans
-    return Example(text, parts[0].before, tuple(spans), parts[0].voice, is_variant=True)
+    return Example(text, parts[0].before, tuple(spans), parts[0].voice + JOINED_MARK)
 
 
 def _spelled(example: Example, chance: random.Random) -> Example:
@@ -51,7 +53,7 @@ def _spelled(example: Example, chance: random.Random) -> Example:
         text = text.replace(old.text, new.text)
     if change in (_bare, _plain, str.lower):
         text = change(example.user)
-    return Example(text, example.before, spans, example.voice, is_variant=True)
+    return Example(text, example.before, spans, example.voice + SPELLED_MARK)
 
 
 def _bare(text: str) -> str:

@@ -34,6 +34,13 @@ _EXPERIENCES = AnyOf(lambda language: language.experiences)
 _CONDITION = AnyOf(lambda language: language.condition)
 _WHO_SINCE = AnyOf(lambda language: language.who_since)
 _REQUIRES = AnyOf(lambda language: language.requires)
+_OF_WORKING = AnyOf(lambda language: language.of_working)
+_ADDRESSES = AnyOf(lambda language: language.addresses)
+_PREFERS = AnyOf(lambda language: language.prefers)
+_IN_GENERAL = AnyOf(lambda language: language.in_general)
+_TALKS = AnyOf(lambda language: language.of_talking)
+_RELEASES = AnyOf(lambda language: language.releases)
+_ORDERS = AnyOf(lambda language: language.orders_always)
 _SOFTENS = AnyOf(lambda language: language.softens)
 _HABITS = AnyOf(lambda language: language.own_habits)
 _MANNERS = AnyOf(lambda language: language.manners)
@@ -162,6 +169,22 @@ def is_requirement(sentence: str) -> bool:
     if found is None or is_standing(words) or _BINDS.search(_REQUIRES.without(words)):
         return False
     return words_in("rule_subjects").isdisjoint(_WORD.findall(first_group(found).lower()))
+
+
+@lru_cache(1_024)
+def is_for_all_work(sentence: str) -> bool:
+    """Whether it tells the assistant how to work, for certain and whatever the work is: it says what the
+    assistant must do or ask first, what the user likes, or how all of what any turn makes has to be."""
+    words = plain(sentence)
+    if is_requirement(sentence) or is_experience(words):
+        return False
+    if (_PERMITS.search(words) or _RELEASES.search(words)) and not forbids_something(sentence):
+        return False
+    if sets_language(words) or any(each.search(words) for each in (_ADDRESSES, _PREFERS, _ORDERS, _TALKS)):
+        return True
+    if _OF_WORKING.search(words) or any(map(is_path, names_in(sentence))):
+        return _IN_GENERAL.search(words) is not None or binds(sentence) or forbids_something(sentence)
+    return False
 
 
 def is_experience(words: str) -> bool:

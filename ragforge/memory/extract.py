@@ -20,7 +20,6 @@ from ragforge.domain.memories import (
     MemoryScope,
     MemorySource,
     MemoryType,
-    Strength,
 )
 from ragforge.memory.classifier import Guess, guesses
 from ragforge.memory.clauses import Clause, clauses_of
@@ -29,11 +28,10 @@ from ragforge.memory.constraints import (
     bound,
     is_demand,
     is_experience,
+    is_for_all_work,
     is_requirement,
     is_rule,
     is_standing,
-    sets_language,
-    strength_of,
 )
 from ragforge.memory.corrections import CorrectionKind, wishes_in
 from ragforge.memory.extractive import topics_of
@@ -67,22 +65,26 @@ CONFIDENCE_MIN = 0.5
 """Of what is kept at all."""
 CONFIDENCE_OF_RULES = 0.7
 """Of what a rule alone found."""
-RULE_MIN = 0.6
-"""What demands something is a rule from this probability of being a wish on: below, half are decisions."""
 CONFIDENCE_OF_WISHES = 0.8
-"""Of a preference that rules alone found: of one that demands or corrects just this, of others at most."""
+"""Of a preference that by rules is for all work, or corrects just this."""
+CONFIDENCE_OF_OTHER_WISHES = 0.75
+"""Of other preferences at most: a requirement of the product and a decision read like them."""
 
-KEPT_MIN = 0.55
+KEPT_MIN = 0.56
 """A clause is kept from this probability on."""
+RULE_KEPT_MIN, RULE_SURE_MIN = 0.45, 0.35
+"""The same, and the next, for a wish that by rules is about all work."""
 SURE_MIN = 0.45
 """A statement is kept from this probability of being of its type on: below, most have the wrong one."""
 SURE_MIN_OF: Mapping[MemoryType, float] = {
     MemoryType.GOAL: 0.3,
     MemoryType.TODO: 0.3,
     MemoryType.IDENTITY: 0.4,
+    MemoryType.PREFERENCE: 0.42,
+    MemoryType.FACT: 0.42,
 }
 """The same for types that are mistaken more often, or less. Found with training messages left out."""
-SECOND_MIN = 0.97
+SECOND_MIN = 0.95
 """As a statement of its own beside another one in the same sentence."""
 ASKED_FOR = frozenset({MemoryType.PREFERENCE, MemoryType.GOAL, MemoryType.TODO})
 """What may be said as a question: "Could you always use tabs?"."""
@@ -153,6 +155,8 @@ class UserStatement(Struct, frozen=True):
     """The comma behind it, where the sentence goes on."""
     whole: str = ""
     """The sentence that it is a part of."""
+    certain: bool = False
+    """Whether it is a wish for all work, whatever its words are."""
 
 
 class _Judged(Struct, frozen=True):
@@ -189,7 +193,7 @@ def statements_in(user: str, before: str = "") -> list[UserStatement]:
         if _forbids_by_name(sentence):
             sure = CONFIDENCE_OF_WISHES
             sentence = [_Judged(one.clause, sure, _PREFERENCE, ruled=True) for one in sentence]
-        elif max(one.kept for one in sentence) < KEPT_MIN:
+        elif max(one.kept for one in sentence) < (RULE_KEPT_MIN if _is_rule_of_work(sentence) else KEPT_MIN):
             continue
         # What is told of one thing stays together with its reason: two that part are both sure.
         if len({one.type for one in sentence if one.kept >= SECOND_MIN}) < 2:
@@ -199,7 +203,7 @@ def statements_in(user: str, before: str = "") -> list[UserStatement]:
         for type, run in groupby(sentence, key=lambda one: one.type if one.kept >= SECOND_MIN else None):
             if type is not None:
                 _add(found, list(run), whole=" ".join(one.clause.text for one in sentence))
-    found = [each for each in found if _is_sure(each.type, each.sure) and not _is_for_once(each)]
+    found = [each for each in found if _is_sure_statement(each) and not _is_for_once(each)]
     answers = asks(before) or any(map(str.isdigit, found[0].text if found else ""))
     if before and len(found) == 1 and answers and needs_question(found[0].text, before):
         text = with_question(found[0].text, before)
@@ -209,6 +213,18 @@ def statements_in(user: str, before: str = "") -> list[UserStatement]:
 
 def _is_sure(type: MemoryType, sure: float) -> bool:
     return sure >= SURE_MIN_OF.get(type, SURE_MIN)
+
+
+def _is_sure_statement(statement: UserStatement) -> bool:
+    is_rule = statement.type is MemoryType.PREFERENCE and is_for_all_work(statement.text)
+    return statement.sure >= RULE_SURE_MIN if is_rule else _is_sure(statement.type, statement.sure)
+
+
+def _is_rule_of_work(sentence: Sequence[_Judged]) -> bool:
+    """Whether it is likely a wish, and for certain about all work if it is one."""
+    return _likeliest(sentence)[0] is MemoryType.PREFERENCE and is_for_all_work(
+        " ".join(one.clause.text for one in sentence)
+    )
 
 
 def _is_no_statement(sentence: Sequence[_Judged]) -> bool:
@@ -439,7 +455,9 @@ def _corrections(material: Material, stated: Sequence[UserStatement]) -> Iterato
             stated = statements_in(text)
             yield from stated
         for wish in wishes_in(text, corrects=corrects):
-            one = UserStatement(wish, plain(wish), MemoryType.PREFERENCE, 0, CONFIDENCE_OF_WISHES)
+            one = UserStatement(
+                wish, plain(wish), MemoryType.PREFERENCE, 0, CONFIDENCE_OF_WISHES, certain=True
+            )
             known = any(share_of(wish, content_words(each.text)) >= SAID_SHARE for each in stated)
             if not known and not _is_for_once(one):
                 yield one
@@ -464,10 +482,8 @@ class _Found(Struct):
         """Keep the statement in place of what it replaces."""
         sure = statement.sure
         if statement.type is MemoryType.PREFERENCE:
-            is_must = strength_of(statement.text, statement.type) is Strength.MUST
-            is_rule = is_must and (sure >= RULE_MIN or is_standing(statement.words))
-            is_certain = is_rule or sets_language(statement.words)
-            sure = CONFIDENCE_OF_WISHES if is_certain else min(sure, CONFIDENCE_OF_WISHES)
+            is_certain = statement.certain or is_for_all_work(statement.text)
+            sure = CONFIDENCE_OF_WISHES if is_certain else min(sure, CONFIDENCE_OF_OTHER_WISHES)
         memory = _memory(self.material, statement.text, statement.type, sure=sure)
         if statement.whole:
             said = f"{memory.content} {statement.whole}"

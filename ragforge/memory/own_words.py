@@ -25,6 +25,12 @@ _CODE = re.compile(
 )
 _LOG = re.compile(r"[ \t]*(?:\S+[ \t]+){0,2}\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d")
 """How a program begins a line: the time to the minute, at most behind a level and a name."""
+_PROGRAM = re.compile(
+    r"[ \t]*(?:npm (?:WARN|ERR!?|warn|error)\b|"
+    r"(?:error|warning|fatal|panic|FAIL|ERROR|WARN(?:ING)?|E|W)(?:\[\w+\])?: |"
+    r"[\w.-]+\[\d+\]: |#\d+ \d+\.\d+ |CREATE (?:TABLE|INDEX)\b|Traceback\b)"
+)
+"""How programs begin what they tell: a level, or their name with the number of the process."""
 _SPEAKER = re.compile(r"\s*(?:\[[\d:. -]+\]\s*)?[A-Z][\w.-]{1,20}(?: [A-Z][\w.-]{1,20})?\s*:\s+\S")
 _LETTER = re.compile(
     r"\s*(?:dear|hi|hello|hey|bonjour|salut|cher|chère|madame|monsieur|best|regards|cheers|cordialement)\b"
@@ -36,7 +42,9 @@ _LETTER = re.compile(
 def own_words(text: str) -> str:
     """The message without what was pasted into it: code, logs, quotations, lists, headings, letters, and what
     is announced by a colon or goes on for some lines behind the user's own."""
-    said = "\n".join(line for line in prose(text).split("\n") if not _LOG.match(line))
+    said = "\n".join(
+        line for line in prose(text).split("\n") if not (_LOG.match(line) or _PROGRAM.match(line))
+    )
     blocks = [block for block in re.split(r"\n[ \t]*\n", said) if block.strip()]
     kept: list[str] = []
     pasting = announced = False

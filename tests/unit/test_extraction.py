@@ -22,7 +22,7 @@ OTHER_WRITERS = EVERYDAY.with_name("other_writers.jsonl")
 
 @pytest.mark.parametrize(
     ("name", "precision", "recall", "constraint_precision", "constraint_recall"),
-    [("tuned", 0.92, 0.96, 0.96, 0.96), ("held_out", 0.81, 0.89, 0.84, 0.84)],
+    [("tuned", 0.92, 0.96, 0.96, 0.96), ("held_out", 0.81, 0.88, 0.84, 0.84)],
 )
 def test_offline_extraction_stays_as_good_as_measured(
     name: str, precision: float, recall: float, constraint_precision: float, constraint_recall: float
@@ -42,10 +42,10 @@ def test_of_what_people_type_all_day_little_is_kept_that_should_not_be() -> None
 
 
 def test_what_other_writers_say_is_found_as_measured() -> None:
-    """They saw neither the rules nor the training messages, and nothing of theirs is trained on."""
+    """They saw neither the rules nor the training messages. Other messages of theirs are trained on."""
     found = measure_statements(read_statements(OTHER_WRITERS)).counts("all", "all")
-    assert found.precision >= 0.5, found
-    assert found.recall >= 0.44, found
+    assert found.precision >= 0.64, found
+    assert found.recall >= 0.5, found
 
 
 def test_what_is_said_in_passing_is_found_in_both_languages() -> None:
@@ -54,7 +54,7 @@ def test_what_is_said_in_passing_is_found_in_both_languages() -> None:
     for language in ("en", "fr"):
         found = report.counts("language", language)
         assert found.precision >= 0.8, report.table()
-        assert found.recall >= 0.64, report.table()
+        assert found.recall >= 0.71, report.table()
     assert report.strength.recall >= 0.8, report.table()
 
 

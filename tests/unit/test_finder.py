@@ -10,7 +10,7 @@ import pytest
 from ragforge.domain.memories import MemoryType, Strength
 from ragforge.memory.classifier import WEIGHTS
 from ragforge.memory.clauses import cut
-from ragforge.memory.constraints import strength_of
+from ragforge.memory.constraints import is_for_all_work, strength_of
 from ragforge.memory.extract import statements_in
 from ragforge.memory.own_words import own_words
 from ragforge.memory.recall.sources import instructions
@@ -282,6 +282,8 @@ def test_what_is_told_before_a_question_is_kept_without_it(message: str, stateme
         ("no password in a log, ever", True),
         ("on staging never restart the workers yourself, give me the command and I do it", True),
         ("sur la recette ne relance jamais les workers toi-même, donne la commande", True),
+        ("the fare: first stop free, then never more than 9 francs a day", False),
+        ("please always ask me before you add a package", True),
     ],
 )
 def test_what_a_product_must_do_is_less_sure_to_be_a_rule_than_what_the_user_asks_for_always(
@@ -290,6 +292,48 @@ def test_what_a_product_must_do_is_less_sure_to_be_a_rule_than_what_the_user_ask
     [kept] = understand_offline(material(1, {"user": message, "assistant": ""})).memories
     assert kept.type is MemoryType.PREFERENCE
     assert (kept.confidence >= instructions.SURE_MIN) is holds_always
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "thought experiment: we never use a database, only files",
+        "npm WARN deprecated left-pad@1.3.0: we use padStart now",
+        "professor Lind declared that one must never use globals",
+        "no changes to the seat map in this particular export, never",
+        "attends que j'aie relu le plan avant de toucher aux tests",
+    ],
+)
+def test_what_is_supposed_pasted_claimed_by_others_or_for_once_is_not_kept(said: str) -> None:
+    assert statements_in(said) == []
+
+
+@pytest.mark.parametrize(
+    ("wish", "expected"),
+    [
+        ("ask us before you touch the billing job", True),
+        ("you write the query, I run it", True),
+        ("no real names of pupils in fixtures, not a single one", True),
+        ("docstrings in English, names of variables too", True),
+        ("from now on keep each report on one page", True),
+        ("the timestamps are UTC everywhere", True),
+        ("I prefer early returns", True),
+        ("tu ne modifies pas archives/ sans mon accord", True),
+        ("jamais de fusion directe dans le dépôt de livraison", True),
+        ("une dépendance nouvelle, c'est toujours avec notre feu vert", True),
+        ("the shop page: Django templates, no React bundle", False),
+        ("the fare: first stop free, then never more than 9 francs a day", False),
+        ("we need something that sorts the parcels", False),
+        ("the market is on Thursdays from now on", False),
+        ("you may deploy on any day from now on", False),
+        ("no need to run the tests for typos any more", False),
+        ("pour les horaires c'est Nadia désormais", False),
+        ("plus besoin de lancer la suite pour une coquille", False),
+        ("le tarif: gratuit pour les petits, jamais plus de 9 euros", False),
+    ],
+)
+def test_by_its_words_a_wish_is_about_all_work_or_about_the_product(wish: str, expected: bool) -> None:
+    assert is_for_all_work(wish) is expected
 
 
 def test_statements_of_different_types_in_one_sentence_part() -> None:

@@ -149,6 +149,20 @@ class Language(Struct, frozen=True, kw_only=True):
     rule_subjects: str = ""
     """Words for what is made or changed in any turn, and for all of something: what must be so of these is a
     rule of working, not a requirement of the product."""
+    of_working: Patterns = ()
+    """Names what is made or done in any turn: answers, code, tests, commits, dependencies."""
+    of_talking: Patterns = ()
+    """Names what the assistant says to the user: answers, explanations."""
+    releases: Patterns = ()
+    """Says that something need not be done."""
+    addresses: Patterns = ()
+    """Says what the assistant may do, or must ask or tell first."""
+    prefers: Patterns = ()
+    """Says what the user likes or hates, for good."""
+    in_general: Patterns = ()
+    """Says that it is so each time, or everywhere, or of all."""
+    orders_always: Patterns = ()
+    """Orders something for always, or forbids it for ever."""
     all_done: Patterns = ()
     """All of a list of what is to do is done."""
     leaves_open: Patterns = ()

@@ -364,7 +364,13 @@ LANGUAGE = Language(
         ),
         # One who is spoken of with "were" is not so; several may have been.
         r"^(?:<openings>,? )*if (?:I|it|this|that|he|she)(?: \w+)? were(?:n't)?\b",
-        r"^(?:<openings>,? )*(?:suppose|supposing|imagine|hypothetically)\b",
+        r"^(?:<openings>,? )*(?:suppose|supposing|imagine|hypothetically|picture this|thought experiment|"
+        r"let's pretend|just for fun|daydream\w*)\b|\b(?:thought experiment|daydream|in (?:a|an|some) "
+        r"(?:parallel|perfect|ideal|alternate) (?:world|universe))\b",
+        r"^(?:<openings>,? )*(?:had|were|should) (?:I|we|you|they|he|she|it|the \w+|(?-i:[A-Z])\w+|\w+)\b.*,"
+        r".*(?:'d|\bwould|\bcould)\b",
+        r"\bit is (?:conceivable|possible|imaginable) that\b|\b(?:floated|toying with|flirting with|mulling) "
+        r"(?:over )?(?:the |an? )?(?:idea|notion|thought)\b|^(?:<openings>,? )*assume (?:for|that)\b",
     ),
     reports=(
         r"^(?:write|add|insert|append|print|type) ``",
@@ -383,6 +389,12 @@ LANGUAGE = Language(
         r"\b(?<!\bI )(?<!\bwe )(?:prints?|printed|says?|said|reports?|warns?|outputs?|shows?|logs):",
         r"\b(?:he|she|they) (?:doesn't|don't|does not|do not) (?:want|like)\b",
         r"\b(?:you|we|I) (?:said|told|suggested|recommended|claimed|proposed|mentioned)\b",
+        # Who claims or declares it is never the user; who insists or demands may speak for the project.
+        r"(?<!\bI )(?<!\bwe )(?<!\byou )\b(?:claim(?:s|ed)|declare[sd]|argue[sd]|preach(?:es|ed)|"
+        r"swears?|swore) (?:in \w+ \w+ )?"
+        r"(?:that|by|one|you|we|(?:\w+ ){1,3}(?:should|must|never))\b",
+        r"\b(?:speakers?|panelists?|keynote|podcast|talk|professor|guru|evangelist|sales(?:man|woman|rep)|"
+        r"influencer)\b(?: \w+){0,3}? (?:says?|said|insist(?:s|ed)|thinks?|recommends?|preaches|urged?)\b",
     ),
     ironic=(
         (
@@ -398,6 +410,8 @@ LANGUAGE = Language(
         r"that)\b|"
         r"\b(?:nothing|little) (?:I|we) (?:like|love|enjoy) more than\b|\bmy dream job\b|\bten out of ten\b|"
         r"\b(?:always|has always) (?:worked|works|went|ended|ends) (?:out )?(?:so )?well\b",
+        # A face that rolls its eyes, sneers, or stands on its head.
+        "[🙃🙄😏😒🤡]",
     ),
     memories={
         MemoryType.IDENTITY: (
@@ -617,6 +631,7 @@ LANGUAGE = Language(
         r"\bfor the (?:demo|tests?|fair|migration)\b|\bonly (?:when|while|if|on|in|during)\b",
     ),
     for_once=(
+        r"^(?:<openings>,? )*(?:wait|hold on|hang on)\b(?! for (?:all|every))",
         r"\b(?:this (?:once|time|one time)|just (?:once|this)|for (?:now|today|the moment|the time being|"
         r"this (?:one|time|task|answer))|temporarily|(?:only|just) (?:for )?(?:today|now))\b",
         r"\bwhile (?:(?:I'?m|I am|we'?re|we are|(?:he|she)(?:'s| is)|\w+ is) \w+ing|(?:I|we) (?:debug|test|"
@@ -627,6 +642,10 @@ LANGUAGE = Language(
         r"give))\b(?=.*\b(?:back|done|so|you|found|finished|through|ok)\b)|"
         r"\b(?:until|till) (?:tonight|tomorrow|this|later|\w+day)\b|\byet(?=[,.!]| (?:I|we)\b|$)|"
         r"\bin this (?:one|export|answer|file)(?=[,.!]|$)",
+        r"\bfor the next (?:(?:\w+ ){0,2}(?:minutes?|mins?|hours?)|few)\b|\bI'?m mid[- ]\w+",
+        r"\b(?:in|for|of) this (?:one|single|particular) (?!project|repo|codebase|app)\w+|"
+        r"\bfor the purposes of this\b|\bthis (?:particular|single) (?:one|\w+)\b|"
+        r"\b(?:precisely|exactly|only) once\b|\b(?:tonight's|today's|this afternoon's)\b",
         r"\b(?:for|before|after) (?:the|this|my|our) (?:demo|meeting|call|screenshots?|photo|presentation|"
         r"weekend|interview)\b|\b(?:tonight|this (?:morning|afternoon|evening))\b",
         r"^(?:<asking> )*(?:explain|describe|elaborate|answer|show|tell|summari[sz]e)\b"
@@ -761,6 +780,60 @@ LANGUAGE = Language(
         messages method methods migration migrations module modules name names nothing plan plans pr prs
         pull reply replies script scripts summary summaries test tests type types variable variables
     """,
+    of_talking=(
+        r"\b(?:your (?:tone|summary|summaries)|answers?|repl(?:y|ies)|explanations?|"
+        r"emojis?|essays?|recaps?|bullet points?|call me|jargon|spelling|commit messages?|docstrings?|"
+        r"comments|names of (?:variables|functions))\b(?! (?:from|of|to)\b)",
+    ),
+    releases=(
+        r"\b(?:no need|(?:don't|doesn't|do not|does not|needn't|no longer|not) (?:have|need|needs|required?|"
+        r"necessary)?) (?:to|for|you)\b|\bno longer needs?\b|\bneedn't\b",
+    ),
+    of_working=(
+        r"\b(?:explain\w*|summari[sz]\w+|apologi\w+|reasoning)\b",
+        r"\b(?:code|codebase|coding|comments?|docstrings?|identifiers?|variables?|functions?|methods?|"
+        r"type hints?|imports?|globals?|snake_case|camelCase|indent\w*|tabs|semicolons?|naming|exceptions?|"
+        r"asserts?|print statements?|stack ?traces?|regex\w*|boolean\w*|floats?|integers?|ints?|"
+        r"decimals?|doubles?|utc|iso 8601|timestamps?|null|sql|orm|docs?|documentation|readme|changelog|"
+        r"config\w*|env|secrets?|credentials?|passwords?|api keys?|tokens?)\b",
+        r"\b(?:tests?|testing|mocks?|mocking|fixtures?|snapshots?|lint\w*|typecheck\w*|type checker|"
+        r"coverage|ci|pipeline|warnings?)\b",
+        r"\b(?:commits?|commit(?:ted|ting)|branch(?:es)?|prs?|pull requests?|merg\w+|rebas\w+|squash\w*|"
+        r"push(?:es|ed|ing)?|diffs?|tags?|git|deploy\w*|release[sd]?|migrations?|scripts?|shell|commands?|"
+        r"reboots?)\b",
+        r"\b(?:dependenc(?:y|ies)|deps?|packages?|librar(?:y|ies)|frameworks?|lock ?files?|plugins?|"
+        r"logs?|logging|logged|files?|folders?|director(?:y|ies)|repo(?:sitory)?|tickets?|staging|prod|"
+        r"production)\b",
+    ),
+    addresses=(
+        r"\byou(?:'re)? (?:(?:also|just|still|only|please) )?(?:must|should|shouldn't|mustn't|can't|cannot|"
+        r"may (?:not|never|only)|never|always|do not|don't|have to|need to|can only|first|ask|tell|show|"
+        r"write|open|run|leave|keep|use|check|stop|wait|say|are not|aren't|not)\b",
+        r"\b(?:ask|asks|tell|tells|asking|telling|show|showing|check with|warn|warning|checking with) "
+        r"(?:me|us)\b|\b(?:ask|check) (?:first|before)\b",
+        r"\b(?:my|our|(?-i:[A-ZÀ-Þ]\w+)'s) (?:ok|okay|approval|permission|sign-?off|go-ahead|review|"
+        r"consent|blessing)\b",
+        r"\b(?:off limits|hands off|read[- ]only)\b",
+        r"\bwithout (?:asking|telling|me|us)\b|\bI want you to\b|\b(?:before|until|unless) I\b",
+    ),
+    prefers=(
+        r"\bI (?:(?:really|always|much|do|strongly|generally) )?(?:prefer|like|love|hate|dislike|"
+        r"can't stand)\b(?! (?:it|that|this|what|how|where|the idea|to (?:see|hear)|being)\b)",
+    ),
+    orders_always=(
+        r"<clause>from (?:now|here) on,? (?!the\b|our\b|it\b|we\b|they\b|he\b|she\b|an?\b|there\b)\w+",
+        r"<clause>(?:use|keep|put|write|call|name|add|run|send|make|give|start|end|show|leave|skip|stop) "
+        r"[^.;:!?]+ from (?:now|here) on\b",
+        r"<clause>(?:only )?(?:always|never),? (?!(?:more|less|fewer|over|under|above|below|before|after|"
+        r"again|mind|being|having|nice|good|great|fun|lovely|the|an?|in|on|at)\b)<no_tale>\w+",
+        r"<clause><do_not> (?:ever )?\w+",
+        r"<clause>no [^,;.]+, (?:please|ever|thanks)\b",
+    ),
+    in_general=(
+        r"\b(?:always|never|ever|every|each|any|all|anywhere|everywhere|whenever|throughout|nothing|nobody|"
+        r"no (?!idea|problem|worries|need|way|one|longer|more)\w+|none|neither|only|without|whole|across|"
+        r"in general|generally|as a rule|by default|from (?:now|here) on|at all times)\b",
+    ),
     all_done=(
         (
             r"\b(?:last|end|rest) (?:one |item |point |thing )?(?:of|on|from) (?:the |our |my )?(?:\w+ )?"

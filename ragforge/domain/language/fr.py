@@ -350,7 +350,8 @@ LANGUAGE = Language(
             r"^(?:<openings>,? )*s(?:i (?:on|je|tu|nous|vous|ça|c')|'ils?) ?(?:n'|ne )?(?:y )?"
             r"(?:av(?:ais|ait|ions|iez|aient)|étai(?:s|t|ent)|étions|étiez)\b"
         ),
-        r"^(?:<openings>,? )*(?:supposons|imaginons|imagine|admettons)\b",
+        r"^(?:<openings>,? )*(?:supposons|imaginons|imagine|admettons|mettons que|dans l'hypothèse)\b",
+        r"\b(?:dans un monde (?:idéal|parfait|parallèle)|simple exercice de pensée|pour rêver)\b",
     ),
     reports=(
         r"^(?:écris|écrivez|ajoute|ajoutez|insère|affiche|imprime|tape) ``",
@@ -587,8 +588,11 @@ LANGUAGE = Language(
         r"\bpour la (?:démo|foire|migration)\b|\baux heures de pointe\b|\bseulement (?:quand|si|le|la|en)\b",
     ),
     for_once=(
+        r"^(?:<openings>,? )*attend(?:s|ez) (?:que|qu')",
         r"\b(?:(?:pour )?cette fois|juste une fois|pour (?:le moment|l'instant|aujourd'hui|cette réponse)|"
         r"exceptionnellement|temporairement|provisoirement)\b",
+        r"\bpendant (?:les )?(?:\w+ )?prochaine?s? (?:minutes?|heures?)\b|\b(?:dans|pour) (?:ce seul|cette "
+        r"seule|ce|cette) \w+(?:-ci)? (?:seulement|uniquement)\b|\bpour une seule fois\b",
         r"\b(?:ce coup-(?:ci|là)|juste là|pour l'heure|le temps (?:que|qu'|de|d')|tant que (?:je|j'|on|ça)|"
         r"pendant qu(?:e|'))",
         r"\b(?:jusqu'à (?:ce soir|demain|\w+di)|ce (?:soir|matin)|cet après-midi|demain)\b|"
@@ -726,6 +730,52 @@ LANGUAGE = Language(
         lignes message messages migration migrations module modules nom noms plan plans rien réponse
         réponses résumé résumés script scripts test tests tout type types variable variables
     """,
+    of_talking=(
+        r"\b(?:(?:tes|vos) (?:réponses|explications|résumés|phrases)|réponses?|explications?|émojis?|blabla|"
+        r"réponds(?:-moi)?|tutoie-moi|vouvoie-moi|jargon|puces|messages? de commit|docstrings?|"
+        r"commentaires|noms de (?:variables|fonctions))\b",
+    ),
+    releases=(r"\b(?:plus|pas) (?:la peine|besoin|obligé\w*|nécessaire)\b",),
+    of_working=(
+        r"\b(?:expli(?:que\w*|cations?)|résum\w+|raisonnement)\b",
+        r"\b(?:code|commentaires?|docstrings?|identifiants?|variables?|fonctions?|méthodes?|annotations?|"
+        r"imports?|globales?|indent\w*|tabulations?|points?-virgules?|nommage|exceptions?|print|"
+        r"flottants?|floats?|entiers?|décimaux|decimal|utc|horodatages?|sql|orm|doc|documentation|"
+        r"readme|changelog|config\w*|secrets?|mots? de passe|jetons?)\b",
+        r"\b(?:tests?|teste[rz]?|mocks?|bouchons?|fixtures?|lint\w*|typage|couverture|ci|pipeline|"
+        r"suite)\b",
+        r"\b(?:commits?|commite[rz]?|branches?|prs?|pull requests?|merge[rz]?|fusionne[rz]?|fusion|"
+        r"rebase\w*|squash\w*|push\w*|pousse[rz]?|diffs?|git|déploi\w+|déploy\w+|mise en prod|"
+        r"migrations?|scripts?|commandes?|reboots?)\b",
+        r"\b(?:dépendances?|paquets?|bibliothèques?|librairies?|frameworks?|plugins?|logs?|journaux|"
+        r"fichiers?|dossiers?|répertoires?|dépôt|tickets?|préprod|prod|production|base)\b",
+    ),
+    addresses=(
+        r"\b(?:tu|vous) (?:ne |n'|me |m'|y |nous |les? |la |l')?(?:dois|devez|demandes?|demandez|poses?|"
+        r"préviens|prévenez|touches?|lances?|écris|ouvres?|laisses?|gardes?|utilises?|modifies?|crées?|"
+        r"fais|proposes?|attends|arrêtes?|passes?|commites?|pousses?|vérifies?|mets|travailles?|"
+        r"n'\w+|peux pas|pouvez pas|peux que)\b",
+        r"\b(?:demande|préviens|montre|dis|avertis|propose|demandez|prévenez|montrez|dites)[rz]?"
+        r"-(?:moi|nous)\b|\b(?:me|nous) (?:demander|prévenir|montrer|le dire)\b",
+        r"\b(?:mon|notre) (?:accord|aval|feu vert|autorisation|ok|avis)\b|\bsans (?:moi|demander)\b",
+        r"\b(?:sans|avant) que (?:je|j')|\btant que je\b|\bje veux (?:que tu|toujours)\b",
+        r"\b(?:intouchables?|en lecture seule|pas touche)\b",
+    ),
+    prefers=(
+        r"\bje (?:n')?(?:préfère|aime|adore|déteste|supporte)\b(?! (?:bien )?(?:ça|ce|cette|cet|l'idée)\b)|"
+        r"\bj'(?:aime|adore|ai horreur)\b(?! (?:bien )?(?:ça|ce|cette|cet|l'idée)\b)",
+    ),
+    orders_always=(
+        r"<clause>(?:désormais|dorénavant|à partir de maintenant),? (?!l[ea]s?\b|l'|c'est\b|ils?\b|elles?\b|"
+        r"on (?:a|est)\b|nous\b|une?\b|ça\b)\w+",
+        r"<clause>(?:toujours|jamais) (?!un (?:plaisir|bonheur)\b)(?:de |d'|un|\w+(?:er|ir|re)\b)",
+        r"<clause>(?:on |tu |vous )?(?:ne |n')(?:\w+ )?(?:jamais|pas|plus)\b(?! problème| souci)",
+        r"\b(?:on|tu|vous) (?:ne |n')?(?:l[ea]s? |l'|y |me )?\w+ (?:JAMAIS|jamais|toujours)\b",
+    ),
+    in_general=(
+        r"\b(?:toujours|jamais|chaque|tous|toutes|aucune?|partout|systématiquement|rien|personne|"
+        r"uniquement|seulement|en général|par défaut|désormais|dorénavant|à partir de maintenant)\b",
+    ),
     all_done=(
         (
             r"\b(?:derni(?:er|ère) (?:point |chose |tâche )?|la fin |le reste )(?:de |sur )"
