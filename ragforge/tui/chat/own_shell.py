@@ -22,9 +22,6 @@ from ragforge.tui.widgets.turn_record import OWN, Called, own_call
 if TYPE_CHECKING:
     from ragforge.tui.chat.frame import ChatFrame
 
-DRAWN_EVERY_S = 0.1
-"""A command may write faster than anybody reads."""
-
 
 class OwnShell:
     """Runs commands of the user's, several at once if that is wanted. Esc ends the newest."""
