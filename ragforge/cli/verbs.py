@@ -26,6 +26,8 @@ if TYPE_CHECKING:  # costs more than all of `ragforge --version`
     from ragforge.session.state import Session
     from ragforge.versions.head_move import MoveResult
 
+NEEDS_INTERFACE = "This command needs the interface. Start ragforge and type it there with a slash."
+
 
 def add_verb(parser: typer.Typer, verb: Verb[Any], *, top: str = "") -> None:
     """Let the command line take the verb and those that follow its name. top: the name that it follows."""
@@ -249,9 +251,7 @@ async def _told(session: "Session | None", outcome: Outcome) -> int | base.Confi
                 typer.echo(printable(detail))
             return outcome
         case _:
-            raise UsageError(
-                "This command needs the interface. Start ragforge and type it there with a slash."
-            )
+            raise UsageError(NEEDS_INTERFACE)
 
 
 async def told_outcome(session: "Session", outcome: Outcome) -> str:
@@ -277,7 +277,7 @@ async def told_outcome(session: "Session", outcome: Outcome) -> str:
         case base.Confirm():
             raise UsageError(outcome.unasked or f"{outcome.question} It cannot be answered here.")
         case _:
-            raise UsageError("This command needs the interface. Start ragforge and type it there.")
+            raise UsageError(NEEDS_INTERFACE)
 
 
 async def _told_line(session: "Session", line: base.Followed) -> str:

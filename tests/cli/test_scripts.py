@@ -67,6 +67,7 @@ async def test_a_slash_command_runs_or_is_refused_and_never_reaches_the_model(
         ("/cots", "Unknown command /cots. Did you mean `ragforge cost`?"),
         ("/sessions", "needs the interface"),
         ("/exit", "needs the interface"),
+        ("/trust", "needs the interface"),
         ("/model", "needs the interface"),
         ("/rename", "needs TITLE"),
     ):
