@@ -67,7 +67,6 @@ async def test_a_slash_command_runs_or_is_refused_and_never_reaches_the_model(
         ("/cots", "Unknown command /cots. Did you mean `ragforge cost`?"),
         ("/sessions", "needs the interface"),
         ("/exit", "needs the interface"),
-        ("/trust", "needs the interface"),
         ("/model", "needs the interface"),
         ("/rename", "needs TITLE"),
     ):
@@ -78,6 +77,12 @@ async def test_a_slash_command_runs_or_is_refused_and_never_reaches_the_model(
     path = await quick.run("-p", "/etc/hosts is odd")
     assert path.code == 0
     assert len(openai.chats) == asked + 1
+
+
+async def test_a_screen_is_not_unknown_but_needs_the_interface(quick: Program) -> None:
+    refused = await quick.run("-p", "/trust")
+    assert (refused.code, refused.out) == (2, "")
+    assert "needs the interface" in refused.err
 
 
 def test_a_verb_behind_a_verb_is_named_with_it() -> None:
