@@ -92,7 +92,7 @@ FRAGMENT_WORDS_MAX = 4
 EXCEPTION_WORDS_MAX = 10
 SAID_SHARE = 0.5
 """Of the words of a wish, in what the message states: it is found already."""
-RULE_SHARE = 0.5
+RULE_SHARE = 0.52
 """So much of what is missing to certainty a rule adds that is met."""
 WISH_SHARE = 0.7
 """So likely a fact must be a wish, beside a fact, for words that demand to decide."""

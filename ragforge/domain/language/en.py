@@ -631,7 +631,7 @@ LANGUAGE = Language(
         r"\bfor the (?:demo|tests?|fair|migration)\b|\bonly (?:when|while|if|on|in|during)\b",
     ),
     for_once=(
-        r"^(?:<openings>,? )*(?:wait|hold on|hang on)\b(?! for (?:all|every))",
+        r"^(?:<openings>,? )*(?:wait|hold on|hang on)(?: with| on)? (?:until|till|before)\b",
         r"\b(?:this (?:once|time|one time)|just (?:once|this)|for (?:now|today|the moment|the time being|"
         r"this (?:one|time|task|answer))|temporarily|(?:only|just) (?:for )?(?:today|now))\b",
         r"\bwhile (?:(?:I'?m|I am|we'?re|we are|(?:he|she)(?:'s| is)|\w+ is) \w+ing|(?:I|we) (?:debug|test|"
