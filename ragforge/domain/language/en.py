@@ -1146,8 +1146,8 @@ LANGUAGE = Language(
     ),
     lets=(
         (
-            r"\b(?:you (?:may|can|could)|we can|may|free to|allow(?:ed|s)?|permitted|fine|okay?|go ahead|"
-            r"go at|lets?|without asking|no need|need(?:n't| not)|"
+            r"\b(?:you (?:may|can|could)|we can|may|free (?:to|for|again|now)|allow(?:ed|s)?|permitted|fine|"
+            r"okay?|go ahead|go at|lets?|without asking|no need|need(?:n't| not)|"
             r"(?:don't|doesn't|no longer) (?:have|has|needs?)|"
             r"welcome to|lifted|relaxed?|up to you|your call|trust you)\b"
         ),

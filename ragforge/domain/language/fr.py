@@ -1051,7 +1051,7 @@ LANGUAGE = Language(
     ),
     lets=(
         (
-            r"\b(?:(?:tu|vous|on) (?:peu[xt]|pouvez|pourra[is]?|pourrez)|libres? de|permis|autoris\w+|"
+            r"\b(?:(?:tu|vous|on) (?:peu[xt]|pouvez|pourra[is]?|pourrez)|libres?|permis|autoris\w+|"
             r"d'accord|okay?|laisse[rz]?|vas-y|allez-y|sans (?:me |nous )?demander|"
             r"(?:plus|pas) (?:besoin|la peine|obligé\w*)|inutile|lev[ée]\w*|"
             r"comme (?:tu|vous) (?:veux|voulez)|(?:me|nous) va|confiance)\b"

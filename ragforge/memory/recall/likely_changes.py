@@ -28,8 +28,6 @@ from ragforge.memory.terms import about, numbers_in, with_digits
 WEIGHTS = Path(__file__).with_name("likely_changes.json")
 LIKELY = 0.7
 """From here on a statement is marked as perhaps replaced."""
-LIKELY_RULE = 0.6
-"""The same for what binds: it is in every block, so an outdated one does the most harm."""
 RULE_SHARES_MIN = 2
 """What ends a rule names its object, or shares so many words with it."""
 SHORT_WORDS = 8
@@ -73,11 +71,6 @@ class Signs(Struct, frozen=True):
     open: bool
     past: bool
     words: int
-
-    @property
-    def ends_rules(self) -> bool:
-        """Whether anything in it may end a rule: it allows, narrows, changes, or is one itself."""
-        return any((self.lets, self.narrows, self.changes, self.moves_on, self.done, self.binds))
 
 
 @lru_cache(TEXTS_KEPT_MAX)
@@ -151,9 +144,11 @@ def signals(
     nothing in common."""
     old = signs_of(statement)
     told = [(each, signs_of(each), at < by.of_user) for at, each in enumerate(by.sentences)]
-    # What binds, the user has said, and their words alone end it.
+    # What binds, the user has said, and their words alone end it: none in passing.
     is_rule = of_user and old.binds
-    told = [each for each in told if not each[1].asks and (each[2] or not is_rule)]
+    told = [
+        each for each in told if not each[1].asks and (not is_rule or (each[2] and _may_end(old, each[1])))
+    ]
     least = max(1, len(old.about))
     everything = frozenset[str]().union(*(new.about for _, new, _ in told))
     of_the_user = frozenset[str]().union(*(new.about for _, new, is_users in told if is_users))
@@ -167,9 +162,6 @@ def signals(
         return common / least + 0.15 * min(common, 3) + cues
 
     sentence, new, is_users = max(told, key=lambda each: fits(each[1]))
-    common = old.about & new.about
-    if is_rule and not (new.ends_rules and (len(common) >= RULE_SHARES_MIN or common & old.objects)):
-        return None  # a word in passing ends no rule
     found = _of_both(old, new) | {
         "by the answer": float(not is_users),
         "covered by all": shared / least,
@@ -180,6 +172,14 @@ def signals(
         "next and short": float(is_next and by.user_words <= FEW_WORDS),
     }
     return found | {f"{one} x {two}": found[one] * found[two] for one, two in TOGETHER}, sentence
+
+
+def _may_end(rule: Signs, new: Signs) -> bool:
+    """Whether the sentence is about the same as the rule and may end it: it allows, narrows, changes, or is
+    a rule itself."""
+    common = rule.about & new.about
+    says = (new.lets, new.narrows, new.changes, new.moves_on, new.done, new.binds)
+    return any(says) and (len(common) >= RULE_SHARES_MIN or bool(common & rule.objects))
 
 
 def _of_both(old: Signs, new: Signs) -> dict[str, float]:
@@ -252,8 +252,7 @@ def outdated_by(statement: str, by: Later, *, of_user: bool, is_next: bool) -> s
     statement: with digits for numbers in words, as the turn has them.
     """
     found = signals(statement, by, of_user=of_user, is_next=is_next)
-    least = LIKELY_RULE if of_user and signs_of(statement).binds else LIKELY
-    return found[1] if found and probability(found[0]) >= least else ""
+    return found[1] if found and probability(found[0]) >= LIKELY else ""
 
 
 def _other(old: Signs, new: Signs) -> bool:
