@@ -39,6 +39,7 @@ _HEADING = re.compile(r"[ \t]*(?:#{1,6}[ \t]|={3,}|-{3,}|\*{3,})")
 _ITEM = re.compile(r"[ \t]*(?:[-*•+]|\d{1,3}[.)])[ \t]")
 _SELF = AnyOf(lambda language: (r"\b(?:<person>|<wills>)\b",))
 """How a statement about the user says that it is one."""
+_WORKS = AnyOf(lambda language: language.works)
 _OF_THE_USER = AnyOf(lambda language: language.of_the_user)
 """What says who the user is or what they want, or asks in their place, whatever a model calls it."""
 
@@ -103,6 +104,8 @@ def _reads_as_given(statement: str) -> bool:
     """Whether, said by the user, it would be kept as something that only they can give."""
     if type_of(plain(statement)) in GIVEN:
         return True
+    if _WORKS.search(plain(statement)):
+        return False
     return any(
         each.kept * sum(each.types[type] for type in GIVEN) >= READS_MIN
         for each in guesses(clauses_of(statement), "")

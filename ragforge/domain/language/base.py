@@ -115,6 +115,8 @@ class Language(Struct, frozen=True, kw_only=True):
     """Begins a sentence about what is not so: all that follows is supposed."""
     reports: Patterns = ()
     """What somebody else says, or what was so before."""
+    works: Patterns = ()
+    """What a thing does to another, told of it: "is limited by a queue"."""
     ironic: Patterns = ()
     """A sentence that begins by agreeing and ends by praising it: it means the opposite."""
     memories: Mapping[MemoryType, Patterns] = field(default_factory=dict[MemoryType, Patterns])

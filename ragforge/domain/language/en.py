@@ -372,6 +372,7 @@ LANGUAGE = Language(
         r"\bit is (?:conceivable|possible|imaginable) that\b|\b(?:floated|toying with|flirting with|mulling) "
         r"(?:over )?(?:the |an? )?(?:idea|notion|thought)\b|^(?:<openings>,? )*assume (?:for|that)\b",
     ),
+    works=(r"\b(?:is|are|was|were|gets?|got) \w+ed by (?:an?|the|our) \w",),
     reports=(
         r"^(?:write|add|insert|append|print|type) ``",
         (

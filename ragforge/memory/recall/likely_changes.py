@@ -26,7 +26,7 @@ from ragforge.memory.statements import is_question, is_wondering, readable
 from ragforge.memory.terms import about, numbers_in, with_digits
 
 WEIGHTS = Path(__file__).with_name("likely_changes.json")
-LIKELY = 0.7
+LIKELY = 0.8
 """From here on a statement is marked as perhaps replaced."""
 RULE_SHARES_MIN = 2
 """What ends a rule names its object, or shares so many words with it."""
@@ -34,7 +34,8 @@ SHORT_WORDS = 8
 FEW_WORDS = 6
 SHARED_COUNTED = 6
 CONTENT_COUNTED = 12
-TEXT_CHARS_MAX = 2_000
+TEXT_CHARS_MAX = 400
+"""Of a message and of an answer: what tells a change is short, and an essay has words for any change."""
 CODE_LINES_MAX = 10
 
 _CHANGES = AnyOf(lambda language: language.changes)
