@@ -239,7 +239,8 @@ NEO4J_SCHEMA_ATTEMPTS_MAX = 3
 NEO4J_SCHEMA_POLL_S = 0.1
 NEO4J_LAW_S_MAX = 300.0
 """One check of every node of a label, or one repair of all that fail it."""
+NEO4J_CHECK_PAUSE_S = 0.5
+"""Others may be writing while a graph is checked: what is still wrong after this is wrong."""
 NEO4J_ABANDONED_LOOKS_MAX = 3
-NEO4J_ABANDONED_PAUSE_S = 0.5
 """Abandoned turns are counted right after a move: what is wrong at each of so many looks is wrong."""
 NEO4J_INDEX_FILL_S_MAX = 60.0

@@ -164,6 +164,36 @@ async def test_a_turn_that_is_being_undone_is_no_finding(server: Neo4jServer) ->
         await graph.close()
 
 
+class Writing(Graph):
+    """A connection beside which somebody writes: the first look sees a call without what ties it."""
+
+    is_whole = False
+
+    async def read(self, query: str, /, **more: Any) -> list[Row]:
+        found = await super().read(query, **more)
+        if not self.is_whole and any(row.get("id") == "k" for row in found):
+            self.is_whole = True
+            await self.run(
+                "MATCH (k:ToolCall {id: 'k'}), (t:ConversationTurn {id: 't1'}) "
+                "CREATE (t)-[:HAS_TOOL_CALL]->(k)"
+            )
+        return found
+
+
+@pytest.mark.parametrize("repair", [False, True])
+async def test_what_is_being_written_is_no_finding(server: Neo4jServer, repair: bool) -> None:
+    graph = Writing(Address.from_url(server.url, server.password))
+    await graph.connect()
+    try:
+        await prepare(graph, adopt=False)
+        await graph.run("CREATE (:ConversationTurn {id: 't1'}), (:ToolCall {id: 'k', turnId: 't1'})")
+        found = await findings(graph, repair=repair)
+        assert graph.is_whole
+        assert [each for each in found if each.startswith("ToolCall k lacks its HAS_TOOL_CALL.")] == []
+    finally:
+        await graph.close()
+
+
 async def test_the_status_names_server_indexes_and_counts(graph: Graph) -> None:
     await graph.run(
         "CREATE (:Project {id: 'p', createdAt: datetime()}), (:Project {id: 'q', createdAt: datetime()})"

@@ -10,7 +10,7 @@ from ragforge.store.neo4j.connection import Graph
 from ragforge.store.neo4j.errors import StatementRefused
 from ragforge.store.neo4j.laws import Law, laws
 from ragforge.store.neo4j.memory_state import CHANGED
-from ragforge.store.neo4j.migrations import database_info
+from ragforge.store.neo4j.migrations import DatabaseInfo, database_info
 from ragforge.store.neo4j.schema import Definition, Kind, Standing, await_online, find, fits, wanted_now
 
 FINDINGS_MAX = 20
@@ -29,8 +29,7 @@ async def findings(graph: Graph, *, repair: bool) -> list[str]:
     wanted = wanted_now(graph, info.embedder, info.dimensions)
     async for sentence in _of_schema(graph, wanted, repair=repair):
         found.append(sentence)
-    for law in laws(embedder=info.embedder, dimensions=info.dimensions):
-        found += await _of_law(graph, law, repair=repair, embedder=info.embedder, dimensions=info.dimensions)
+    found += await _of_laws(graph, info, repair=repair)
     found += await _of_abandoned(graph, repair=repair)
     if repair:
         await graph.write(CHANGED)
@@ -44,7 +43,7 @@ async def _of_abandoned(graph: Graph, *, repair: bool) -> list[str]:
         if not wrong:
             break
         # Somebody may be undoing something at this moment.
-        await asyncio.sleep(timeouts.NEO4J_ABANDONED_PAUSE_S)
+        await asyncio.sleep(timeouts.NEO4J_CHECK_PAUSE_S)
         still = set(await wrongly_marked(graph))
         wrong = [turn for turn in wrong if turn in still]
     done = ""
@@ -110,21 +109,51 @@ async def _duplicates(graph: Graph, missing: Definition) -> AsyncGenerator[str, 
         yield f"There are {row['nodes']} nodes of {label} with the {key} {row['id']}."
 
 
-async def _of_law(graph: Graph, law: Law, *, repair: bool, embedder: str, dimensions: int) -> list[str]:
+async def _of_laws(graph: Graph, info: DatabaseInfo, *, repair: bool) -> list[str]:
+    """What breaks a law and still does a moment later.
+
+    Others may be writing, and a query sees a part of what they commit: nothing is repaired because of that.
+    """
+    all_laws = laws(embedder=info.embedder, dimensions=info.dimensions)
+    seen = [await _breaking(graph, law, info) for law in all_laws]
+    if not any(seen):
+        return []
+    await asyncio.sleep(timeouts.NEO4J_CHECK_PAUSE_S)
+    found: list[str] = []
+    is_repaired = False
+    for law, before in zip(all_laws, seen, strict=True):
+        # What was repaired may be seen by a law that held until then.
+        wrong = await _breaking(graph, law, info) if before or is_repaired else []
+        if not is_repaired and len(before) < FINDINGS_MAX:
+            wrong = [each for each in wrong if each in before]
+        done = ""
+        if wrong and repair and law.repair:
+            done, is_repaired = await _repaired(graph, law, info), True
+        found += [f"{law.sentence.format(each)}{done}" for each in wrong]
+    return found
+
+
+async def _breaking(graph: Graph, law: Law, info: DatabaseInfo) -> list[str]:
+    """The ids of what breaks the law, at most FINDINGS_MAX."""
     rows = await graph.read(
         law.find,
         deadline_s=timeouts.NEO4J_LAW_S_MAX,
         limit=FINDINGS_MAX,
-        embedder=embedder,
-        dimensions=dimensions,
+        embedder=info.embedder,
+        dimensions=info.dimensions,
     )
-    done = ""
-    if rows and repair and law.repair:
-        try:
-            await graph.run(
-                law.repair, deadline_s=timeouts.NEO4J_LAW_S_MAX, embedder=embedder, dimensions=dimensions
-            )
-            done = f" {law.repaired}"
-        except StoreError as error:
-            done = f" It could not be repaired: {error}"
-    return [f"{law.sentence.format(row['id'])}{done}" for row in rows]
+    return [row["id"] for row in rows]
+
+
+async def _repaired(graph: Graph, law: Law, info: DatabaseInfo) -> str:
+    """Repair it, and say how that went."""
+    try:
+        await graph.run(
+            law.repair,
+            deadline_s=timeouts.NEO4J_LAW_S_MAX,
+            embedder=info.embedder,
+            dimensions=info.dimensions,
+        )
+    except StoreError as error:
+        return f" It could not be repaired: {error}"
+    return f" {law.repaired}"
