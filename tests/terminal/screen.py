@@ -116,6 +116,7 @@ class Screen:
         self.pressing = threading.RLock()
         """Who holds it keeps the terminal's answers back: they never come in the middle of a paste."""
         self._answers: queue.SimpleQueue[bytes] = queue.SimpleQueue()
+        self._asked = self._told = 0
         self.output = b""
         known = {} if is_silent else {"COLORFGBG": "15;0"}
         full = {"TERM": "xterm-256color", **known, "LANG": "C.UTF-8", **env}
@@ -133,6 +134,7 @@ class Screen:
         with suppress(OSError, ValueError):  # closed meanwhile
             while answer := self._answers.get():
                 self.press(answer)
+                self._told += 1
 
     def _read(self) -> None:
         try:
@@ -141,6 +143,7 @@ class Screen:
                 self.output += data
                 answer = self._emulator.feed(data)
                 if answer and not self._is_silent:
+                    self._asked += 1
                     self._answers.put(answer)
         except (EOFError, OSError, ValueError):  # ValueError: closed meanwhile
             pass
@@ -167,6 +170,10 @@ class Screen:
             if monotonic() > deadline_s:
                 raise AssertionError(f"after {TIMEOUT_S} s still not: {what}\n{self.text}")
             sleep(0.02)
+
+    def wait_until_answered(self) -> None:
+        """Until the program has been told all that it had asked by the time of what the screen shows."""
+        self.wait_until(lambda: self._told == self._asked, what="the terminal has answered")
 
     def press(self, *parts: bytes, pause_s: float = 0.0) -> None:
         """Press keys. Between parts of one nothing else is sent, such as an answer of the terminal."""

@@ -244,6 +244,7 @@ def test_a_stop_leaves_the_screen_and_fg_comes_back_to_it(desk: Desk):
     shell.press(b"half a thought")
     shell.wait_for("│ half a thought")
     shell.press(b"\x1a")  # a key until the interface is there
+    shell.wait_until_answered()  # or the shell gets the answer, once the program has stopped
     (child,) = _children(shell.process.pid)
     os.kill(child, signal.SIGTSTP)
     shell.wait_for("Stopped")
