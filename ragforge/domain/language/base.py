@@ -116,7 +116,7 @@ class Language(Struct, frozen=True, kw_only=True):
     reports: Patterns = ()
     """What somebody else says, or what was so before."""
     works: Patterns = ()
-    """What a thing does to another, told of it: "is limited by a queue"."""
+    """What a thing does to another, told of it: "is limited by a queue". Not what somebody wants of it."""
     ironic: Patterns = ()
     """A sentence that begins by agreeing and ends by praising it: it means the opposite."""
     memories: Mapping[MemoryType, Patterns] = field(default_factory=dict[MemoryType, Patterns])

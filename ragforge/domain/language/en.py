@@ -372,7 +372,10 @@ LANGUAGE = Language(
         r"\bit is (?:conceivable|possible|imaginable) that\b|\b(?:floated|toying with|flirting with|mulling) "
         r"(?:over )?(?:the |an? )?(?:idea|notion|thought)\b|^(?:<openings>,? )*assume (?:for|that)\b",
     ),
-    works=(r"\b(?:is|are|was|were|gets?|got) \w+ed by (?:an?|the|our) \w",),
+    works=(
+        r"\b(?:is|are|was|were|gets?|got) (?!allow|approv|ask|demand|expect|need|order|prefer|request|"
+        r"require|want|wish)\w+ed by (?:an?|the|our) \w",
+    ),
     reports=(
         r"^(?:write|add|insert|append|print|type) ``",
         (

@@ -353,7 +353,10 @@ LANGUAGE = Language(
         r"^(?:<openings>,? )*(?:supposons|imaginons|imagine|admettons|mettons que|dans l'hypothèse)\b",
         r"\b(?:dans un monde (?:idéal|parfait|parallèle)|simple exercice de pensée|pour rêver)\b",
     ),
-    works=(r"\b(?:est|sont|était|étaient) \w+ée?s? par (?:une?|le|la|les|notre|nos) \w",),
+    works=(
+        r"\b(?:est|sont|était|étaient) (?!approuv|attend|demand|exig|ordonn|préfér|réclam|souhait)"
+        r"\w+ée?s? par (?:une?|le|la|les|notre|nos) \w",
+    ),
     reports=(
         r"^(?:écris|écrivez|ajoute|ajoutez|insère|affiche|imprime|tape) ``",
         (
