@@ -49,6 +49,8 @@ SUGGESTION_S_MAX = 30.0
 SUGGESTION_LOOK_EVERY_S = 0.25
 APPROVAL_QUIET_S = 0.5
 """How long no key may have been pressed before an approval accepts one."""
+APPROVAL_ALONE_S = 0.3
+"""How long no key may follow a letter before it is an answer: "nah, use X" is a message."""
 APPROVAL_LOOKED_AFTER_S = 0.25
 """How often an approval looks whether the files that it is about have changed. Shorter than the quiet: what
 is outdated is gone before it can be answered."""

@@ -10,8 +10,10 @@ from textual.widget import Widget
 from ragforge.tui.textual_types import app_of
 
 Result = TypeVar("Result")
-KeyTaker: TypeAlias = Callable[[events.Key | events.Paste], bool]
-"""Called with every key and paste; True takes it away from the focused widget."""
+Pressed: TypeAlias = events.Key | events.Paste
+KeyTaker: TypeAlias = Callable[[Pressed], list[Pressed]]
+"""Called with every key and paste. Returns what goes to the focused widget now: nothing if it took the key;
+else the key, after one that it had kept to see what follows."""
 
 
 class KeyWatch(App[Result]):
@@ -24,7 +26,7 @@ class KeyWatch(App[Result]):
     last_key_s: float = float("-inf")
     """As `monotonic()`: when the terminal sent it, not when its turn came."""
     key_taker: KeyTaker | None = None
-    held: list[events.Key | events.Paste] | None = None
+    held: list[Pressed] | None = None
     """Keys that wait until there is something to take them; None where they go their way."""
 
     async def on_event(self, event: events.Event) -> None:
@@ -43,14 +45,13 @@ class KeyWatch(App[Result]):
             await self._pass_on(self.held.pop(0))
         self.held = None
 
-    async def _pass_on(self, event: events.Key | events.Paste) -> None:
+    async def _pass_on(self, event: Pressed) -> None:
         self.last_key_s = max(self.last_key_s, event.time)
-        if self.key_taker is not None and self.key_taker(event):
-            return
-        if not self.direct(event):
-            await super().on_event(event)
+        for each in [event] if self.key_taker is None else self.key_taker(event):
+            if not self.direct(each):
+                await super().on_event(each)
 
-    def direct(self, event: events.Key | events.Paste) -> bool:
+    def direct(self, event: Pressed) -> bool:
         """Move the focus to what the key is meant for; whether that was all there was to do."""
         return False
 

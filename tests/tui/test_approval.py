@@ -148,6 +148,70 @@ async def test_an_armed_panel_takes_its_answer_and_leaves_the_draft(
         assert app.focused is app.prompt
 
 
+@pytest.mark.parametrize("typed", ["nah", "yes", "e.g", "2x", "no"])
+async def test_a_message_that_begins_with_the_key_of_an_answer_is_a_message(typed: str) -> None:
+    app = ChatApp()
+    async with app.run_test() as pilot:
+        task = await asked(app, pilot, replace(COMMAND, draft="git push"))
+        await armed(app, pilot)
+        now_s = monotonic()
+        for number, name in enumerate(typed):
+            key(app, name, at_s=now_s + number * 0.25)
+        await until(pilot, lambda: app.prompt.text == typed)
+        await asyncio.sleep(timeouts.APPROVAL_ALONE_S * 1.2)
+        assert not task.done()
+        assert "›" not in words(app)
+        task.cancel()
+
+
+async def test_a_letter_is_pointed_at_first_and_given_when_no_key_follows() -> None:
+    app = ChatApp()
+    async with app.run_test() as pilot:
+        task = await asked(app, pilot, COMMAND)
+        await armed(app, pilot)
+        began_s = monotonic()
+        key(app, "n")
+        await until(pilot, lambda: "› 3 n no" in words(app))
+        await until(pilot, task.done)
+        assert task.result() == ApprovalAnswer(ConsentAnswer.NO)
+        assert monotonic() - began_s >= timeouts.APPROVAL_ALONE_S
+        key(app, "y")
+        await until(pilot, lambda: app.prompt.text == "y")
+
+
+async def test_enter_gives_the_letter_s_answer_at_once_and_only_with_nothing_typed() -> None:
+    app = ChatApp()
+    async with app.run_test() as pilot:
+        task = await asked(app, pilot, COMMAND)
+        await armed(app, pilot)
+        app.prompt.text = "so"
+        key(app, "y")
+        key(app, "enter")
+        await until(pilot, lambda: "y" in app.prompt.text)
+        assert not task.done()
+        app.prompt.text = ""
+        await armed(app, pilot)
+        now_s = monotonic()
+        key(app, "y", at_s=now_s)
+        key(app, "enter", at_s=now_s + 0.01)
+        await until(pilot, task.done)
+        assert task.result() == ApprovalAnswer(ConsentAnswer.ONCE)
+        assert app.prompt.text == ""
+
+
+async def test_a_key_that_comes_late_to_a_busy_app_does_not_turn_an_answer_into_a_message() -> None:
+    app = ChatApp()
+    async with app.run_test() as pilot:
+        task = await asked(app, pilot, COMMAND)
+        await armed(app, pilot)
+        now_s = monotonic()
+        key(app, "n", at_s=now_s)
+        key(app, "x", at_s=now_s + 1)
+        await until(pilot, task.done)
+        await until(pilot, lambda: app.prompt.text == "x")
+        assert task.result() == ApprovalAnswer(ConsentAnswer.NO)
+
+
 async def test_a_panel_that_was_answered_is_fitted_no_more() -> None:
     """The screen may draw what it waits for after it has gone: that ended the interface."""
     app = ChatApp()

@@ -3,8 +3,10 @@
 How keys reach the panel: it never has the focus, which stays with the prompt. The app (`KeyWatch`) shows it
 every key first. While somebody types, it takes none: each key, of any kind and wherever, makes it wait until
 `APPROVAL_QUIET_S` have passed without one. Then it is armed, and says so. Armed, it takes the keys of its
-answers; any other key, Space too, goes where it always goes, and the wait begins anew. A key that
-was pressed before the panel was armed is not taken either, however late its turn comes. Up and Down choose an
+answers; any other key, Space too, goes where it always goes, and the wait begins anew. A key that types a
+character may begin a message ("nah, use X"), so its answer is only pointed at, and given by Enter or
+once `APPROVAL_ALONE_S` have passed; with another key before that, both go to the draft. A key that was
+pressed before the panel was armed is not taken either, however late its turn comes. Up and Down choose an
 answer and Enter gives it, but only while the prompt is empty: at first no answer is chosen, and none is any
 more once another key was pressed. PgUp and PgDn scroll what is asked about where it does not fit. Only the
 reason of a no is typed into the panel, once that answer has been chosen.
@@ -39,7 +41,7 @@ from ragforge.domain.approvals import (
 )
 from ragforge.domain.printable import cut_line
 from ragforge.tui import editor, keys
-from ragforge.tui.key_watch import KeyWatch
+from ragforge.tui.key_watch import KeyWatch, Pressed
 from ragforge.tui.textual_types import app_of
 from ragforge.tui.widgets.plain import PlainText
 from ragforge.tui.widgets.proposal import SCROLLS, ProposalView, proposal_lines, revealed
@@ -149,6 +151,8 @@ class ApprovalPanel(Widget):
         self._choices = choices(request)
         self._armed_at_s: float | None = None
         self._wait: Timer | None = None
+        self._kept: events.Key | None = None
+        """A key of an answer, until it is known that no other follows."""
         self._before: Widget | None = None
         """What had the focus before the reason was typed, and gets it back."""
         self._hint = PlainText(classes="approval-hint")
@@ -288,19 +292,47 @@ class ApprovalPanel(Widget):
         hits = self.request.hits if isinstance(self.request, ToolApproval) else ()
         return next((hit.constraint.turn for hit in hits if hit.constraint.turn), "")
 
-    def take(self, event: events.Key | events.Paste) -> bool:
-        """Is this key an answer? Then it is given. Else it was meant for something else."""
+    def take(self, event: Pressed) -> list[Pressed]:
+        """Act on a key that is an answer. Any other was meant for something else, and goes on."""
+        kept, self._kept = self._kept, None
         # Not `is_current`, which is true below a dialog as well: what is typed there is no answer.
         if self._input is not None or not self.is_attached or not self.screen.is_active:
-            return False
+            return [event]
+        action = self._actions.get(event.key, "") if isinstance(event, events.Key) else ""
+        if kept is not None:
+            if event.time - kept.time > timeouts.APPROVAL_ALONE_S:
+                self._act(self._actions[kept.key])
+                return [event]
+            if action == "answer_chosen" and self._act(action):
+                return []
+            self._disarm()
+            return [kept, event]
         if isinstance(event, events.Key):
             if self._scroll(event.key):
-                return True
+                return []
             is_late = self._armed_at_s is not None and event.time > self._armed_at_s
-            if is_late and self._act(self._actions.get(event.key, "")):
-                return True
+            if is_late and (self._keep(event, action) or self._act(action)):
+                return []
         self._disarm()
-        return False
+        return [event]
+
+    def _keep(self, event: events.Key, action: str) -> bool:
+        """Wait whether this key of an answer begins a message; only a reason is asked for at once."""
+        choice = self._choice_of(action)
+        answers = choice is not None if action != "open_said" else bool(self._said_in)
+        if not (event.is_printable and answers) or (choice and choice.wants_reason):
+            return False
+        self._kept = event
+        self._move_cursor(self._choices.index(choice) if choice else None)
+
+        def give() -> None:
+            if self._kept is event and self.is_attached and self.screen.is_active:
+                self._kept = None
+                self._act(action)
+
+        # By the app's queue, where keys are that came meanwhile.
+        self.set_timer(timeouts.APPROVAL_ALONE_S, lambda: app_of(self).call_later(give))
+        return True
 
     def _act(self, action: str) -> bool:
         """Do what an armed panel does at a key; was there anything?"""
@@ -374,6 +406,7 @@ class ApprovalPanel(Widget):
         self._finish(ApprovalAnswer(ConsentAnswer.NO, event.value.strip()))
 
     def _finish(self, answer: ApprovalAnswer) -> None:
+        self._watch.key_taker = None  # what is typed while the panel goes is no second answer
         self.give_focus_back()
         self.post_message(self.Answered(answer))
 

@@ -8,7 +8,7 @@ from textual import events
 from textual.message import Message
 
 from ragforge.store.base_conversations import SessionRow
-from ragforge.tui.key_watch import key_watch_of
+from ragforge.tui.key_watch import Pressed, key_watch_of
 from ragforge.tui.widgets.session_list import SessionList
 
 _SCREEN_SHARE = 5
@@ -56,16 +56,16 @@ class StartList(SessionList):
         if self.chosen:
             self.post_message(self.Chosen(self.chosen))
 
-    def _take(self, event: events.Key | events.Paste) -> bool:
-        """Is this key the list's? Then it has acted."""
+    def _take(self, event: Pressed) -> list[Pressed]:
+        """Act on a key of the list; any other goes on."""
         takes = self.is_open and self.is_chosen and self.screen.is_active
         if not (takes and isinstance(event, events.Key)):
-            return False
+            return [event]
         match event.key:
             case "up" | "down":
                 self.step(1 if event.key == "down" else -1)
             case "enter" if self.chosen:
                 self.post_message(self.Chosen(self.chosen))
             case _:
-                return False
-        return True
+                return [event]
+        return []
