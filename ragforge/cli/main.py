@@ -94,8 +94,8 @@ class _Commands(TyperGroup):
             )
         if is_alone and re.fullmatch(r"[^\W\d][\w-]*", word) and (name := _slash_command(word)):
             raise UsageError(
-                f"Nothing was sent: /{name} is a slash command. Type it in the interface, or use: "
-                f"ragforge -c -p /{name}. To send {word!r} as a message, use: ragforge -- {word}"
+                f"Nothing was sent: /{name} is a slash command. Type it in the interface. "
+                f"To send {word!r} as a message, use: ragforge -- {word}"
             )
         return True
 

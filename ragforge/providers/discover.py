@@ -1,13 +1,15 @@
-"""Which model servers run on this machine: asked for at their usual ports, all at once."""
+"""Which model servers run on this machine: asked for at their usual ports and at configured ones, at once."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 import msgspec
 from msgspec import Struct
 
 from ragforge.domain.json import JsonObject, JsonValue
+from ragforge.domain.urls import is_this_machine
 
 if TYPE_CHECKING:
     import httpx2
@@ -26,7 +28,11 @@ BODY_BYTES_MAX = 1024 * 1024
 
 
 class FoundEndpoint(Struct, frozen=True):
-    """A server that answered. Its name is a built-in endpoint's, or `port-N` for a kind unknown to us."""
+    """A server that answered.
+
+    Its name is that of the endpoint configured at this port, else of a built-in one, or `port-N` for a kind
+    unknown to us.
+    """
 
     name: str
     base_url: str
@@ -34,16 +40,33 @@ class FoundEndpoint(Struct, frozen=True):
 
 
 async def find_local_endpoints(
-    timeout_s: float = 0.4, *, ports: tuple[int, ...] = PORTS
+    timeout_s: float = 0.4, *, ports: tuple[int, ...] = PORTS, configured: Mapping[str, str] | None = None
 ) -> list[FoundEndpoint]:
     """The servers that answer in time, in the order of the ports; empty when none does, or none can be asked.
 
+    configured: base URLs by the endpoint's name. Those on this machine come after the ports.
     The limit holds for each server's answers, not for the loading of the HTTP library before.
     """
+    places = {port: f"http://127.0.0.1:{port}/v1" for port in ports}
+    names: dict[int, list[str]] = {}
+    for name, url in (configured or {}).items():
+        if port := _port_here(url):
+            names.setdefault(port, []).append(name)
+            places.setdefault(port, url.rstrip("/"))
     client = await asyncio.to_thread(_make_client)
     async with client:
-        found = await asyncio.gather(*(_ask_within(client, port, timeout_s) for port in ports))
+        asked = (_ask_within(client, url, names.get(port, ()), timeout_s) for port, url in places.items())
+        found = await asyncio.gather(*asked)
     return [endpoint for endpoint in found if endpoint is not None]
+
+
+def _port_here(url: str) -> int | None:
+    """The port, if the URL is of this machine."""
+    try:
+        parts = urlsplit(url)
+        return parts.port if is_this_machine(parts.hostname or "") else None
+    except ValueError:
+        return None
 
 
 def _make_client() -> "httpx2.AsyncClient":
@@ -54,29 +77,33 @@ def _make_client() -> "httpx2.AsyncClient":
     return httpx2.AsyncClient(trust_env=False, verify=False)
 
 
-async def _ask_within(client: "httpx2.AsyncClient", port: int, timeout_s: float) -> FoundEndpoint | None:
+async def _ask_within(
+    client: "httpx2.AsyncClient", url: str, names: Sequence[str], timeout_s: float
+) -> FoundEndpoint | None:
     try:
         async with asyncio.timeout(timeout_s):
-            return await _ask(client, port)
+            return await _ask(client, url, names)
     except Exception:  # whatever may listen there, the user only hears of what can be used
         return None
 
 
-async def _ask(client: "httpx2.AsyncClient", port: int) -> FoundEndpoint | None:
-    root = f"http://127.0.0.1:{port}"
-    listed = await _json(client, f"{root}/v1/models")
+async def _ask(client: "httpx2.AsyncClient", url: str, configured: Sequence[str]) -> FoundEndpoint | None:
+    """configured: the names of endpoints at this place, of which one is the server's."""
+    listed = await _json(client, f"{url}/models")
     entries = listed.get("data")
     if listed.get("object") != "list" and not isinstance(entries, list):
         return None
     # Ollama without any model says null.
     models = [item for item in entries if isinstance(item, dict)] if isinstance(entries, list) else []
     owners = {_OWNERS.get(str(model.get("owned_by"))) for model in models} - {None}
-    name = next((owner for owner in owners if owner), None)
-    if name is None:
-        version = await _json(client, f"{root}/api/version")
-        name = "ollama" if "version" in version else f"port-{port}"
+    name = next((owner for owner in owners if owner), "")
+    if configured:
+        name = name if name in configured else configured[-1]
+    elif not name:
+        version = await _json(client, f"{url.removesuffix('/v1')}/api/version")
+        name = "ollama" if "version" in version else f"port-{urlsplit(url).port}"
     names = tuple(sorted(str(model["id"]) for model in models if isinstance(model.get("id"), str)))
-    return FoundEndpoint(name, f"{root}/v1", names)
+    return FoundEndpoint(name, url, names)
 
 
 async def _json(client: "httpx2.AsyncClient", url: str) -> JsonObject:

@@ -398,8 +398,9 @@ class Conversation:
         return name
 
     async def local_endpoints(self) -> list[setup.FoundEndpoint]:
-        """The model servers that run on this machine."""
-        return await setup.find_local_endpoints()
+        """The model servers that run on this machine, at their usual ports or as configured."""
+        endpoints = self.workspace.settings.endpoints.items()
+        return await setup.find_local_endpoints(configured={name: each.base_url for name, each in endpoints})
 
     async def models_of(self, provider: str) -> list[str]:
         """What a provider offers, as `provider:name`."""

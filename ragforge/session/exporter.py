@@ -37,6 +37,8 @@ class Exporter(Struct, frozen=True):
             raise UsageError("This session has no messages yet.")
         if file.exists():
             raise UsageError(f"{file} already exists. Choose another file.")
+        if not file.parent.is_dir():
+            raise UsageError(f"There is no folder {file.parent}. Create it, or choose another location.")
         if format is ExportFormat.RAGFORGE:
             bundle = await self._bundle(record, files=files)
             size = await write_bundle(bundle, file)

@@ -229,13 +229,14 @@ def check(key: str, value: str, *, beside: Mapping[str, str]) -> None:
 
 def in_place(where: Where, bound: Mapping[str, tuple[str, ...]]) -> dict[str, str]:
     """Key to action, for the keys that work there."""
-    return {key: line.action for line in TABLE if line.where is where for key in bound[line.action]}
+    lines = [line for line in TABLE if line.where is where]
+    return {key: line.action for line in lines for key in _or_capital(bound[line.action])}
 
 
 def declared(*places: Where) -> list[Binding]:
     """The table's keys of these places for a widget's `BINDINGS`; `keymap` puts the user's in their place."""
     return [
-        Binding(",".join(line.keys), line.action, line.description, show=False, id=line.action)
+        Binding(",".join(_or_capital(line.keys)), line.action, line.description, show=False, id=line.action)
         for line in TABLE
         if line.where in places
     ]
@@ -249,10 +250,16 @@ def app_bindings() -> list[Binding]:
 def keymap(bound: Mapping[str, tuple[str, ...]]) -> dict[str, str]:
     """For `App.set_keymap`: what differs from the table, by binding id."""
     return {
-        line.action: ",".join(bound[line.action]) or UNBOUND
+        line.action: ",".join(_or_capital(bound[line.action])) or UNBOUND
         for line in TABLE
         if bound[line.action] != line.keys
     }
+
+
+def _or_capital(pressed: tuple[str, ...]) -> list[str]:
+    """The keys, and their capitals: hints name letters so, and Caps Lock may be on."""
+    capitals = [key.upper() for key in pressed if len(key) == 1 and key.upper() != key]
+    return [*pressed, *(key for key in capitals if key not in pressed)]
 
 
 def present_key(action: str, changed: Mapping[str, str]) -> str:

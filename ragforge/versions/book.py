@@ -5,11 +5,13 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from ragforge.domain.versions import Version
+from ragforge.versions.branches import start_branch
 from ragforge.versions.comparison import Compared, changes_of_version, compare
 from ragforge.versions.difference import Difference, differences
 from ragforge.versions.log import Log, read_log
 from ragforge.versions.record.recorder import Worktree
 from ragforge.versions.turns import TurnRow, turn_rows
+from ragforge.versions.words import branched_words
 
 PAGE = 200
 
@@ -39,6 +41,10 @@ class VersionBook(Struct, frozen=True):
         label = files.redactor.text(" ".join(label.split()))
         await files.store.versions.label(version.id, label)
         return label
+
+    async def branch(self, version: Version, name: str) -> str:
+        """Start a branch at the version, and return what to say of it."""
+        return branched_words(await start_branch(self.worktree, name, version.id))
 
     async def taken_back(self, rows: Sequence[TurnRow]) -> list[Difference]:
         """Return the combined file changes of these turns, oldest first, which going back would undo."""

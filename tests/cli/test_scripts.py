@@ -191,6 +191,7 @@ async def test_a_subcommand_is_one_and_a_slip_is_no_prompt(quick: Program, opena
         assert (alone.code, alone.out) == (2, "")
         assert said in alone.err
         assert f"ragforge -- {word}" in alone.err
+        assert "-c -p" not in alone.err, "some need the interface"
     cost = await quick.run("cost")
     assert (cost.code, cost.err) == (0, "")
     assert "This project: nothing used yet." in cost.out

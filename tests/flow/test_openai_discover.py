@@ -69,3 +69,23 @@ async def test_a_port_that_never_answers_is_given_up_in_time():
                 if found:
                     break  # else the machine was too busy for the one that answers
     assert [endpoint.name for endpoint in found] == ["ollama"]
+
+
+async def test_a_configured_server_of_this_machine_is_asked_and_keeps_its_name():
+    async with OpenAIStandIn(Flavour.VLLM) as usual, OpenAIStandIn(Flavour.LLAMA_SERVER) as own:
+        configured = {
+            "vllm": usual.base_url,
+            "box": f"{own.base_url}/",
+            "elsewhere": "https://models.example.org/v1",
+            "wrong": "http://localhost:x/v1",
+        }
+        found = await find_local_endpoints(PATIENT_S, ports=(usual.port,), configured=configured)
+    assert [(each.name, each.base_url) for each in found] == [("vllm", usual.base_url), ("box", own.base_url)]
+
+
+async def test_a_server_at_a_usual_port_has_the_name_under_which_it_is_reached():
+    """Another kind than usual answers there: under its own name it would be asked at another port."""
+    async with OpenAIStandIn(Flavour.LM_STUDIO) as server:
+        configured = {"llama-server": server.base_url, "lmstudio": "http://localhost:1/v1"}
+        [found] = await find_local_endpoints(PATIENT_S, ports=(server.port,), configured=configured)
+    assert found.name == "llama-server"

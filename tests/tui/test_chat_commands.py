@@ -123,12 +123,14 @@ async def test_commands_that_only_tell(lab: Lab) -> None:
             "/versions": "Did you mean /log?",
             "/doctor": "Run it in a shell: ragforge doctor",
             "/hooks": "Unknown command /hooks. Try /help.",
+            "/export no/such/out.md": "There is no folder",
             "/export out.md": "out.md",
         }.items():
             await chat.say(line)
             await chat.sees(seen)
         await chat.until(lambda: "apples and pears" in chat.status)
         assert "hello" in (lab.project / "out.md").read_text()
+        assert not (lab.project / "no").exists()
         await chat.say("/copy")
         await chat.until(lambda: "The answer" in chat.notices())
 

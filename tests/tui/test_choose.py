@@ -1,5 +1,7 @@
 """A question with a few answers, where there is little room."""
 
+import asyncio
+
 import pytest
 from textual import events
 from textual.widget import Widget
@@ -10,7 +12,8 @@ from ragforge.tui.screens.choose import ChooseScreen
 from ragforge.tui.screens.confirm import ConfirmScreen
 from ragforge.tui.widgets.plain import PlainText
 from ragforge.tui.widgets.text_rows import TextRows
-from tests.tui.chat_app import Lab
+from tests.tui.chat_app import Chat, Lab
+from tests.tui.pictures import in_front, rows_of
 
 OPTIONS = (
     Option("keep", "keep what is there now", "undo --on-conflict keep"),
@@ -126,3 +129,22 @@ async def test_arrows_choose_an_answer_and_enter_gives_it(lab: Lab) -> None:
 
 def click_on(widget: Widget) -> events.Click:
     return events.Click(widget, 1, 0, 0, 0, 1, False, False, False)
+
+
+def drawn(chat: Chat) -> str:
+    return "\n".join(rows_of(chat, in_front(chat)))
+
+
+async def test_messages_typed_while_a_question_is_open_are_seen_and_stay_two(lab: Lab) -> None:
+    async with lab.chat() as chat:
+        screen = ConfirmScreen("Forget this memory?")
+        asked = asyncio.create_task(chat.screen.ask(screen))
+        await chat.until(lambda: screen.is_mounted, "the question")
+        await chat.pilot.press("enter", *"make it blux", "backspace", "e", "enter")
+        await chat.until(lambda: "kept for the prompt: make it blue" in drawn(chat), "it is seen")
+        chat.app.post_message(events.Paste("and fast [bold]"))
+        await chat.until(lambda: "make it blue and fast [bold]" in drawn(chat), "a paste too")
+        await chat.pilot.press("enter")
+        await chat.answers("n")
+        assert await asked is False
+        await chat.until(lambda: chat.draft == "make it blue\nand fast [bold]")

@@ -73,7 +73,7 @@ async def test_closing_the_setup_ends_what_it_was_asking(lab: Lab, monkeypatch: 
         await chat.until(lambda: not isinstance(chat.top, ModelScreen))
         half_gone = asyncio.Event()
 
-        async def answered_when_half_gone() -> list[setup.FoundEndpoint]:
+        async def answered_when_half_gone(**_: object) -> list[setup.FoundEndpoint]:
             await half_gone.wait()
             return []
 
@@ -333,7 +333,7 @@ async def test_a_wrong_setting_ends_it_with_a_sentence(lab: Lab) -> None:
 async def test_a_found_server_on_this_machine_comes_first_where_no_key_is_known(
     lab: Lab, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def found() -> list[setup.FoundEndpoint]:
+    async def found(**_: object) -> list[setup.FoundEndpoint]:
         return [setup.FoundEndpoint("ollama", "http://localhost:11434/v1", ("qwen3:8b",))]
 
     monkeypatch.setattr(setup, "find_local_endpoints", found)

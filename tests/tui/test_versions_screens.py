@@ -15,7 +15,6 @@ from ragforge.tui.widgets.turn_rows import TurnRows
 from ragforge.tui.widgets.version_list import VersionList
 from tests.standins.gemini import Call, Calls, Text
 from tests.tui.chat_app import Chat, Lab
-from tests.tui.waiting import until
 
 
 def write(path: str, content: str) -> Calls:
@@ -112,11 +111,16 @@ async def test_versions_are_labelled_compared_and_branched_from(lab: Lab) -> Non
         await chat.until(
             lambda: "2 files" in shown(chat, "#version-detail"), "from the marked one to the first"
         )
-        await chat.pilot.press("b")
+        await chat.pilot.press("B")  # as the hint has it
         await chat.until(lambda: isinstance(chat.app.focused, Input), "a name is asked for")
         await chat.type("other")
         await chat.pilot.press("enter")
-        await chat.sees("The branch other points to")
+        await chat.until(
+            lambda: "The branch other points to" in shown(chat, ".dialog-hint"), "said where it was asked for"
+        )
+        assert isinstance(chat.top, LogScreen)
+        assert "other" in str(chat.top.query_one(VersionList).render())
+        await chat.pilot.press("escape")
         await chat.say("/branches")
         await chat.sees("other")
 
@@ -133,7 +137,8 @@ async def test_a_name_that_is_none_is_told_and_escape_leaves_the_line_first(lab:
         await chat.until(lambda: isinstance(chat.app.focused, Input), "a name is asked for")
         await chat.type("a b..c")
         await chat.pilot.press("enter")
-        await until(chat.pilot, lambda: "branch" in chat.words() + chat.notices(), what="why it is no name")
+        await chat.until(lambda: "a b..c" in shown(chat, ".dialog-hint"), "why it is no name")
+        assert chat.top.query_one(Input).value == "a b..c", "to be made right"
 
 
 async def test_escape_twice_goes_back_to_before_a_turn_after_showing_what_that_takes_away(lab: Lab) -> None:

@@ -250,7 +250,7 @@ class ChatFrame(Screen[None]):
             raise
         finally:
             if dialog.typed_meanwhile:
-                self.prompt.set_draft(self.prompt.draft + dialog.typed_meanwhile)
+                self.prompt.set_draft(self.prompt.draft + dialog.typed_meanwhile.rstrip("\n"))
 
     async def confirmed(self, question: str, *, detail: str = "") -> bool:
         """The user's yes or no."""

@@ -73,8 +73,13 @@ class ConfirmScreen(Dialog[bool | None]):
             self.dismiss(ANSWERS[self._cursor])
         elif is_answer and event.key in ("up", "down"):
             self._move_cursor(1 if event.key == "down" else -1)
-        elif event.is_printable and event.character:
-            self.typed_meanwhile += event.character
+        else:
+            self.keep_typed(event)
+
+    def on_paste(self, event: events.Paste) -> None:
+        """A paste answers nothing."""
+        event.stop()
+        self.keep_typed(event)
 
     def _move_cursor(self, by: int) -> None:
         last = len(self._choices) - 1

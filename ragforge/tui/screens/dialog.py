@@ -1,11 +1,15 @@
 """What every dialog is: a screen above the chat that answers once, and stops what it was doing then."""
 
+from textual import events
 from textual.await_complete import AwaitComplete
+from textual.content import Content
 from textual.screen import ModalScreen, ScreenResultType
 
 from ragforge.tui.textual_types import worker_at_work
+from ragforge.tui.widgets.paste import cleaned
 
 ROWS_ROOMY = 16
+TYPED_CHARS_SHOWN = 30
 
 
 class Dialog(ModalScreen[ScreenResultType]):
@@ -19,6 +23,23 @@ class Dialog(ModalScreen[ScreenResultType]):
     typed_meanwhile: str = ""
     """What was typed instead of an answer: it was meant for the prompt."""
     _is_answered = False
+
+    def keep_typed(self, event: events.Key | events.Paste) -> None:
+        """Keep what is no answer for the prompt, and show it. Enter begins a line: two messages stay two."""
+        typed = self.typed_meanwhile
+        if isinstance(event, events.Paste):
+            typed += cleaned(event.text)
+        elif event.key == "backspace":
+            typed = typed[:-1]
+        elif event.key == "enter":
+            typed += "\n" if typed else ""
+        elif event.is_printable:
+            typed += event.character or ""
+        self.typed_meanwhile = typed
+        end = " ".join(typed.split())
+        cut = "…" + end[-TYPED_CHARS_SHOWN:] if len(end) > TYPED_CHARS_SHOWN else end
+        for box in self.query(".dialog"):
+            box.border_subtitle = Content(f"kept for the prompt: {cut}" if cut else "")
 
     def on_resize(self) -> None:
         """Leave out what is only pleasant where there are few rows."""

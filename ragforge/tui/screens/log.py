@@ -113,8 +113,12 @@ class LogScreen(ChangesScreen):
         self._rows += log.rows
         self._lines += self._graph.add(log.rows)
         self._more = log.more
+        self._show(log)
+
+    def _show(self, log: Log) -> None:
+        """The versions listed, with the branches and the head of this log."""
         self._list.show(self._lines, log.branches, log.head, now=now())
-        count = f"{len(self._rows):,} and more" if log.more else f"{len(self._rows):,}"
+        count = f"{len(self._rows):,} and more" if self._more else f"{len(self._rows):,}"
         on_branch = f" · on {log.head.branch}" if log.head.branch else ""
         self.query_one(".dialog-title", PlainText).set_text(f"{self.HEADING} · {count}{on_branch}")
 
@@ -177,23 +181,30 @@ class LogScreen(ChangesScreen):
         row = self._list.row
         if row is None:
             return
-        if self._asks is _Asks.BRANCH:
-            if event.value.strip():
-                self.dismiss(f"branch {event.value.strip()} {row.version.id}")
-            return
+        name = event.value.strip()
         try:
-            label = await self._book.label(row.version, event.value)
+            if self._asks is _Asks.LABEL:
+                await self._label(row, name)
+            elif name:
+                await self._branch(row, name)
         except RagforgeError as error:
             self._tell(str(error))  # what was typed stays, to be made right
-            return
+
+    async def _branch(self, row: VersionRow, name: str) -> None:
+        told = await self._book.branch(row.version, name)
+        log = await self._book.page()
+        if self.is_current:
+            self._stop_asking()
+            self._show(log)
+            self._tell(told)
+
+    async def _label(self, row: VersionRow, name: str) -> None:
+        """Label the row where it stands: pages that were read are not read again."""
+        label = await self._book.label(row.version, name)
         if not self.is_current:
             return
         self._stop_asking()
-        self._show_label(row, label)
         self._tell(f"Labelled: {label}" if label else "Label removed.")
-
-    def _show_label(self, row: VersionRow, label: str) -> None:
-        """The row with its new label, where it stands: pages that were read are not read again."""
         labelled = replace(row, version=replace(row.version, label=label))
         self._rows = [labelled if each is row else each for each in self._rows]
         self._lines = [replace(line, row=labelled) if line.row is row else line for line in self._lines]

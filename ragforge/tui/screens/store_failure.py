@@ -80,7 +80,7 @@ class NotOpenedScreen(Dialog[FailureAnswer]):
         """Letters choose nothing here: they are words, but in the line for the password."""
         if not self._asks and event.is_printable and event.character:
             event.stop()
-            self.typed_meanwhile += event.character
+            self.keep_typed(event)
 
     @on(OptionList.OptionSelected)
     def _chosen(self, event: OptionList.OptionSelected) -> None:

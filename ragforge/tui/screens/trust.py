@@ -70,12 +70,18 @@ class TrustScreen(ChooseScreen):
     def on_key(self, event: events.Key) -> None:
         """Is it an answer, or was it meant for what was there before?"""
         is_answer, self._last_key_s = event.time - self._last_key_s >= timeouts.APPROVAL_QUIET_S, event.time
-        if event.is_printable and event.character and not (is_answer and event.key in self._options):
-            self.typed_meanwhile += event.character
+        is_typing = event.is_printable or event.key in ("enter", "backspace")
+        if is_typing and not (is_answer and event.key in self._options):
+            self.keep_typed(event)
         elif is_answer or event.key not in (*self._options, "escape"):
             super().on_key(event)
         event.stop()
         event.prevent_default()
+
+    def on_paste(self, event: events.Paste) -> None:
+        """A paste answers nothing."""
+        event.stop()
+        self.keep_typed(event)
 
     def on_click(self, event: events.Click) -> None:
         """Answer with the mouse."""
