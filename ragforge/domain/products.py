@@ -38,3 +38,22 @@ _PLAIN = frozenset(
 )
 KNOWN_NAMES = frozenset(FIELDS) - _PLAIN
 """Names of what a project is built on; not those that are plain words, or used in any file."""
+
+_TOOLS = """
+airflow alembic android ansible arduino argocd aspnet autotools bazel bitbucket black capistrano ceph
+clang clang-format clang-tidy cmake codecov cppcheck csv cucumber cuda curl cython dagster dask datadog dbt
+debian deno detekt devcontainer docker doppler doxygen dplyr dvc elasticsearch electron emacs esp-idf esp32
+excel fastlane ffmpeg figma firebase flutter flyway freertos gatsby gcc gdb gerrit gettext ggplot ggplot2
+github gitlab gnuplot godot goreleaser gpg gradle grafana graphviz guice hadoop haproxy helm homebrew httpie
+hugo influxdb ipynb istio jekyll jira joblib junit jupyter keras ktlint kubectl kubernetes kustomize lapack
+latex latexmk launchdarkly lerna libcurl liquibase llvm lombok lua makefile mapbox markdown matlab
+matplotlib maven mermaid metabase mkdocs mlflow mockito mqtt mypy nextflow nginx nixos nuget numpy openai
+openapi opencv openmp openocd opentelemetry pandas pandoc pdf phpstan pipenv platformio plotly png podman
+polars powershell pre-commit prometheus protoc psql pulumi pydantic pylint pyright pytorch qemu rabbitmq
+redux renderdoc rollup rspec rstudio rubocop ruff rustc rustfmt rxjs saltstack scipy scons seaborn
+sentry sharepoint shellcheck shopify snakemake sonarqube spack sphinx storybook strapi svg swagger systemd
+tensorflow terraform terragrunt testcontainers tidyverse tikz tmux tox traefik trivy typst ubuntu vagrant
+vim vscode wandb webdriver winget wireshark wordpress xcode xlsx xunit yocto zephyr zig zsh zustand
+"""
+TOOLS = frozenset(_TOOLS.split())
+"""Names of other tools, libraries and systems: what has no rival here, and is no plain word in a sentence."""

@@ -14,16 +14,14 @@ from ragforge.domain.turns import Turn
 from ragforge.memory.material import CONSTRAINT_CHARS_MAX, CONSTRAINTS_MAX
 from ragforge.memory.prohibitions import (
     forbids_something,
-    is_name,
     is_path,
     names_in,
-    place_in,
     prohibitions_in,
-    used_in,
     wanted_in,
 )
 from ragforge.memory.sentences import cut_words
 from ragforge.memory.statements import is_question, is_report, is_wondering, plain, said_by
+from ragforge.memory.subjects import applies_to_in, names_of
 from ragforge.memory.terms import about, common_terms, terms
 
 _STANDING = AnyOf(lambda language: language.standing)
@@ -58,7 +56,6 @@ ALLOWED_WORDS_MIN = 2
 
 WISHES = frozenset({MemoryType.PREFERENCE, MemoryType.DECISION})
 """Types of memories that can bind: a decision does where its words demand or forbid something."""
-APPLIES_MAX = 12
 LISTED_WORDS_MAX = 4
 """An item of a list of wishes has no more words."""
 
@@ -238,8 +235,8 @@ def bound(
     """
     told = strength if memory.type in WISHES else Strength.NONE
     binds = max(strength_of(memory.content, memory.type), told, key=STRENGTHS.index)
-    about = applies_to_in(memory.content, said=said, named=named) if memory.type in WISHES else ()
-    return replace(memory, strength=binds, applies_to=about)
+    read = applies_to_in if memory.type in WISHES else names_of
+    return replace(memory, strength=binds, applies_to=read(memory.content, said=said, named=named))
 
 
 def constraint_of(memory: Memory, newest: Turn | None = None, known: Constraint | None = None) -> Constraint:
@@ -264,23 +261,6 @@ def constraint_of(memory: Memory, newest: Turn | None = None, known: Constraint 
         forbidden,
         tuple(each for each in wanted if not any(each in one.objects for one in forbidden)),
     )
-
-
-def applies_to_in(sentence: str, *, said: str = "", named: Sequence[str] = ()) -> tuple[str, ...]:
-    """The paths, commands and words that it is about, as they stand in the user's words.
-
-    said: those words, where the sentence is a model's. named: what else it is said to be about.
-    """
-    forbidden = [
-        each for one in prohibitions_in(sentence) for each in (*one.objects, *one.within, *one.outside)
-    ]
-    first = (each.split(maxsplit=1)[0] for each in forbidden if is_name(each))
-    user = " ".join((said or sentence).split())
-    found = (
-        *(*named, *names_in(sentence), *forbidden, *first, *used_in(sentence)),
-        *place_in(sentence),
-    )
-    return tuple(dict.fromkeys(each for each in found if each.strip() and each in user))[:APPLIES_MAX]
 
 
 def constraints_in(user: str) -> tuple[str, ...]:

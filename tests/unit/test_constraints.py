@@ -6,7 +6,6 @@ from ragforge.domain.approvals import Deed, Prohibition
 from ragforge.domain.ids import now
 from ragforge.domain.memories import MemorySource, MemoryType, Strength
 from ragforge.memory.constraints import (
-    applies_to_in,
     condition_of,
     is_demand,
     is_requirement,
@@ -15,6 +14,7 @@ from ragforge.memory.constraints import (
 )
 from ragforge.memory.memories import new_memory
 from ragforge.memory.prohibitions import WORD_CHARS_MAX, names_in, prohibitions_in
+from ragforge.memory.subjects import applies_to_in
 
 USE, CHANGE, DELETE = Deed.USE, Deed.CHANGE, Deed.DELETE
 
@@ -209,14 +209,46 @@ def test_a_demand_may_be_typed_without_its_apostrophe(sentence: str, demands: bo
     [
         ("checked in, under gen/", MemoryType.DECISION, ("gen/",)),
         ("We use PostgreSQL.", MemoryType.DECISION, ("PostgreSQL",)),
-        ("The readme lies under docs/.", MemoryType.FACT, ()),
+        ("The readme lies under docs/.", MemoryType.FACT, ("docs/",)),
+        ("Backups go to s3://orchard/nightly.", MemoryType.FACT, ("s3://orchard/nightly",)),
+        ("The gauge has no comments yet.", MemoryType.TODO, ()),
     ],
 )
-def test_a_wish_that_does_not_bind_says_what_it_is_about(
+def test_what_does_not_bind_says_what_it_is_about_too(
     sentence: str, type: MemoryType, about: tuple[str, ...]
 ) -> None:
     made = new_memory(sentence, type, project_id="project", at=now(), source=MemorySource.BACKGROUND)
     assert (made.strength, made.applies_to) == (Strength.NONE, about)
+
+
+@pytest.mark.parametrize(
+    ("sentence", "about"),
+    [
+        ("leave helm upgrade to me", ("helm", "helm upgrade")),
+        ("it must still build with gcc 9.3", ("gcc 9.3",)),
+        ("stop it with the plotly stuff", ("plotly",)),
+        ("the installer has to run on Windows 11 too", ("Windows 11",)),
+        ("I want commit messages in the past tense", ("commit messages",)),
+        ("les migrations toujours avec un retour en arrière", ("migrations",)),
+        ("log everything as uint64", ("uint64",)),
+    ],
+)
+def test_a_wish_is_about_the_tools_names_and_kinds_of_work_in_it(
+    sentence: str, about: tuple[str, ...]
+) -> None:
+    assert set(about) <= set(applies_to_in(sentence))
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "On Monday we always go there first.",
+        "Please find something better to make of it.",
+        "Le mardi je veux toujours ça.",
+    ],
+)
+def test_words_of_any_sentence_are_nothing_to_be_about(sentence: str) -> None:
+    assert applies_to_in(sentence) == ()
 
 
 def test_what_a_model_names_counts_where_the_user_wrote_it() -> None:

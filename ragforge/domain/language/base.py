@@ -151,6 +151,8 @@ class Language(Struct, frozen=True, kw_only=True):
     rule_subjects: str = ""
     """Words for what is made or changed in any turn, and for all of something: what must be so of these is a
     rule of working, not a requirement of the product."""
+    kinds_of_work: str = ""
+    """Words for what work is about or makes, by which a user says what a wish governs."""
     of_working: Patterns = ()
     """Names what is made or done in any turn: answers, code, tests, commits, dependencies."""
     of_talking: Patterns = ()

@@ -793,6 +793,18 @@ LANGUAGE = Language(
         r"\b(?:no need|(?:don't|doesn't|do not|does not|needn't|no longer|not) (?:have|need|needs|required?|"
         r"necessary)?) (?:to|for|you)\b|\bno longer needs?\b|\bneedn't\b",
     ),
+    kinds_of_work="""
+        api apis assertion assertions branch branches caching changelog changelogs ci code comment comments
+        commit commits component components coverage dates dependencies dependency deploy deploys diagram
+        diagrams diff diffs directories docs docstring docstrings documentation emoji emojis endpoint
+        endpoints enums error errors exceptions figures fixture fixtures folders functions headers
+        identifiers imports indentation interfaces linter log logging logs macros merge merges messages
+        methods migration migrations mock mocks module modules naming notebook notebooks numbers output
+        pipeline plan plans plot plots pr prs queries query readme release releases requests schema schemas
+        screenshots script scripts secrets service shaders slides snapshots spelling staging stylesheets
+        summaries summary tables tags test tests ticket tickets timestamps translations types units
+        variables warnings
+    """,
     of_working=(
         r"\b(?:explain\w*|summari[sz]\w+|apologi\w+|reasoning)\b",
         r"\b(?:code|codebase|coding|comments?|docstrings?|identifiers?|variables?|functions?|methods?|"

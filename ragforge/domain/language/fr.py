@@ -740,6 +740,16 @@ LANGUAGE = Language(
         r"commentaires|noms de (?:variables|fonctions))\b",
     ),
     releases=(r"\b(?:plus|pas) (?:la peine|besoin|obligé\w*|nécessaire)\b",),
+    kinds_of_work="""
+        api assertions branche branches cache changelog changelogs ci code commentaire commentaires commit
+        commits composant composants couverture dates dépendance dépendances déploiement déploiements
+        diagramme diagrammes diff diffs docs docstring docstrings documentation emojis endpoint endpoints
+        erreur erreurs exceptions exports émojis figures fixtures fonctions graphiques identifiants imports
+        indentation interfaces journaux linter log logs macros merge messages méthodes migration migrations
+        mock mocks module modules nombres nommage notebook notebooks pipeline plan plans pr prod production
+        prs readme release releases requêtes schéma schémas script scripts secrets service tableaux tags
+        test tests ticket tickets traductions types unités variables
+    """,
     of_working=(
         r"\b(?:expli(?:que\w*|cations?)|résum\w+|raisonnement)\b",
         r"\b(?:code|commentaires?|docstrings?|identifiants?|variables?|fonctions?|méthodes?|annotations?|"
