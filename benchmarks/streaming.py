@@ -3,8 +3,9 @@
 Each run is the program in a pseudo-terminal with a fresh home and a stand-in server that answers with 50
 tokens a second: prose, lists, code and a table, over and over. Printed are the milliseconds from Enter, 2 s
 after the start, until the server has the request, the processor time until then, and that of each second of
-the answer, its first left out. Versions take turns, so that a busy machine is busy for each. A program that
-has too little of the processor draws less often: compare answers on a machine with time to spare.
+the answer, its first left out. The terminal says that it marks pastes, as nearly all do; in one that does not,
+Enter waits 30 ms for what may follow. Versions take turns, so that a busy machine is busy for each. A program
+that has too little of the processor draws less often: compare answers on a machine with time to spare.
 
 Run: python benchmarks/streaming.py [--pairs 5] [--seconds 12] [--against TREE]... [--spy PATH]
 TREE is a checkout of another version; it runs in this environment. --spy: a py-spy that profiles each run
@@ -37,6 +38,8 @@ TYPED = b"Apart?"
 PAUSE_S = 0.5
 """Enter that comes together with text would be a new line of what is pasted."""
 MODEL = b"test-model"
+MARKS_PASTES, IT_DOES = b"\x1b[?2004$p", b"\x1b[?2004;1$y"
+"""Asked by the program, and answered by the terminal."""
 LIMIT_S = 60.0
 ANSWER = """The tokens are split at *spaces*, so `quoted words` fall apart, and what stands between \
 them is lost where two of them meet at the end of a line. The function below keeps the quotes, and the list \
@@ -104,7 +107,14 @@ async def run(tree: Path, name: str, given: argparse.Namespace, costs: Costs) ->
             )
             drawn = bytearray()
             loop = asyncio.get_running_loop()
-            loop.add_reader(child.fd, lambda: drawn.extend(os.read(child.fd, 1 << 20)))
+
+            def read() -> None:
+                found = os.read(child.fd, 1 << 20)
+                drawn.extend(found)
+                if MARKS_PASTES in found:
+                    child.write(IT_DOES)
+
+            loop.add_reader(child.fd, read)
             try:
                 async with asyncio.timeout(LIMIT_S + given.seconds):
                     while MODEL not in drawn:

@@ -86,6 +86,7 @@ async def _load(workspace: Workspace) -> None:
 
 
 def _load_sources() -> None:
+    from ragforge.domain.compounds import parts_of
     from ragforge.domain.language.lexicon import load_lexicon
     from ragforge.memory.recall.gather import find_sources  # as in `build_block`
     from ragforge.memory.recall.resumption import resumes
@@ -93,6 +94,7 @@ def _load_sources() -> None:
     find_sources()
     load_lexicon()
     resumes("what is next")  # compiles its patterns
+    parts_of("readBlocks")  # likewise: the message is indexed before it is sent
 
 
 async def build_block(

@@ -110,3 +110,16 @@ async def test_every_field_of_every_record_is_kept(store: Store, source: Store) 
     assert await dumped(source) == stored
     assert await read(source, records) == told
     assert await store.archive.load(stored) == 0
+
+
+async def test_nothing_is_looked_up_where_nothing_is_asked_for(store: Store) -> None:
+    """The first message of a project asks so often; a server may be far away."""
+    await store.close()
+    assert await store.turns.read([]) == []
+    assert await store.turns.abandoned([]) == set()
+    assert await store.summaries.get([]) == []
+    assert await store.summaries.covering([]) == {}
+    assert await store.memories.get([]) == []
+    assert await store.memories.of_turns([]) == []
+    assert await store.search.related([]) == []
+    assert await store.search.hits([], "apples") == []

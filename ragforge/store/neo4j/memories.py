@@ -231,6 +231,8 @@ class Neo4jMemories:
         await self._write(write)
 
     async def get(self, ids: Sequence[str]) -> list[Memory]:
+        if not ids:
+            return []
         await self._nodes.settle()
         await self._nodes.settle_abandoned()
         try:
@@ -324,6 +326,8 @@ class Neo4jMemories:
         return ExtractionCount(found["kept"], found["right"])
 
     async def of_turns(self, turn_ids: Sequence[str]) -> list[Memory]:
+        if not turn_ids:
+            return []
         await self._nodes.settle()
         await self._nodes.settle_abandoned()
         try:

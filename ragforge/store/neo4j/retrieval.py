@@ -54,6 +54,8 @@ class Neo4jSearch:
             return [each for each in found if each.turn.id not in self._nodes.here.missing]
 
     async def hits(self, candidates: Sequence[Candidate], text: str) -> list[Hit]:
+        if not candidates:
+            return []
         try:
             self._check_there()
             return await hits(self._nodes.graph, candidates, text)

@@ -158,6 +158,8 @@ class Neo4jSummaries:
         return await self._nodes.graph.transaction(work, deadline_s=timeouts.NEO4J_ROLL_UP_S_MAX)
 
     async def get(self, ids: Sequence[str]) -> list[Summary]:
+        if not ids:
+            return []
         await self._nodes.settle()
         try:
             rows = [each["n"] for each in await self._nodes.ask(GET, ids=valid_ids(ids))]
@@ -178,6 +180,8 @@ class Neo4jSummaries:
 
     async def covering(self, turn_ids: Sequence[str]) -> dict[str, list[Summary]]:
         covering: dict[str, list[Summary]] = {turn: [] for turn in turn_ids}
+        if not turn_ids:
+            return covering
         for each in await self._nodes.insist(COVERING, ids=valid_ids(turn_ids)):
             covering[each["turn"]].append(summary_of(each["n"]))
         return covering

@@ -148,6 +148,8 @@ class Neo4jTurns:
     async def abandoned(self, turn_ids: Sequence[str]) -> set[str]:
         """Those of the turns that are abandoned. While the server is away, as far as what is here tells."""
         wanted = valid_ids(turn_ids)
+        if not wanted:
+            return set()
         await self._nodes.settle()
         await self._nodes.settle_abandoned()
         try:

@@ -196,7 +196,7 @@ class SqliteMemories:
             wanted = json.dumps([storable(each) for each in dict.fromkeys(ids)])
             return [_memory(row) for row in connection.execute(OF_IDS, (wanted,))]
 
-        return await self._database.read(read)
+        return await self._database.read(read) if ids else []
 
     async def find(self, wanted: MemoryFilter) -> list[Memory]:
 
@@ -254,7 +254,7 @@ class SqliteMemories:
         def read(connection: Connection) -> list[Memory]:
             return [_memory(row) for row in connection.execute(OF_TURNS, (ids,))]
 
-        return await self._database.read(read)
+        return await self._database.read(read) if turn_ids else []
 
     async def with_id_part(self, part: str, *, limit: int = 5) -> list[str]:
         """Ids that begin so, in their order."""

@@ -95,6 +95,8 @@ class SqliteSearch:
 
     async def related(self, candidates: Sequence[Candidate], *, limit: int = 200) -> list[Related]:
         """Turns one step away from each, in the order of the candidates."""
+        if not candidates:
+            return []
         return await self._database.read(
             lambda connection: related_turns(connection, candidates, limit=limit)
         )
@@ -104,6 +106,8 @@ class SqliteSearch:
 
         A hit's score is the candidate's by words, else that by meaning.
         """
+        if not candidates:
+            return []
         return await self._database.read(lambda connection: _hits(connection, candidates, text))
 
 

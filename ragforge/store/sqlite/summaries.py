@@ -135,7 +135,7 @@ class SqliteSummaries:
             )
             return [SUMMARIES.record(row) for row in rows]
 
-        return await self._database.read(read)
+        return await self._database.read(read) if ids else []
 
     async def of_session(
         self, session_id: str, *, level: int | None = None, uncovered: bool = False
@@ -157,7 +157,7 @@ class SqliteSummaries:
                 found[turn].append(summaries[key])
             return found
 
-        return await self._database.read(read)
+        return await self._database.read(read) if turn_ids else {}
 
     async def stand_ins(self, *, project_id: str | None = None, limit: int = 100) -> list[Summary]:
         """Extractive summaries of level 1, newest first."""

@@ -166,7 +166,7 @@ class SqliteTurns:
             wanted = json.dumps([storable(each) for each in dict.fromkeys(turn_ids)])
             return [TURNS.record(row) for row in connection.execute(OF_IDS, (wanted,))]
 
-        return await self._database.read(read)
+        return await self._database.read(read) if turn_ids else []
 
     async def path(self, head: str | None, *, limit: int | None = None) -> list[Turn]:
         """The turns from the root to `head`, oldest first; with a limit, only the newest are read."""
@@ -188,7 +188,7 @@ class SqliteTurns:
             )
             return {identifier for (identifier,) in rows}
 
-        return await self._database.read(read)
+        return await self._database.read(read) if turn_ids else set()
 
     async def writers(self, turn_ids: Sequence[str]) -> dict[str, str]:
         wanted = json.dumps([storable(each) for each in turn_ids])
