@@ -3,8 +3,8 @@
 Each run is the program in a pseudo-terminal with a fresh home and a stand-in server that answers with 50
 tokens a second: prose, lists, code and a table, over and over. Printed are the milliseconds from Enter, 2 s
 after the start, until the server has the request, the processor time until then, and that of each second of
-the answer, its first left out. The terminal says that it marks pastes, as nearly all do; in one that does not,
-Enter waits 30 ms for what may follow. Versions take turns, so that a busy machine is busy for each. A program
+the answer, its first left out. The terminal says that it marks pastes, as nearly all do; in one that does
+not, Enter waits 30 ms for what may follow. Versions take turns, so that all share the load. A program
 that has too little of the processor draws less often: compare answers on a machine with time to spare.
 
 Run: python benchmarks/streaming.py [--pairs 5] [--seconds 12] [--against TREE]... [--spy PATH]

@@ -171,6 +171,8 @@ class Nodes:
         Raises StoreUnavailable where none of them is.
         """
         ids = valid_ids(wanted)
+        if not ids:
+            return {}
         here = await self.outbox.read(
             lambda rows: {each: row for each in ids if (row := rows.get(label, each))}
         )
