@@ -9,6 +9,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from ragforge.domain.programs import PROGRAM_NAME
+from ragforge.domain.words import counted
 from ragforge.workflow.language import (
     DIRECTIVES,
     FUNCTIONS,
@@ -20,6 +21,7 @@ from ragforge.workflow.language import (
     nearest,
 )
 from ragforge.workflow.parse import parse, read_text
+from ragforge.workflow.prompts import tasks
 from ragforge.workflow.quick_parse import quick_statements
 from ragforge.workflow.syntax import (
     Constant,
@@ -42,6 +44,8 @@ _LEADING = JUMPS | {"HALT"}
 """Operations that something else than the next one can follow."""
 _FLOW = _LEADING | {"PARALLEL_START", "PARALLEL_END", "WAIT_INPUT", "POP", "CMP"}
 _COUNTS = frozenset({"LOOP", "WAIT_SECONDS"})
+_ASKING = frozenset({"LLM_EXEC", "AGENT_EXEC"})
+"""Operations that take an object which may name a task."""
 _VALUES = (RegisterPath, Constant)
 _PLAIN: dict[type, tuple[str, ...]] = {
     RegisterPath: ("any", "object", "out", "reg"),
@@ -134,6 +138,7 @@ class _Assembler:
             else:
                 for place in places:
                     self._check_value(operands[place])
+        self._check_tasks()
         standard = self._link()
         closings = dict(self._closings())
         ends = self._parallel_blocks()
@@ -238,7 +243,8 @@ class _Assembler:
         name, operands, at = instruction.operation, instruction.operands, instruction.at
         kinds = OPERATIONS.get(name)
         if kinds is None:
-            self._fault(at, f"Unknown operation {name}.{nearest(name, OPERATIONS)}")
+            hint = nearest(name, OPERATIONS) or " /program language lists the operations."
+            self._fault(at, f"Unknown operation {name}.{hint}")
             return
         if self._built is not None and name not in self._built and name not in self._refused:
             self._refused.add(name)
@@ -247,7 +253,7 @@ class _Assembler:
             self._fault(at, f"{name} needs the directive: .needs {_NEEDED_BY[name]}")
         if len(operands) != len(kinds):
             takes = "; ".join(KINDS[kind] for kind in kinds) or "nothing"
-            self._fault(at, f"{name} takes {len(kinds)} operands, not {len(operands)}: {takes}.")
+            self._fault(at, f"{name} takes {counted(len(kinds), 'operand')}, not {len(operands)}: {takes}.")
             return
         for kind, operand in zip(kinds, operands, strict=True):
             self._check_operand(name, kind, operand)
@@ -280,6 +286,22 @@ class _Assembler:
                     self._check_value(value)
             case _:
                 pass
+
+    def _check_tasks(self) -> None:
+        """A task that is named as a text must exist: a run finds out only when it gets there."""
+        for instruction in self._code:
+            if instruction.operation not in _ASKING:
+                continue
+            for operand in instruction.operands:
+                for key, value in operand.entries if isinstance(operand, ObjectOperand) else ():
+                    if key == "task" and isinstance(value, Constant) and value.value is not None:
+                        self._check_task(value)
+
+    def _check_task(self, task: Constant) -> None:
+        name = str(task.value)
+        if name not in tasks():
+            hint = nearest(name, tasks()) or " /program language lists the tasks."
+            self._fault(task.at, f"There is no task {task}.{hint} To write your own prompt, leave it out.")
 
     def _link(self) -> tuple[str, ...]:
         """Append the blocks of the standard labels that are used; what is jumped to must be there."""
@@ -325,13 +347,19 @@ class _Assembler:
     def _parallel_blocks(self) -> dict[int, int]:
         ends: dict[int, int] = {}
         start: int | None = None
+        inner = 0
+        """Blocks that are open in another one."""
         for at in self._flow:
             instruction = self._code[at]
             name = instruction.operation
             if name == "PARALLEL_START":
                 if start is not None:
                     self._fault(instruction.at, "A PARALLEL block cannot hold another one.")
-                start = at
+                    inner += 1
+                else:
+                    start = at
+            elif name == "PARALLEL_END" and inner:
+                inner -= 1
             elif name == "PARALLEL_END":
                 if start is None:
                     self._fault(instruction.at, "PARALLEL_END has no PARALLEL_START before it.")

@@ -7,7 +7,7 @@ import msgspec
 from ragforge.domain.errors import AnswerUnusable
 from ragforge.domain.json import well_formed
 from ragforge.workflow.operation import Fields, ProgramFault, ProgramHost, Value, is_object, shown
-from ragforge.workflow.prompts import load_prompt, load_schema, tasks
+from ragforge.workflow.prompts import OWN, PROMPT, load_prompt, load_schema, tasks
 
 TEXT_CHARS_MAX = 200_000
 """Of what the model is given; what is longer is cut, and the model is told."""
@@ -15,7 +15,7 @@ TEXT_CHARS_MAX = 200_000
 
 async def ask_task(host: ProgramHost, role: str, task: str | None, fields: Fields) -> Value:
     """The answer: an object where the task has a schema, else a text. Raises RagforgeError."""
-    instructions = load_prompt(task)
+    instructions = OWN if task is None and fields.get(PROMPT) else load_prompt(task)
     if instructions is None:
         raise ProgramFault(f"There is no task {task!r}; there are {', '.join(tasks())}.")
     if (known := host.sure_answer(task or "", fields)) is not None:

@@ -140,6 +140,8 @@ class _Reader:
                     token.at, f"The label {token.text!r} may contain only lowercase letters, digits and _."
                 )
             self._take()
+            if self._peek().kind == "word":
+                raise _Wrong(self._peek().at, f"The label {token.text} must be on its own line.")
             self._end_line()
             return LabelLine(token.text, token.at)
         if token.kind != "word":

@@ -22,6 +22,9 @@ start:
 """
 
 
+OWN_PROMPT = "The section `prompt` says what to do."
+
+
 def change(folder: Path) -> None:
     """A repository with one commit and a change that is not committed."""
     git = ("git", "-c", "user.name=a", "-c", "user.email=a@b.c")
@@ -38,6 +41,7 @@ async def test_shipped_programs_read_the_diff(program: Program, gemini: GeminiSt
     assert "writer (gemini:gemini-3.8-flash): " in commit.err
     assert "+workers = 8" in gemini.requests[-1].last_text
     assert "message of a git commit" in str(gemini.requests[-1].body)
+    assert OWN_PROMPT not in str(gemini.requests[-1].body)
 
     gemini.script((Text("No limit."),), (Text("No limit, too."),), (Text("pool.py:1: no limit."),))
     review = await program.run("run", "review", "--json")
@@ -94,6 +98,7 @@ async def test_a_killed_run_goes_on_and_asks_nothing_twice(program: Program, gem
     assert "programs.models" not in resumed.err
     first, second = (request.last_text for request in gemini.requests[-2:])
     assert "A, B" in first
+    assert OWN_PROMPT in str(gemini.requests[-1].body)
     assert "Hello." in second
 
     again = await program.run("run", "talk.spu", "--resume")

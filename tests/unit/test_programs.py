@@ -30,6 +30,7 @@ a:
   JMP a
   PARALLEL_START
   PARALLEL_END
+  PARALLEL_END
   lower $X
   DISPLAY $x
   DISPLAY {a: [1, 2}
@@ -50,13 +51,13 @@ FAULTS = """\
 12:11 DISPLAY takes a value here, not hello.
 14:3 JMP cannot be in a PARALLEL block
 15:3 A PARALLEL block cannot hold another one.
-17:3 Operations are written in capitals
-18:11 '$x' is not a register
-19:20 Expected ']', not '}'.
-20:15 Unknown function NOPE().
-21:3 TOOL_EXEC needs the directive: .needs tools
-22:15 The line should end here
-23:3 CMP takes 2 operands, not 1: a value; a value."""
+18:3 Operations are written in capitals
+19:11 '$x' is not a register
+20:20 Expected ']', not '}'.
+21:15 Unknown function NOPE().
+22:3 TOOL_EXEC needs the directive: .needs tools
+23:15 The line should end here
+24:3 CMP takes 2 operands, not 1: a value; a value."""
 
 
 def told(assembly: Assembly) -> list[str]:
@@ -105,6 +106,17 @@ def test_all_that_is_wrong_is_said_at_once() -> None:
         ),
         (b"HALT\n.program late", "2:1 .program belongs before the first label and line."),
         (b"PARALLEL_START\nHALT", "1:1 PARALLEL_START has no PARALLEL_END."),
+        (b"HALT\na: HALT", "2:4 The label a must be on its own line."),
+        (b"POP", "1:1 POP takes 1 operand, not 0: "),
+        (b"FROBNICATE $X", "1:1 Unknown operation FROBNICATE. /program language lists the operations."),
+        (
+            b"LLM_EXEC $A, 'r', {task: 'plan_chang'}",
+            "1:26 There is no task 'plan_chang'. Did you mean plan_change?",
+        ),
+        (
+            b".needs agents\nAGENT_EXEC $A, {task: 'zzz'}",
+            "2:23 There is no task 'zzz'. /program language lists",
+        ),
         (b"a:\nLOOP 2, a", "2:1 No JMP a ends the block that LOOP repeats."),
     ],
 )
@@ -124,6 +136,7 @@ def test_the_reference_is_in_the_docs_and_names_every_operation() -> None:
     text = reference()
     assert text in (Path(__file__).parents[2] / "docs" / "programs.md").read_text(encoding="utf-8")
     assert [name for name in OPERATIONS if f"`{name}" not in text] == []
+    assert [name for name in tasks() if f"`{name}`" not in text] == []
 
 
 def test_every_task_has_its_prompt() -> None:
