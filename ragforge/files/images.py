@@ -11,6 +11,8 @@ _SIGNATURES: tuple[tuple[bytes, str], ...] = (
     (b"GIF87a", "image/gif"),
     (b"GIF89a", "image/gif"),
 )
+SIZED = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
+"""Types whose size is read."""
 _JPEG_FRAMES = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
 """Markers of a frame, which has the size. The three left out are tables and an extension."""
 _JPEG_ALONE = frozenset({0x01, *range(0xD0, 0xD9)})

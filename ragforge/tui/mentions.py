@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
 from ragforge.domain.errors import UsageError
-from ragforge.files.images import dimensions, image_mime, image_words
+from ragforge.files.images import SIZED, dimensions, image_mime, image_words
 
 if TYPE_CHECKING:
     from ragforge.domain.messages import Part, Parts
@@ -30,7 +30,7 @@ async def parts_of(text: str, folders: Sequence[Path], put_blob: Callable[[bytes
 
     folders: where relative paths start, the first in which there is such a file. A mention of what is not an
     image, or is not there, stays text only.
-    Raises UsageError for an image that is too large or cannot be read, before anything is kept.
+    Raises UsageError for an image that is too large, damaged or cannot be read, before anything is kept.
     """
     from ragforge.domain.messages import (  # the prompt needs this module before its first frame
         ImagePart,
@@ -88,9 +88,20 @@ def _images(text: str, folders: Sequence[Path]) -> Iterator[tuple[Path, tuple[st
             continue
         try:
             check_size(path.name, path.stat().st_size)
-            yield path, (mime, path.read_bytes())
+            data = path.read_bytes()
         except OSError as error:
             raise UsageError(f"Cannot read the image {path}: {error.strerror}.") from error
+        _check_whole(path.name, mime, data)
+        yield path, (mime, data)
+
+
+def _check_whole(name: str, mime: str, data: bytes) -> None:
+    """Raise UsageError for a damaged image: a service would refuse it, and each later message with it."""
+    if mime in SIZED and not all(dimensions(data)):
+        raise UsageError(
+            f"{name} is damaged: its width and height cannot be read. Replace it, or remove it from the "
+            "message."
+        )
 
 
 def _existing(written: str, folders: Sequence[Path], *, quoted: bool) -> Path | None:

@@ -68,7 +68,7 @@ async def test_stream_json_is_one_event_a_line_and_ends_with_the_result(
 
 
 async def test_what_is_piped_in_follows_the_prompt_or_is_the_message(quick: Program, openai: OpenAIStandIn):
-    (quick.project / "a.png").write_bytes(b"\x89PNG\r\n\x1a\n")
+    (quick.project / "a.png").write_bytes(b"GIF89a\1\0\1\0")
     both = await quick.run("-p", "Sum up @a.png:", stdin="Grüße\n@b.png".encode())
     piped = await quick.run(stdin=b"only this")
     assert both.code == piped.code == 0

@@ -63,7 +63,7 @@ async def test_where_not_even_the_answers_fit_all_of_it_scrolls(lab: Lab, diff: 
         assert screen.query_one(".dialog-title") in seen
         while dialog.scroll_offset.y < dialog.max_scroll_y:
             before = dialog.scroll_offset.y
-            await chat.pilot.press("down")
+            await chat.pilot.press("shift+down")
             await chat.until(lambda before=before: dialog.scroll_offset.y > before, "it scrolled")
             look()
         assert seen >= set(screen.query(".dialog-choice"))
@@ -87,6 +87,28 @@ async def test_a_double_click_answers_once(lab: Lab) -> None:
         assert chat.app.screen is chat.screen
 
 
+@pytest.mark.parametrize(
+    ("pressed", "chosen"),
+    [
+        (("enter", "1"), "keep"),
+        (("down", "enter"), "keep"),
+        (("down", "down", "down", "down", "up", "enter"), "restore"),
+        (("up", "enter"), "merge"),
+    ],
+)
+async def test_arrows_choose_among_several_answers_and_enter_gives_one(
+    lab: Lab, pressed: tuple[str, ...], chosen: str
+) -> None:
+    async with lab.chat() as chat:
+        answers: list[str | None] = []
+        screen = ChooseScreen(QUESTION, "src/a.py", OPTIONS)
+        await chat.app.push_screen(screen, answers.append)
+        await chat.until(lambda: screen.query(".dialog-choice"), "the question")
+        await chat.pilot.press(*pressed)
+        await chat.until(lambda: bool(answers), "an answer")
+        assert answers == [next(option.then for option in OPTIONS if option.name == chosen)]
+
+
 HIDDEN = "a\u200bb\u202ec\U000e0041"
 SPELLED = "a<U+200B>b<U+202E>c<U+E0041>"
 
@@ -98,7 +120,7 @@ async def test_a_choice_spells_out_what_cannot_be_seen(lab: Lab) -> None:
         await chat.app.push_screen(screen)
         await chat.until(lambda: screen.query(TextRows), "the question")
         texts = [part.text for part in screen.query(PlainText)]
-        assert texts[:3] == [SPELLED, SPELLED, f"1  {SPELLED}: {SPELLED}"]
+        assert texts[:3] == [SPELLED, SPELLED, f"  1  {SPELLED}: {SPELLED}"]
         assert [line.text for line in screen.query_one(TextRows).lines] == [SPELLED]
 
 

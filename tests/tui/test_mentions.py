@@ -11,8 +11,8 @@ from ragforge.files.images import dimensions, image_mime, image_words
 from ragforge.tui import mentions
 from ragforge.tui.mentions import parts_of
 
-PNG = b"\x89PNG\r\n\x1a\n" + b"\0" * 32
-JPEG = b"\xff\xd8\xff\xe0" + b"\0" * 32
+PNG = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\x05\0\0\0\x02\xd0" + b"\0" * 8
+JPEG = b"\xff\xd8\xff\xc0\0\x0b\x08\x02\xd0\x05\0" + b"\0" * 4
 
 
 class Kept:
@@ -33,7 +33,7 @@ async def test_a_mentioned_image_becomes_a_part_and_the_text_stays_whole(tmp_pat
     text = "what is wrong in @shot.png, please?"
     parts = await parts_of(text, (tmp_path,), kept.put)
     digest = hashlib.sha256(PNG).hexdigest()
-    assert parts == (TextPart(text), ImagePart(digest, "image/png", "shot.png", len(PNG)))
+    assert parts == (TextPart(text), ImagePart(digest, "image/png", "shot.png", len(PNG), 1280, 720))
     assert kept.blobs == {digest: PNG}
 
 
@@ -59,6 +59,16 @@ async def test_quoted_absolute_and_repeated_mentions(tmp_path: Path):
 async def test_what_mentions_no_image_stays_text(text: str, tmp_path: Path):
     (tmp_path / "shot.png").write_bytes(PNG)
     assert await parts_of(text, (tmp_path,), Kept().put) == (TextPart(text),)
+
+
+@pytest.mark.parametrize("content", [PNG[:8], PNG[:20], JPEG[:9], b"GIF89a\0", b"RIFF\0\0\0\0WEBPVP8 "])
+async def test_a_damaged_image_is_refused_before_anything_is_kept(tmp_path: Path, content: bytes):
+    """A service refuses it, and then every message after it too."""
+    (tmp_path / "shot.png").write_bytes(content)
+    kept = Kept()
+    with pytest.raises(UsageError, match=r"shot\.png is damaged: its width and height cannot be read"):
+        await parts_of("what is in @shot.png?", (tmp_path,), kept.put)
+    assert not kept.blobs
 
 
 async def test_an_image_that_is_too_large_is_refused_before_anything_is_kept(tmp_path: Path):
@@ -101,7 +111,7 @@ JPEG_HEAD = b"\xff\xd8\xff\xe0\x00\x04ab\xff\xff\xc4\x00\x03x"
         (b"RIFF\0\0\0\0WEBPVP8L" + bytes(5) + b"\x04\x80\x00\x00" + bytes(5), (5, 3)),
         (b"RIFF\0\0\0\0WEBPVP8X" + bytes(8) + b"\x04\0\0\x02\0\0", (5, 3)),
         (JPEG_HEAD, (0, 0)),
-        (PNG, (0, 0)),
+        (b"\x89PNG\r\n\x1a\n" + b"\0" * 20, (0, 0)),
         (b"\xff\xd8\xff" * 1000, (0, 0)),
         (b"no image at all, but long enough", (0, 0)),
     ],

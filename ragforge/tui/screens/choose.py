@@ -1,4 +1,4 @@
-"""A question with a few answers, each with a key of its own. Enter alone decides nothing."""
+"""A question with a few answers, each with a key of its own. Enter gives only what an arrow has chosen."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ SHORT = 24
 DETAIL_ROWS_MIN, DETAIL_SHARE_MAX = 1, 0.6
 _FAR = 100_000
 _SCROLLS = {
-    **{"up": -1, "down": 1, "home": -_FAR, "end": _FAR},
+    **{"home": -_FAR, "end": _FAR},
     **{"shift+up": -STEP, "shift+down": STEP, "pageup": -STEP, "pagedown": STEP},
 }
 
@@ -50,6 +50,8 @@ class ChooseScreen(Dialog[str | None]):
         self._question, self._detail = spelled_out(question), spelled_out(detail)
         self._rows = diff_lines(spelled_out(diff))[:DIFF_LINES_MAX] if diff else []
         self._options = {str(number): option for number, option in enumerate(options, 1)}
+        self._cursor: str | None = None
+        """The key of the chosen answer; none before an arrow was pressed."""
 
     def compose(self) -> ComposeResult:
         """The question and the keys."""
@@ -60,15 +62,16 @@ class ChooseScreen(Dialog[str | None]):
                     yield PlainText(self._detail, classes="dialog-detail")
                 if self._rows:
                     yield TextRows(self._rows)
-            for key, option in self._options.items():
-                yield PlainText(
-                    spelled_out(f"{key}  {option.name}: {option.meaning}"),
-                    classes="dialog-choice",
-                    id=f"_{key}",
-                )
-            yield PlainText(f"Esc  {self.ESCAPE}", classes="dialog-choice", id="_0")
+            for key in self._options:
+                yield PlainText(self._line(key), classes="dialog-choice", id=f"_{key}")
+            yield PlainText(f"  Esc  {self.ESCAPE}", classes="dialog-choice", id="_0")
             if self._rows:
                 yield KeyHint(self._hint)
+
+    def _line(self, key: str) -> str:
+        option = self._options[key]
+        cursor = "›" if key == self._cursor else " "
+        return spelled_out(f"{cursor} {key}  {option.name}: {option.meaning}")
 
     @property
     def _hint(self) -> str:
@@ -97,11 +100,15 @@ class ChooseScreen(Dialog[str | None]):
             )
 
     def on_key(self, event: events.Key) -> None:
-        """Answer, or scroll."""
+        """Choose, answer, or scroll."""
         event.stop()
         event.prevent_default()
         if event.key == "escape":
             self.dismiss(None)
+        elif event.key in ("up", "down"):
+            self._move_cursor(1 if event.key == "down" else -1)
+        elif event.key == "enter" and self._cursor:
+            self.dismiss(self._options[self._cursor].then)
         elif by := _SCROLLS.get(event.key):
             scrolled = self.query_one(".dialog" if self.has_class("-tight") else "#choice-detail")
             if abs(by) == STEP:  # no more than is seen at a time: nothing is passed over
@@ -109,6 +116,16 @@ class ChooseScreen(Dialog[str | None]):
             scrolled.scroll_relative(y=by, animate=False)
         elif option := self._options.get(event.key):
             self.dismiss(option.then)
+
+    def _move_cursor(self, by: int) -> None:
+        keys = list(self._options)
+        last = len(keys) - 1
+        before = self._cursor
+        at = (0 if by > 0 else last) if before is None else max(0, min(last, keys.index(before) + by))
+        self._cursor = keys[at]
+        for key in filter(None, (before, self._cursor)):
+            self.query_one(f"#_{key}", PlainText).set_text(self._line(key))
+        self.query_one(f"#_{self._cursor}").scroll_visible(animate=False)
 
     def on_click(self, event: events.Click) -> None:
         """Answer with the mouse."""

@@ -70,10 +70,10 @@ class TrustScreen(ChooseScreen):
     def on_key(self, event: events.Key) -> None:
         """Is it an answer, or was it meant for what was there before?"""
         is_answer, self._last_key_s = event.time - self._last_key_s >= timeouts.APPROVAL_QUIET_S, event.time
-        is_typing = event.is_printable or event.key in ("enter", "backspace")
-        if is_typing and not (is_answer and event.key in self._options):
+        gives = event.key in self._options or (event.key == "enter" and self._cursor is not None)
+        if (event.is_printable or event.key in ("enter", "backspace")) and not (is_answer and gives):
             self.keep_typed(event)
-        elif is_answer or event.key not in (*self._options, "escape"):
+        elif is_answer or event.key not in ("up", "down", "escape"):
             super().on_key(event)
         event.stop()
         event.prevent_default()
