@@ -57,9 +57,14 @@ from ragforge.store.neo4j.rows import Label, Props, utc
 # As one record, and times as numbers: see `Graph.read_as_one`.
 COLUMNS = (*FIELDS[Label.MEMORY], "replaced", "abandoned")
 _VALUES = [f"n.{name}{'.epochMillis' if name in TIMES else ''} AS {name}" for name in FIELDS[Label.MEMORY]]
-WHOLE = f"""
-RETURN {", ".join(_VALUES)}, {REPLACED} AS replaced, {MEMORY_ABANDONED.format("n")} AS abandoned
-"""
+
+
+def _whole(replaced: str = REPLACED, abandoned: str = MEMORY_ABANDONED.format("n")) -> str:
+    """The end of a query that gives memories `n` as they are stored, and their state if it is not known."""
+    return f"RETURN {', '.join(_VALUES)}, {replaced} AS replaced, {abandoned} AS abandoned"
+
+
+WHOLE = _whole()
 
 GET = f"MATCH (n:{Label.MEMORY}) WHERE n.id IN $ids {WHOLE}"
 
@@ -136,7 +141,7 @@ CALL (concept) {{
   WITH n ORDER BY n.projectId DESC, n.{TOPIC} DESC, n.{_WEIGHT} DESC, n.created DESC WITH n WHERE {HOLDS}
   RETURN n LIMIT $each
 }}
-RETURN {", ".join(_VALUES)}, false AS replaced, false AS abandoned, concept, weight,
+{_whole("false", "false")}, concept, weight,
   CASE WHEN n.embeddingModel = $model AND NOT coalesce(n.embeddingStale, false) THEN n.embedding END AS vector
 """
 EXTRACTED = f"""
@@ -466,10 +471,13 @@ def _fitting(wanted: MemoryFilter) -> str:
         *(["n.created >= $since"] if wanted.since is not None else []),
         *([] if wanted.forgotten else ["n.forgottenAt IS NULL"]),
     ]
+    replaced, abandoned = REPLACED, MEMORY_ABANDONED.format("n")
     dear = [
-        *([] if wanted.replaced else [f"NOT {REPLACED}"]),
-        *([] if wanted.abandoned else [f"NOT ({MEMORY_ABANDONED.format('n')})"]),
+        *([] if wanted.replaced else [f"NOT {replaced}"]),
+        *([] if wanted.abandoned else [f"NOT ({abandoned})"]),
     ]
+    # What was asked of each is known of those that are left.
+    whole = _whole(replaced if wanted.replaced else "false", abandoned if wanted.abandoned else "false")
     sort = f"n.{ORDERS[wanted.sort]}"
     order, listed = f"{sort} DESC, n.created DESC, n.id", (f"{sort} IS NOT NULL", "n.created IS NOT NULL")
     each = "\nUNION\n".join(
@@ -480,7 +488,7 @@ def _fitting(wanted: MemoryFilter) -> str:
         # The index of a project's memories ends the search at the limit if all that it holds is ordered by.
         for as_indexed in (f"n.projectId DESC, {order}" if way == OF_PROJECT else order,)
     )
-    return f"CALL () {{\n{each}\n}}\nWITH n ORDER BY {order} LIMIT $limit {WHOLE} ORDER BY {order}"
+    return f"CALL () {{\n{each}\n}}\nWITH n ORDER BY {order} LIMIT $limit {whole} ORDER BY {order}"
 
 
 def _found_by(way: Sequence[str], wanted: MemoryFilter) -> str:
