@@ -4,12 +4,14 @@ import fcntl
 import json
 import os
 import socket
+import time
 from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 
 from msgspec import Struct
 
+from ragforge.domain import timeouts
 from ragforge.domain.errors import StoreUnavailable
 from ragforge.domain.ids import new_id, now
 from ragforge.domain.words import moment_words
@@ -86,6 +88,8 @@ class Presence:
             try_lock(self._descriptor)
         except OSError as error:
             raise _unusable(self._path, error) from error
+        with suppress(OSError):  # without it a killed process counts as alive for a moment longer
+            sign(self._descriptor)
 
     def end(self) -> None:
         """Remove the sign. May be called twice."""
@@ -100,7 +104,8 @@ class Presence:
 def is_present(folder: Path, name: str) -> bool:
     """Whether the process of this sign is alive. Removes what a dead process left.
 
-    Raises StoreUnavailable if that cannot be determined.
+    A moment is waited for the lock of a process that was killed: what it was starting has the lock as well
+    until it runs its program. Raises StoreUnavailable if that cannot be determined.
     """
     path = _path(folder, name)
     try:
@@ -110,18 +115,28 @@ def is_present(folder: Path, name: str) -> bool:
     except OSError as error:
         raise _unusable(path, error) from error
     try:
-        # Shared, so that two who look at the same time do not take each other for the living one.
-        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    except OSError as error:
-        raise _unusable(path, error) from error
-    else:
+        until = time.monotonic() + timeouts.CLAIM_LEFT_S_MAX
+        while not _try_shared(descriptor):
+            holder = holder_of(descriptor)
+            if holder is None or not has_ended(holder) or time.monotonic() > until:
+                return True
+            time.sleep(timeouts.CLAIM_LEFT_POLL_S)
         with suppress(OSError):
             path.unlink()
         return False
+    except OSError as error:
+        raise _unusable(path, error) from error
     finally:
         os.close(descriptor)
+
+
+def _try_shared(descriptor: int) -> bool:
+    """Lock it as others can who look at the same time: they must not take each other for the living one."""
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
 
 
 def _path(folder: Path, name: str) -> Path:

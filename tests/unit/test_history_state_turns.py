@@ -127,6 +127,32 @@ async def test_a_killed_process_leaves_its_turn_and_notes_and_is_known_to_be_dea
     await state.close()
 
 
+STARTING = """
+import os, sys, time
+from pathlib import Path
+from ragforge.files.locks import Presence
+
+print(Presence(Path(sys.argv[1])).name, flush=True)
+if os.fork() == 0:  # as what is being started, before it runs its program
+    time.sleep(0.5)
+    os._exit(0)
+print("started", flush=True)
+time.sleep(1000)
+"""
+
+
+def test_a_process_that_was_killed_while_it_started_another_is_known_to_be_dead(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", STARTING, str(tmp_path)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout
+        name = process.stdout.readline().strip()
+        assert is_present(tmp_path, name)
+        assert process.stdout.readline() == "started\n"
+        process.kill()
+        process.wait()
+        assert not is_present(tmp_path, name)
+
+
 async def test_another_session_was_active_while_its_turn_ran(
     state: HistoryState, other: HistoryState
 ) -> None:
