@@ -8,7 +8,7 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
@@ -88,7 +88,14 @@ class Child:
         self.send_signal(signal.SIGTERM)
 
 
-async def fork(args: list[str], *, folder: Path, env: dict[str, str], pipes: dict[str, Any]) -> Child:
+async def fork(
+    args: list[str],
+    *,
+    folder: Path,
+    env: dict[str, str],
+    pipes: dict[str, Any],
+    patience: Sequence[str] = (),
+) -> Child:
     """A child that runs the program with these arguments, and with nothing of ours but what is given."""
     answers, theirs = socket.socketpair()
     answers.setblocking(False)
@@ -109,7 +116,7 @@ async def fork(args: list[str], *, folder: Path, env: dict[str, str], pipes: dic
             case file:
                 its = file.fileno()
         given.append(its)
-    send_order(given, args=args, folder=folder, env=env)
+    send_order(given, args=args, folder=folder, env=env, patience=patience)
     for file in closing:
         os.close(file)
     theirs.close()
@@ -118,10 +125,17 @@ async def fork(args: list[str], *, folder: Path, env: dict[str, str], pipes: dic
 
 
 def send_order(
-    files: list[int], *, args: list[str], folder: Path, env: Mapping[str, str], terminal: bool = False
+    files: list[int],
+    *,
+    args: list[str],
+    folder: Path,
+    env: Mapping[str, str],
+    terminal: bool = False,
+    patience: Sequence[str] = (),
 ) -> None:
     """Have a child forked. files: where to answer, and its standard streams."""
     order = {"args": args, "folder": str(folder), "env": dict(env), "terminal": terminal}
+    order["patience"] = list(patience)
     body, orders = json.dumps(order).encode(), _orders()
     socket.send_fds(orders, [str(len(body)).zfill(LENGTH_BYTES).encode()], files)
     orders.sendall(body)

@@ -21,6 +21,7 @@ import sys
 import termios
 import threading
 import time
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -68,6 +69,8 @@ class Order:
     env: dict[str, str]
     terminal: bool = False
     """Whether the streams are a terminal that is to be its own."""
+    patience: Sequence[str] = ()
+    """What has more time than the program gives itself, beside COMMAND."""
 
 
 def main() -> None:
@@ -193,6 +196,7 @@ def tell_ended(running: dict[int, socket.socket]) -> None:
 
 def become(order: Order) -> None:
     """Be the process that was ordered."""
+    loosen(order.patience)
     for number, stream in enumerate(order.streams):
         os.dup2(stream, number)
         os.close(stream)

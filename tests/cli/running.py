@@ -4,6 +4,7 @@ import asyncio
 import json
 import os
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,7 @@ class Ran:
 
     @property
     def json(self) -> Any:
+        assert self.out, self
         return json.loads(self.out)
 
     @property
@@ -39,6 +41,7 @@ class Program:
 
     wrapper: what it is started by. fresh: it is the installed script, started anew for each run, for tests of
     starting itself; so it is with a wrapper. Else each run is forked from a process that has loaded it.
+    patience: what a forked run has more time for than the program gives itself; see `tests/patience.py`.
     """
 
     tmp_path: Path
@@ -46,6 +49,7 @@ class Program:
     env: dict[str, str] = field(default_factory=dict)
     wrapper: tuple[str, ...] = ()
     fresh: bool = False
+    patience: Sequence[str] = ()
 
     def __post_init__(self) -> None:
         self.env = (
@@ -75,7 +79,8 @@ class Program:
         if self.fresh or self.wrapper:
             command = (*self.wrapper, INSTALLED, *args)
             return await asyncio.create_subprocess_exec(*command, cwd=folder, env=full, **pipes)
-        return await fork([os.fsdecode(each) for each in args], folder=folder, env=full, pipes=pipes)
+        words = [os.fsdecode(each) for each in args]
+        return await fork(words, folder=folder, env=full, pipes=pipes, patience=self.patience)
 
     async def run(self, *args: str | bytes, stdin: bytes = b"", **more: Any) -> Ran:
         process = await self.start(*args, **({"stdin": PIPE} if stdin else {}), **more)

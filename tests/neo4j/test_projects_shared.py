@@ -18,6 +18,7 @@ from tests.cli.running import Program
 from tests.contract.builders import NOON, a_project
 from tests.faults.graph import url_of
 from tests.flow.running import MODEL
+from tests.patience import SERVER
 from tests.servers.neo4j import Neo4jServer
 from tests.standins.gemini import GeminiStandIn
 from tests.standins.openai import OpenAIStandIn
@@ -45,7 +46,8 @@ async def test_three_clones_whose_first_contact_is_a_prompt_are_one_project(
         async def begin(user: str, remote: str) -> None:
             folder = tmp_path / user
             folder.mkdir()
-            program = Program(folder, "stand-in:test-model", {"RAGFORGE_STORE": url_of(server)})
+            own = {"RAGFORGE_STORE": url_of(server)}
+            program = Program(folder, "stand-in:test-model", own, patience=SERVER)
             program.configure(f'[endpoints.stand-in]\nbase_url = "{model.base_url}"\n')
             for line in (["init", "-q"], ["remote", "add", "origin", remote]):
                 subprocess.run(["git", *line], cwd=program.project, check=True)
@@ -167,7 +169,7 @@ def _clone(
     (folder / "home").mkdir()
     (folder / "home/.gitconfig").write_text(f"[user]\n\temail = {user}@example.org\n")
     own = {"RAGFORGE_STORE": url_of(server), "RAGFORGE_MEMORY_MODEL": "local"}
-    program = Program(folder, model, {**own, **more})
+    program = Program(folder, model, {**own, **more}, patience=SERVER)
     for line in (["init", "-q"], ["remote", "add", "origin", f"git@example.org:{repository}.git"]):
         subprocess.run(["git", *line], cwd=program.project, check=True)
     return program
