@@ -74,6 +74,12 @@ def pytest_collection_finish() -> None:
     gc.enable()
 
 
+def pytest_sessionfinish() -> None:
+    """What was left to the collector is found once: pytest looks five times, in all that has piled up."""
+    gc.collect()
+    gc.freeze()
+
+
 @pytest.fixture(autouse=True, scope="session")
 def _own_environment(tmp_path_factory: pytest.TempPathFactory) -> None:
     """No keys and settings from outside, no keyring, no proxy, and no certificates: no test needs them."""

@@ -97,7 +97,8 @@ def questions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]
     find_verbs.cache_clear()
 
 
-@pytest.fixture(params=["sqlite", "neo4j-5"])
+# What a server does with a record of any kind, `contract/test_derivations.py` proves.
+@pytest.fixture(params=["sqlite", pytest.param("neo4j-5", marks=pytest.mark.long_on_servers)])
 def store(request: pytest.FixtureRequest, tmp_path: Path, neo4j_servers: Servers) -> Iterator[str]:
     """The address of a store."""
     with ExitStack() as stack:

@@ -35,7 +35,9 @@ BROUGHT = 3
 EXPECTED = ANSWER["individual_after_prediction"]
 
 
-@pytest.fixture(params=["sqlite", "neo4j-5"])
+# That the graph has the same figures, by the documented query too, is proved by
+# `property/test_foresight_figures_laws.py` on many histories.
+@pytest.fixture(params=["sqlite", pytest.param("neo4j-5", marks=pytest.mark.long_on_servers)])
 def store(
     request: pytest.FixtureRequest, tmp_path: Path, neo4j_servers: Servers
 ) -> Iterator[tuple[str, Neo4jServer | None]]:

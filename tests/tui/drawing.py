@@ -10,7 +10,7 @@ from typing import Any
 
 from textual._compositor import Compositor
 
-TOGETHER = 8
+TOGETHER = 32
 """So many changes of parts are drawn at once."""
 
 _draw: Any = Compositor.render_partial_update
