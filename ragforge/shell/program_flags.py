@@ -19,8 +19,8 @@ class Program(Struct, frozen=True):
     values, value_letters: harmless flags whose value is not a path, task or flag, and is never left out:
     behind `make -j` the next word may be an assignment.
     tasks: further words name more tasks, or reach a shell. scripts: further words go to a script.
-    source: the first further word names where something is fetched from; switches: the long flags that
-    take no value in the word after them, so that the first further word can be told.
+    source: the first further word names where something is fetched from or sent to; switches: the long
+    flags that take no value in the word after them, so that the first further word can be told.
     bare_cluster: the first word is a cluster of short flags without a dash, as in `tar xf`.
     """
 
@@ -100,6 +100,11 @@ _FETCH_SWITCHES = (
     "no-recurse-submodules rebase no-rebase ff no-ff ff-only commit no-commit edit no-edit stat no-stat log "
     "squash no-squash autostash no-autostash signoff verify no-verify allow-unrelated-histories"
 )
+_PUSH_SWITCHES = (
+    "all branches mirror tags follow-tags no-follow-tags delete dry-run force force-with-lease porcelain "
+    "quiet verbose progress no-progress prune set-upstream atomic no-atomic thin no-thin verify no-verify ipv4 "
+    "ipv6 signed no-signed force-if-includes no-force-if-includes no-recurse-submodules"
+)
 
 _PROGRAMS: dict[str, Program] = {
     "git": Program(
@@ -122,6 +127,7 @@ _PROGRAMS: dict[str, Program] = {
         letters="sS", value_letters="Xoj", values=_FETCH_VALUES, source=True, switches=_FETCH_SWITCHES
     ),
     "git fetch": Program(value_letters="oj", values=_FETCH_VALUES, source=True, switches=_FETCH_SWITCHES),
+    "git push": Program(names="repo", value_letters="o", source=True, switches=_PUSH_SWITCHES),
     "git cherry-pick": Program(letters="S", value_letters="mX"),
     "git blame": Program(letters="S", value_letters="L"),
     "git log": Program(value_letters="SGnL"),

@@ -169,6 +169,14 @@ git pull: git pull --dep 1 host:x
 git fetch: git fetch --depth 1 host:x
 git fetch: git fetch --refmap x host:x
 git fetch: git fetch -q -- host:x
+git push: git push host:x main
+git push: git push git@example.org:x/y main
+git push: git push -u host:x main
+git push: git push --all host:x
+git push: git push --repo=host:x
+git push: git push --repo host:x
+git push: git push --force-with-lease main:1 host:x
+git push: git push ./src main
 git merge: git merge -s x main
 git merge: git merge -Fx main
 git merge: git merge --strategy=x main
@@ -255,6 +263,9 @@ git diff: git diff -S text
 git log: git log -S text --oneline
 git show: git show HEAD:src/a.py
 git fetch: git fetch origin --prune
+git push: git push
+git push: git push -u origin feature/x
+git push: git push --force-with-lease origin HEAD:refs/heads/x
 git pull: git pull --rebase origin feature/x
 git pull: git pull --depth 1 origin feature/x
 git fetch: git fetch -q --prune --depth 1 origin feature/x:feature/x
