@@ -18,7 +18,10 @@ class SecretKind(Struct, frozen=True):
 
 def _prefixed(prefix: str, rest: str, *, name: str = "") -> SecretKind:
     """What begins with the prefix, where a word begins; `rest` is a pattern."""
-    return SecretKind(name or prefix.rstrip("-_."), (prefix,), rf"(?<![A-Za-z0-9]){_literal(prefix)}{rest}")
+    # The prefix first, so that a search is one for a literal; what may not be before it is looked at then.
+    begins = _literal(prefix)
+    pattern = rf"{begins}(?<![A-Za-z0-9]{begins}){rest}"
+    return SecretKind(name or prefix.rstrip("-_."), (prefix,), pattern)
 
 
 def _either(name: str, prefixes: str, rest: str) -> SecretKind:
@@ -64,6 +67,7 @@ KINDS: tuple[SecretKind, ...] = (
     _prefixed("AIza", f"{_WORD}{{35,}}", name="google api key"),
     _prefixed("GOCSPX-", f"{_WORD}{{20,}}", name="google client secret"),
     _prefixed("ya29.", f"{_WORD}{{20,}}", name="google access token"),
+    _prefixed("1//0", f"{_WORD}{{40,}}", name="google refresh token"),
     _either("aws access key", "AKIA ASIA ABIA ACCA", f"[0-9A-Z]{{16}}{_END}"),
     _prefixed("ABSK", f"{_BASE64}{{100,}}=*", name="aws bedrock key"),
     _prefixed("bedrock-api-key-", f"{_BASE64}{{20,}}=*"),
@@ -165,10 +169,19 @@ KINDS: tuple[SecretKind, ...] = (
     _prefixed("tvly-", f"{_WORD}{{20,}}"),
     _prefixed("voyage-", f"pa-{_WORD}{{40,}}|(?<![A-Za-z0-9])pa-{_WORD}{{43}}{_END}", name="voyage key"),
     _prefixed("fw_", f"{_ALNUM}{{24}}{_END}", name="fireworks key"),
+    _prefixed("jina_", f"{_ALNUM}{{60,}}", name="jina key"),
+    _prefixed("csk-", f"{_ALNUM}{{40,}}", name="cerebras key"),
+    _prefixed("tgp_v1_", f"{_WORD}{{40,}}", name="together key"),
+    _prefixed("sk_", f"{_HEX}{{48}}{_END}", name="elevenlabs key"),
+    _prefixed("fc-", f"{_HEX}{{32}}{_END}", name="firecrawl key"),
+    _prefixed("apify_api_", f"{_ALNUM}{{30,}}"),
+    _prefixed("key_", f"{_HEX}{{64}}{_END}", name="cursor key"),
     _prefixed("nvapi-", f"{_WORD}{{40,}}"),
     # Money
     _either("stripe key", "sk_test_ sk_live_ sk_prod_ rk_test_ rk_live_ rk_prod_", f"{_ALNUM}{{10,}}"),
     _prefixed("whsec_", f"{_BASE64}{{24,}}=*", name="stripe webhook secret"),
+    _either("razorpay key", "rzp_live_ rzp_test_", f"{_ALNUM}{{14,}}"),
+    _either("polar token", "polar_oat_ polar_pat_ polar_rt_", f"{_ALNUM}{{40,}}"),
     _prefixed("sq0atp-", f"{_WORD}{{22,}}"),
     _prefixed("sq0csp-", f"{_WORD}{{40,}}"),
     _prefixed("EAAA", f"{_WORD}{{60}}(?![A-Za-z0-9_+/=-])", name="square token"),
@@ -192,7 +205,9 @@ KINDS: tuple[SecretKind, ...] = (
         r"(?P<quote>[\"'])secret_key(?P=quote)\s*=>\s*[\"'](?P<value>sk_[^\s\"']{20,})",
     ),
     # Words to people
-    _either("slack token", "xoxa- xoxb- xoxe- xoxe. xoxo- xoxp- xoxr- xoxs-", r"[A-Za-z0-9.-]{10,}"),
+    _either(
+        "slack token", "xoxa- xoxb- xoxc- xoxd- xoxe- xoxe. xoxo- xoxp- xoxr- xoxs-", r"[A-Za-z0-9.%-]{10,}"
+    ),
     _prefixed("xapp-", r"\d-[A-Za-z0-9-]{10,}", name="slack app token"),
     SecretKind(
         "slack hook",
@@ -212,6 +227,8 @@ KINDS: tuple[SecretKind, ...] = (
     ),
     SecretKind("telegram token", (":AA",), rf"(?<!{_WORD})\d{{7,12}}:AA{_WORD}{{32,}}"),
     _prefixed("SG.", r"[\w-]{16,}\.[\w-]{16,}", name="sendgrid key"),
+    _prefixed("re_", rf"{_ALNUM}{{8}}_{_ALNUM}{{20,}}", name="resend key"),
+    _prefixed("pk_prod_", f"[A-Z0-9]{{28}}{_END}", name="courier key"),
     _either("sendinblue key", "xkeysib- xsmtpsib-", f"{_HEX}{{64}}-{_ALNUM}{{16,}}"),
     SecretKind("mailchimp key", ("-us",), rf"(?<!{_WORD})[0-9a-f]{{32}}-us\d{{1,2}}{_END}"),
     _prefixed("key-", f"{_HEX}{{32}}{_END}", name="mailgun key"),
@@ -224,13 +241,17 @@ KINDS: tuple[SecretKind, ...] = (
     _prefixed("ntn_", f"{_ALNUM}{{40,}}", name="notion token"),
     _prefixed("secret_", f"{_ALNUM}{{43}}{_END}", name="notion secret"),
     _either("linear key", "lin_api_ lin_oauth_", f"{_ALNUM}{{32,}}"),
-    SecretKind("airtable token", ("pat",), rf"(?<!{_WORD})pat{_ALNUM}{{14}}\.{_HEX}{{64}}"),
+    SecretKind("clickup token", ("pk_",), rf"(?<!{_WORD})pk_\d{{6,}}_[A-Z0-9]{{32}}{_END}"),
+    SecretKind("airtable token", ("pat",), rf"pat(?<!{_WORD}pat){_ALNUM}{{14}}\.{_HEX}{{64}}"),
     _prefixed("CFPAT-", f"{_WORD}{{40,}}", name="contentful token"),
     _prefixed("sl.", r"[\w=-]{100,}", name="dropbox token"),
     _prefixed("fio-u-", r"[\w=-]{50,}", name="frame.io token"),
     _prefixed("p8e-", f"{_ALNUM}{{32,}}", name="adobe secret"),
     SecretKind("mapbox token", ("sk.eyJ",), rf"(?<!{_WORD})sk\.eyJ{_WORD}{{40,}}\.{_WORD}{{20,}}"),
     # Others
+    _prefixed("phx_", f"{_ALNUM}{{40,}}", name="posthog key"),
+    _either("stytch secret", "secret-live- secret-test-", f"{_WORD}{{36,}}"),
+    _prefixed("unkey_", f"{_ALNUM}{{20,}}"),
     SecretKind(
         "authress key",
         (".acc",),
@@ -269,9 +290,29 @@ KINDS: tuple[SecretKind, ...] = (
         r"\b(?:mysql|mariadb)(?:dump|admin|-dump|-admin)?\s[^\n|;&]{0,100}?(?<=\s)-p[\"']?(?P<value>[^\s\"'\\$<{]{4,})",
     ),
     SecretKind(
-        "nuget password",
-        ("<add key=",),
-        r"<add key=\"(?:ClearText)?Password\"\s*value=\"(?P<value>[^\"]{6,})\"",
+        "registry login",
+        (
+            *("docker login ", "podman login ", "nerdctl login ", "helm registry login ", "buildah login "),
+            *("skopeo login ", "az login ", "acr login ", "oc login "),
+        ),
+        r"\b(?:docker|podman|nerdctl|registry|buildah|skopeo|az|acr|oc) login [^\n|;&]{0,120}?"
+        r"(?<=\s)-p[ =]?[\"']?(?P<value>[^\s\"'\\$<{]{4,})",
+    ),
+    SecretKind(
+        "piped password",
+        ("--password-stdin", "--with-token", "chpasswd", "sudo -"),
+        r"\b(?:echo|printf)\s+(?:-n\s+|[\"']%s(?:\\n)?[\"']\s+)?[\"']?(?P<value>[^\s\"'\\$<{|`]{4,200})[\"']?\s*"
+        r"\|\s*(?:[^\n|;&]{0,120}?--(?:password-stdin|with-token)\b|(?:sudo\s+)?chpasswd\b|sudo\s+(?:-\w+\s+)?-S)",
+    ),
+    SecretKind(
+        "password behind <<<",
+        ("--password-stdin", "--with-token"),
+        r"--(?:password-stdin|with-token)\s*<<<\s*[\"']?(?P<value>[^\s\"'\\$<{]{4,})",
+    ),
+    SecretKind(
+        "keytool",
+        ("storepass", "keypass"),
+        r"-(?:src|dest)?(?:storepass|keypass)\s+[\"']?(?P<value>[^\s\"'\\$<{:]{4,})",
     ),
 )
 

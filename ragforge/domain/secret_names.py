@@ -81,13 +81,24 @@ _ASSIGNED = r"""(?xi)
 (?: (?P<quote>\\?["'`])(?P<quoted>[^"'`\\\n]{1,400}+) | (?P<bare>[^\s"'`]{1,400}+) )
 """
 _TAGGED = r"[\w.:-]{2,48}+>(?P<value>[^<>\n]{1,400}+)</"
+_PAIRED = r"""(?x)
+value ["']? \s? [:=] \s? (?: ["'] (?P<quoted> [^"'\n]{1,400}+ ) ["'] | (?P<bare> [^\s"',;}]{1,400}+ ) )
+"""
+_PAIR_CHARS_MAX = 200
+_PAIR_NAME = re.compile(
+    r"""\b(?:name|key)["']?\s?[:=]\s?["']?([\w.:-]{2,60}+)["']?\s?,?\s{0,40}+["']?\Z""", re.IGNORECASE
+)
+_LITERAL = r"""(?i)(?:pass(?:word|wd|phrase)|pwd)\([ ]?["']([^\s"']{6,200}+)["'][ ]?\)"""
+_SQL = r"""(?i)\b(?:identified\s+(?:with\s+\w+\s+)?by|password)\s+["']([^\s"']{4,200}+)["']"""
+_SETTING = r"""(?i)\b(?:(?:requirepass|masterauth|(?:root)?bindpw)[ \t]+["']?|psk=["'])([^\s"'$<{]{6,64}+)"""
 _SAID = r"""(?xi)
 (?: pass[ ]?(?:word|phrase|code) | passwd | mot[ ]de[ ]passe | mdp | pw | secret | token | jeton | key | pin
   | cl(?:é|e)[ ](?:d['’]?|de[ ]l?['’]?)?[ ]?(?:api|acc(?:è|e)s) )
 (?: [ ](?:wi-?fi|root|admin|ssh|sudo|mysql|postgres) )?
-[ ]{1,3}
-(?: (?:for|of|to|on|at|in|de|du|pour|sur)[ ]\S{1,40}+[ ](?:\S{1,40}+[ ])?? )?
-(?: is|was|will[ ]be|are|est|était|sera|c['’]est )
+(?: [ ]{1,3}
+    (?: (?:for|of|to|on|at|in|de|du|pour|sur)[ ]\S{1,40}+[ ](?:\S{1,40}+[ ])?? )?
+    (?: is|was|will[ ]be|are|est|était|sera|c['’]est )
+  | (?P<short> ['’]s ) )
 [ ]{0,2} (?: now|still|simply|:|maintenant|toujours )?
 [ ]{1,3} ["'`«“]?[ ]? (?P<value>[^\s"'`«»“”]{4,200}+)
 """
@@ -112,6 +123,7 @@ _VARIABLE = re.compile(
 _CALL = re.compile(r"[^\W\d][\w.]*[(\[]")
 _HEX = re.compile(r"(?:0x)?[a-fA-F0-9]+")
 _DRAWN = re.compile(r"[\w+/=.~:!@#$%^&*?-]+")
+_SETTER = re.compile(r"(?:\bsetx|\bENV|\bconfig(?:ure)? set|\bsecret set) (?:\S{0,80}:)?\Z")
 _STOPS = re.compile(r"[,;)}\]|&]")
 _SUFFIXES = re.compile(
     r"(?:ed|ing|able|ible|ive|ful|less|ly|ent|ant|ory|ary|al|ous|ct|id|ty|ong|ort|own|ept|ent|ite|ire|oire|if|ique|eux|é|és"
@@ -135,12 +147,13 @@ def hide_named(text: str, mark: str) -> str:
         lower = "".join(char.lower() if char.isascii() else char for char in text)
     if starts := _starts(lower):
         text = _replaced(text, _named_spans(text, starts, mark), mark)
-    if "uthorization" in lower:
-        text = _compiled(_HEADER).sub(lambda found: _inner(found, mark, _is_token), text)
     if "cookie" in lower:
         text = _compiled(_COOKIES).sub(lambda found: _without_cookies(found[0], mark), text)
-    if "curl" in lower:
-        text = _compiled(_LOGIN).sub(lambda found: _inner(found, mark, _is_password), text)
+    if "value" in lower:
+        text = _compiled(_PAIRED).sub(lambda found: _paired(found, mark), text)
+    for hints, pattern, accepts in _FORMS:
+        if any(hint in lower for hint in hints):
+            text = _compiled(pattern).sub(lambda found, accepts=accepts: _inner(found, mark, accepts), text)
     return text
 
 
@@ -196,7 +209,7 @@ def _assigned(found: re.Match[str], mark: str) -> tuple[int, int] | None:
     head = _NAME_END.search(before)
     name_start = head[0] if head else ""
     name = name_start + found.string[found.start() : found.start("gap")]
-    if not sign and not name.startswith("--"):
+    if not sign and not name.startswith("--") and not _SETTER.search(before.removesuffix(name_start)):
         return None
     value = found[group]
     env = sign == "=" and not found["gap"] and group == "bare" and _is_env(before, name_start, name)
@@ -238,9 +251,27 @@ def _said(found: re.Match[str], mark: str) -> tuple[int, int] | None:
     strong = (
         found[0][0] in "pPmM"
     )  # a password, and not a token or key, which most sentences only speak about
+    if found["short"] and not any(char.isdigit() for char in trimmed):
+        return None  # "the password's length"
     if mark in value or not _is_said(trimmed, strong=strong):
         return None
     return found.start("value"), found.start("value") + len(trimmed)
+
+
+def _paired(found: re.Match[str], mark: str) -> str:
+    """What is written as a name and its value beside it, as in XML and the manifests of containers."""
+    group = "quoted" if found["quoted"] else "bare"
+    value = found[group]
+    named = _PAIR_NAME.search(found.string[max(0, found.start() - _PAIR_CHARS_MAX) : found.start()])
+    if (
+        not named
+        or mark in value
+        or not is_secret(named[1], value, quoted=group == "quoted", env=False, mark=mark)
+    ):
+        return found[0]
+    return (
+        found[0][: found.start(group) - found.start()] + mark + found[0][found.end(group) - found.start() :]
+    )
 
 
 def _without_cookies(header: str, mark: str) -> str:
@@ -377,6 +408,11 @@ def _is_password(value: str) -> bool:
     return not _is_placeholder(value)
 
 
+def _is_written_password(value: str) -> bool:
+    """In a program, where a word is more often what the password is for."""
+    return not _is_placeholder(value) and any(char.isdigit() for char in value)
+
+
 def _is_said(value: str, *, strong: bool) -> bool:
     """Whether a word of a sentence is the password, and not what is said of one."""
     if len(value) < 4 or _is_placeholder(value) or value.lower() in _COMMON or "(" in value:
@@ -394,3 +430,13 @@ def _is_said(value: str, *, strong: bool) -> bool:
         and bool(re.search(r"[^\w'’-]", inner))
         and not _DOTTED.fullmatch(value)
     )
+
+
+_FORMS: tuple[tuple[tuple[str, ...], str, Callable[[str], bool]], ...] = (
+    (("uthorization",), _HEADER, _is_token),
+    (("password(", "passwd(", "passphrase(", "pwd("), _LITERAL, _is_written_password),
+    (("password '", 'password "', "identified "), _SQL, _is_password),
+    (("requirepass", "masterauth", "bindpw", 'psk="', "psk='"), _SETTING, _is_written_password),
+    (("curl",), _LOGIN, _is_password),
+)
+"""In small letters what a text holds with one of the pattern; and whether the last group is a secret."""
