@@ -32,6 +32,7 @@ from ragforge.domain.versions import (
     Provenance,
     Version,
 )
+from ragforge.files.open import NotAFile
 from ragforge.store.base import Store
 from ragforge.store.base_versions import Versions
 from ragforge.versions.assembly import with_lines
@@ -316,7 +317,7 @@ async def _disk_now(ground: Ground, paths: Sequence[str]) -> tuple[Manifest, dic
     def look() -> tuple[Manifest, dict[str, Node | None]]:
         manifest = scan(ground.track_rules, last, paths=paths).manifest
         # What is tracked was read by the scan just now.
-        return manifest, {path: manifest.node(path) or node_at(ground.root / path) for path in paths}
+        return manifest, {path: manifest.node(path) or _read_at(ground.root / path) for path in paths}
 
     for _ in range(LOOKS_MAX):
         manifest, nodes = await asyncio.to_thread(look)
@@ -345,7 +346,15 @@ def _kept(
 
 
 def _nodes_at(root: Path, paths: Sequence[str]) -> dict[str, Node | None]:
-    return {path: node_at(root / path) for path in paths}
+    return {path: _read_at(root / path) for path in paths}
+
+
+def _read_at(path: Path) -> Node | None:
+    """Like `node_at`; what cannot be read counts as gone, as for a scan: it must not hold up a move."""
+    try:
+        return node_at(path)
+    except (OSError, NotAFile):
+        return None
 
 
 async def _keep_version(ground: Ground, move: Move, landed: Landing) -> str:

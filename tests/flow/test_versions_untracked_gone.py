@@ -3,7 +3,7 @@
 import subprocess
 from pathlib import Path
 
-from ragforge.session.moves import undo
+from ragforge.session.moves import redo, undo
 from ragforge.session.state import Session
 from tests.flow.recorded import shell, told, version_of
 from tests.flow.running import environ, opened, say
@@ -85,3 +85,19 @@ async def test_what_is_ignored_from_now_on_is_not_gone(session: Session, gemini:
     repository(session.cwd / "folder")
     found, _ = await run(session, gemini, "echo folder/ > .gitignore")
     assert not any(why.endswith(", removed") for why in found.values())
+
+
+async def test_a_pipe_in_place_of_a_file_holds_up_no_undo(session: Session, gemini: GeminiStandIn) -> None:
+    for name in ("a.txt", "b.txt"):
+        (session.cwd / name).write_text(name)
+    await run(session, gemini, "rm a.txt; mkfifo a.txt; echo c > b.txt")
+    moved = await undo(session)
+    assert set(moved.restored) == {"b.txt"}
+    assert (session.cwd / "a.txt").is_fifo()
+    assert [each.path for each in moved.skipped] == ["a.txt"]
+    assert await session.workspace.history.journal(session.cwd) is None
+    (session.cwd / "a.txt").unlink()
+    await redo(session)
+    assert (session.cwd / "b.txt").read_text() == "c\n"
+    assert set((await undo(session)).restored) == {"a.txt", "b.txt"}, "now that there is room"
+    assert (session.cwd / "a.txt").read_text() == "a.txt"
