@@ -102,8 +102,8 @@ _FETCH_SWITCHES = (
 )
 _PUSH_SWITCHES = (
     "all branches mirror tags follow-tags no-follow-tags delete dry-run force force-with-lease porcelain "
-    "quiet verbose progress no-progress prune set-upstream atomic no-atomic thin no-thin verify no-verify ipv4 "
-    "ipv6 signed no-signed force-if-includes no-force-if-includes no-recurse-submodules"
+    "quiet verbose progress no-progress prune set-upstream atomic no-atomic thin no-thin verify no-verify "
+    "ipv4 ipv6 signed no-signed force-if-includes no-force-if-includes no-recurse-submodules"
 )
 
 _PROGRAMS: dict[str, Program] = {
