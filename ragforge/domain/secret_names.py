@@ -123,7 +123,7 @@ _VARIABLE = re.compile(
 _CALL = re.compile(r"[^\W\d][\w.]*[(\[]")
 _HEX = re.compile(r"(?:0x)?[a-fA-F0-9]+")
 _DRAWN = re.compile(r"[\w+/=.~:!@#$%^&*?-]+")
-_SETTER = re.compile(r"(?:\bsetx|\bENV|\bconfig(?:ure)? set|\bsecret set) (?:\S{0,80}:)?\Z")
+_SETTER = re.compile(r"(?:\bsetx|\bENV|\bconfig set|\bconfigure set|\bsecret set) (?:\S{0,80}:)?\Z")
 _STOPS = re.compile(r"[,;)}\]|&]")
 _SUFFIXES = re.compile(
     r"(?:ed|ing|able|ible|ive|ful|less|ly|ent|ant|ory|ary|al|ous|ct|id|ty|ong|ort|own|ept|ent|ite|ire|oire|if|ique|eux|é|és"

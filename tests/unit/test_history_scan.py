@@ -5,6 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 from threading import Event
+from types import FrameType
 
 import pytest
 
@@ -280,3 +281,37 @@ def test_the_mode_of_a_folder_is_found_where_it_is_not_the_usual_one(project: Pr
     assert project.scan("d/another").differences == {"d": (None, folder(0o2775))}
     shutil.rmtree(project.root / "d")
     assert set(project.scan().differences) == {"d", "d/another"}
+
+
+@pytest.mark.parametrize("comes", [True, False])
+def test_many_paths_of_one_folder_cost_as_much_each_as_few(project: Project, *, comes: bool) -> None:
+    """As many as an undo looks at after a command that made, or removed, a folder with thousands of files."""
+
+    def steps_for(count: int) -> int:
+        paths = [f"folder{count}/{number}" for number in range(count)]
+        if not comes:
+            for path in paths:
+                project.put(path)
+            project.settle()
+            shutil.rmtree(project.root / f"folder{count}")
+        else:
+            project.settle()
+            for path in paths:
+                project.put(path)
+        steps = 0
+
+        def count_steps(frame: FrameType, event: str, argument: object) -> None:
+            nonlocal steps
+            # What a folder holds counts by its length: it is gone through where no Python runs.
+            is_listed = event == "c_return" and getattr(argument, "__name__", "") == "listdir"
+            steps += count if is_listed else event == "call"
+
+        sys.setprofile(count_steps)
+        try:
+            found = project.scan(*paths)
+        finally:
+            sys.setprofile(None)
+        assert found.differences.keys() == set(paths)
+        return steps
+
+    assert steps_for(800) < 6 * steps_for(200)

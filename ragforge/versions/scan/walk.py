@@ -2,6 +2,7 @@
 
 import os
 import stat
+from bisect import bisect_left
 from collections.abc import Collection
 from threading import Event
 
@@ -46,6 +47,7 @@ REMOVED = ", removed"
 UNTOLD_WHEN_NEW = {OWN, VERSION_CONTROL}
 
 _NOTHING = FolderSeen({}, {})
+_AFTER_SLASH = chr(ord("/") + 1)
 KEPT_BYTES_MAX = 1024 * 1024
 """The content of a larger file is not held in memory, but read once more when it is kept."""
 BYTES_EACH = 100
@@ -229,6 +231,12 @@ class Walking(Finding):
         self._track_rules = track_rules
         self._rules = IgnoreRules(track_rules)
         self._holding: set[str] | None = None
+        self._known: list[str] | None = None
+        """The folders of the last manifest, in order."""
+        self._repositories: dict[str, bool] = {}
+        """Of folders that were new when a path in them was looked at, whether they are a repository."""
+        self._gone: set[str] = set()
+        """Paths that were looked at one by one, and below which folders were known that are no more."""
 
     def walk_all(self) -> None:
         """Look at everything."""
@@ -287,6 +295,8 @@ class Walking(Finding):
         for number, name in enumerate(parts, 1):
             then = self._last.folders.get(folder)
             path = join(folder, name)
+            if path in self._gone:
+                return
             try:
                 listed = list_one(self.at(folder), name, then)
             except OSError as error:
@@ -296,8 +306,9 @@ class Walking(Finding):
             listed.others = {each: about for each, about in untracked.items() if each != name}
             task = _Task(folder, rules_changed=False, was_unknown=self._last.was_untracked(folder))
             deeper = self._compare(task, listed)
-            if not listed.folders:
-                for below in self._below(path):
+            if not listed.folders and (known := self._below(path)):
+                self._gone.add(path)
+                for below in known:
                     self._is_gone(below)
                     self.kept.pop(below, None)
                     self.made.pop(below, None)
@@ -319,10 +330,14 @@ class Walking(Finding):
         then = self._last.folders.get(folder)
         if then and then.entries:
             return False
-        try:
-            return is_bare_repository(os.listdir(self.at(folder)))  # noqa: PTH208
-        except OSError:
-            return False
+        found = self._repositories.get(folder)
+        if found is None:
+            try:
+                found = is_bare_repository(os.listdir(self.at(folder)))  # noqa: PTH208
+            except OSError:
+                found = False
+            self._repositories[folder] = found
+        return found
 
     def _compare_rules(self, folder: str, then: FolderSeen | None, listed: Listed) -> bool:
         """Whether the folder's own ignore file is another one than it was."""
@@ -467,8 +482,13 @@ class Walking(Finding):
 
     def _below(self, folder: str) -> list[str]:
         """The folder and those below it, as far as they were known."""
-        start = f"{folder}/" if folder else ""
-        return [path for path in self._last.folders if path == folder or path.startswith(start)]
+        if self._known is None:
+            self._known = sorted(self._last.folders)
+        if not folder:
+            return self._known
+        first = bisect_left(self._known, f"{folder}/")
+        below = self._known[first : bisect_left(self._known, f"{folder}{_AFTER_SLASH}")]
+        return [folder, *below] if folder in self._last.folders else below
 
     def _holds_tracked(self, folder: str) -> bool:
         """Whether anything tracked lay in the folder or below it."""
