@@ -81,16 +81,22 @@ _ASSIGNED = r"""(?xi)
 (?: (?P<quote>\\?["'`])(?P<quoted>[^"'`\\\n]{1,400}+) | (?P<bare>[^\s"'`]{1,400}+) )
 """
 _TAGGED = r"[\w.:-]{2,48}+>(?P<value>[^<>\n]{1,400}+)</"
+# In each a quote may be escaped, and a line numbered, as in the answer of a tool.
 _PAIRED = r"""(?x)
-value ["']? \s? [:=] \s? (?: ["'] (?P<quoted> [^"'\n]{1,400}+ ) ["'] | (?P<bare> [^\s"',;}]{1,400}+ ) )
+value (?: \\{0,3}["'] )? \s? [:=] \s?
+(?: \\{0,3}["'] (?P<quoted> [^"'\\\n]{1,400}+ ) \\{0,3}["'] | (?P<bare> [^\s"'\\,;}]{1,400}+ ) )
 """
 _PAIR_CHARS_MAX = 200
 _PAIR_NAME = re.compile(
-    r"""\b(?:name|key)["']?\s?[:=]\s?["']?([\w.:-]{2,60}+)["']?\s?,?\s{0,40}+["']?\Z""", re.IGNORECASE
+    r"""(?xi) \b (?: name | key ) (?: \\{0,3}["'] )? \s? [:=] \s? (?: \\{0,3}["'] )? ([\w.:-]{2,60}+)
+    (?: \\{0,3}["'] )? ,? (?: \s | \\[nrt] ){0,40}+ (?: \d{1,7} (?: \t | \\t ) \s{0,40}+ )?
+    (?: \\{0,3}["'] )? \Z"""
 )
-_LITERAL = r"""(?i)(?:pass(?:word|wd|phrase)|pwd)\([ ]?["']([^\s"']{6,200}+)["'][ ]?\)"""
-_SQL = r"""(?i)\b(?:identified\s+(?:with\s+\w+\s+)?by|password)\s+["']([^\s"']{4,200}+)["']"""
-_SETTING = r"""(?i)\b(?:(?:requirepass|masterauth|(?:root)?bindpw)[ \t]+["']?|psk=["'])([^\s"'$<{]{6,64}+)"""
+_LITERAL = r"""(?i)(?:pass(?:word|wd|phrase)|pwd)\([ ]?\\{0,3}["']([^\s"'\\]{6,200}+)\\{0,3}["'][ ]?\)"""
+_SQL = r"""(?i)\b(?:identified\s+(?:with\s+\w+\s+)?by|password)\s+\\{0,3}["']([^\s"'\\]{4,200}+)\\{0,3}["']"""
+_SETTING = r"""(?xi)
+\b (?: (?:requirepass|masterauth|(?:root)?bindpw) [ \t]+ ["']? | psk=\\{0,3}["'] ) ([^\s"'$<{\\]{6,64}+)
+"""
 _SAID = r"""(?xi)
 (?: pass[ ]?(?:word|phrase|code) | passwd | mot[ ]de[ ]passe | mdp | pw | secret | token | jeton | key | pin
   | cl(?:é|e)[ ](?:d['’]?|de[ ]l?['’]?)?[ ]?(?:api|acc(?:è|e)s) )
