@@ -22,6 +22,10 @@ def explained(file: StoreFile) -> Generator[None]:
             "for its data with RAGFORGE_DATA_DIR."
         ) from error
     except StoreDamaged as error:
+        if isinstance(error.__cause__, IsADirectoryError):
+            raise StoreDamaged(
+                f"{file.path} is a folder and should be a database. {held} Run `{REPAIR}`."
+            ) from error
         if error.__cause__ is not None and not isinstance(error.__cause__, apsw.Error):
             raise
         raise StoreDamaged(
@@ -31,10 +35,6 @@ def explained(file: StoreFile) -> Generator[None]:
         raise moved(file) from error
     except StoreUnavailable as error:
         cause = error.__cause__
-        if isinstance(cause, IsADirectoryError):
-            raise StoreDamaged(
-                f"{file.path} is a folder and should be a database. {held} Run `{REPAIR}`."
-            ) from error
         if "disk is full" in str(error):
             raise StoreUnavailable(f"{error} {held}") from error
         if not isinstance(cause, (apsw.Error, OSError)):

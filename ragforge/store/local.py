@@ -845,7 +845,8 @@ def _explained(path: Path) -> Generator[None]:
             raise
         raise StoreUnavailable(
             f"Cannot use {path} ({error.__cause__ or error}), which holds this machine's prompt history, "
-            "drafts and permission rules. Make its folder writable, or choose another with RAGFORGE_DATA_DIR."
+            "drafts and permission rules. Make the file and its folder readable and writable, or choose "
+            "another folder with RAGFORGE_DATA_DIR."
         ) from error
     except UnicodeError as error:  # an identifier with half a character in it
         raise StoreError(f"Cannot write to {path}: {error}.") from error

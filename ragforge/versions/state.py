@@ -406,8 +406,8 @@ def _explained(path: Path) -> Generator[None]:
         if "disk is full" in str(error):
             raise StoreUnavailable(f"{error} It holds {held}.") from error
         raise StoreUnavailable(
-            f"Cannot use {path} ({error.__cause__ or error}), which holds {held}. Make its folder writable, "
-            "or choose another with RAGFORGE_DATA_DIR."
+            f"Cannot use {path} ({error.__cause__ or error}), which holds {held}. Make the file and "
+            "its folder readable and writable, or choose another folder with RAGFORGE_DATA_DIR."
         ) from error
     except UnicodeError as error:  # an identifier with half a character in it
         raise StoreError(f"Cannot write to {path}: {error}.") from error

@@ -88,6 +88,37 @@ async def test_lost_conversations_are_an_alarm(
     assert len((await quick.run("sessions", "--json")).json) == 1
 
 
+async def test_a_folder_in_place_of_the_store_is_named_and_the_backup_comes_back(quick: Program):
+    await used(quick)
+    assert (await quick.run("db", "backups", "--now")).code == 0
+    (made,) = list_backups(quick.data)
+    store = file_of(quick.data, Role.CONVERSATIONS)
+    lose(store)
+    store.mkdir()
+    (store / "notes.txt").write_text("mine")
+    ran = await quick.run("sessions")
+    assert (ran.code, ran.out) == (4, "")
+    assert "is a folder and should be a database. Move it away" in ran.err
+    assert f"ragforge db recover {made.name}" in ran.err
+    recovered = await quick.run("db", "recover", made.name)
+    assert recovered.code == 0, recovered.err
+    assert len((await quick.run("sessions", "--json")).json) == 1
+    (aside,) = quick.data.glob("set-aside-*/ragforge.db/notes.txt")
+    assert aside.read_text() == "mine"
+
+
+@pytest.mark.parametrize("role", [Role.MACHINE, Role.VERSIONS])
+async def test_what_to_make_usable_is_the_file_too(quick: Program, role: Role):
+    await used(quick)
+    lost = file_of(quick.data, role)
+    lose(lost)
+    lost.symlink_to(lost)  # as little use as a file of somebody else's
+    ran = await quick.run("-p", "hello")
+    assert ran.code == 4
+    assert f"Cannot use {lost}" in ran.err
+    assert "Make the file and its folder readable and writable" in ran.err
+
+
 async def test_without_a_backup_the_neighbours_raise_it(quick: Program, openai: OpenAIStandIn):
     await used(quick)
     lose(file_of(quick.data, Role.CONVERSATIONS))

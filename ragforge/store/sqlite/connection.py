@@ -265,13 +265,21 @@ def _moved(path: Path) -> StoreMoved:
 
 
 def make_private_file(path: Path) -> None:
-    """Create the file, readable by its owner alone, with the folders above it. Raises StoreUnavailable."""
+    """Create the file, readable by its owner alone, with the folders above it.
+
+    Raises StoreDamaged where a folder is there, StoreUnavailable where it cannot be made.
+    """
     try:
         for folder in reversed(path.parents):
             if not folder.exists():
                 folder.mkdir(mode=0o700, exist_ok=True)
         # SQLite gives the files it makes beside this one the same permissions.
         os.close(os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600))
+    except IsADirectoryError as error:
+        raise StoreDamaged(
+            f"{path} is a folder and should be a database. Move it away, or choose another with "
+            f"RAGFORGE_STORE=sqlite:///PATH.{_backup_words(path)}"
+        ) from error
     except OSError as error:
         raise StoreUnavailable(
             f"Cannot open the store {path}: {error.strerror}. "
