@@ -2,13 +2,12 @@
 
 import re
 from collections.abc import Sequence
-from enum import Enum
 from functools import lru_cache
 
 from msgspec.structs import replace
 
 from ragforge.domain.approvals import Constraint
-from ragforge.domain.language.base import AnyOf, first_group, tongues, words_in
+from ragforge.domain.language.base import AnyOf, first_group, words_in
 from ragforge.domain.memories import STRENGTHS, Memory, MemorySource, MemoryType, Strength
 from ragforge.domain.turns import Turn
 from ragforge.memory.material import CONSTRAINT_CHARS_MAX, CONSTRAINTS_MAX
@@ -20,9 +19,8 @@ from ragforge.memory.prohibitions import (
     wanted_in,
 )
 from ragforge.memory.sentences import cut_words
-from ragforge.memory.statements import is_question, is_report, is_wondering, plain, said_by
+from ragforge.memory.statements import is_report, is_wondering, plain, said_by
 from ragforge.memory.subjects import applies_to_in, names_of
-from ragforge.memory.terms import about, common_terms, terms
 
 _STANDING = AnyOf(lambda language: language.standing)
 _DEMANDS = AnyOf(lambda language: language.demands)
@@ -44,15 +42,11 @@ _HABITS = AnyOf(lambda language: language.own_habits)
 _MANNERS = AnyOf(lambda language: language.manners)
 _POLITE = AnyOf(lambda language: language.cues.get("polite", ()))
 
-_CLAUSES = re.compile(r"[,;:]\s+|\s(?:and|et)\s")
 _WORD = re.compile(r"[^\W\d_]+")
 
 _PERMITS = AnyOf(lambda language: language.permits)
-_ASKS_FIRST = AnyOf(lambda language: language.asks_first)
-_LIMITS = AnyOf(lambda language: language.limits)
 _ANSWERS_IN = AnyOf(lambda language: language.answers_in)
-ALLOWED_WORDS_MIN = 2
-"""So many words what is allowed shares with the rule that forbids it."""
+_ANSWERS_AS = AnyOf(lambda language: language.answers_as_asked)
 
 WISHES = frozenset({MemoryType.PREFERENCE, MemoryType.DECISION})
 """Types of memories that can bind: a decision does where its words demand or forbid something."""
@@ -82,73 +76,9 @@ def is_rule(words: str) -> bool:
     return is_demand(words) or _OBLIGES.search(words) is not None
 
 
-class Allowance(Enum):
-    """How much of a rule another sentence takes back."""
-
-    NONE = 0
-    PART = 1
-    WHOLE = 2
-
-
-def may_allow(sentence: str) -> bool:
-    """Whether it allows something, or says in which language to answer."""
-    words = plain(sentence)
-    return _PERMITS.search(words) is not None or sets_language(words)
-
-
-@lru_cache(1_024)
-def allowed_by(sentence: str, rule: str) -> Allowance:
-    """How much of what the rule forbids or demands to ask about first the sentence allows: all of "never push
-    to main" by "you may push to main now", a part by "you may push to main for hotfixes"."""
-    words, wanted = plain(sentence), plain(rule)
-    if words == wanted or is_question(words) or is_wondering(words):
-        return Allowance.NONE
-    if tongue := _tongue_of(words):
-        before = _tongue_of(wanted)
-        return Allowance.NONE if before in ("", tongue) else _rest_of(rule, sentence)
-    if not (forbids_something(wanted) or _ASKS_FIRST.search(wanted)) or _PERMITS.search(wanted):
-        return Allowance.NONE
-    paths = [each for each in names_in(rule) if is_path(each)]
-    for each in _PERMITS.finditer(words):
-        granted = first_group(each)
-        named = [name for name in names_in(granted) if is_path(name)]
-        if any(_is_within(name, path) for name in named for path in paths):
-            return Allowance.WHOLE if set(named) >= set(paths) else Allowance.PART
-        if paths and named:
-            continue
-        shared = terms(granted) & terms(rule) - common_terms()
-        if len(shared) >= ALLOWED_WORDS_MIN or set(names_in(granted)) & set(names_in(rule)):
-            limited = limited_to(each[0]) - terms(rule)
-            return Allowance.PART if limited else _rest_of(rule, sentence)
-    return Allowance.NONE
-
-
-def limited_to(words: str) -> frozenset[str]:
-    """What the plain sentence says that something is so for, when or where alone."""
-    return frozenset[str]().union(*(about(first_group(each)) for each in _LIMITS.finditer(words)))
-
-
-def _rest_of(rule: str, sentence: str) -> Allowance:
-    """All of the rule, or a part where another clause of it demands something else."""
-    clauses = [each for each in _CLAUSES.split(plain(rule)) if is_demand(each) or sets_language(each)]
-    others = [each for each in clauses if not about(each) & about(sentence)]
-    return Allowance.PART if len(clauses) > 1 and others else Allowance.WHOLE
-
-
 def sets_language(words: str) -> bool:
     """Whether it says in which language to answer. `words` is plain."""
-    return _ANSWERS_IN.search(words) is not None
-
-
-def _tongue_of(words: str) -> str:
-    """The language that answers are wanted in, by its English name; empty where the words name none."""
-    found = _ANSWERS_IN.search(words)
-    return tongues()[first_group(found).lower()] if found else ""
-
-
-def _is_within(path: str, folder: str) -> bool:
-    """Whether the path is the other one, or in it."""
-    return path == folder or path.startswith(folder.rstrip("*").rstrip("/") + "/")
+    return _ANSWERS_IN.search(words) is not None or _ANSWERS_AS.search(words) is not None
 
 
 def condition_of(sentence: str) -> str:

@@ -11,27 +11,25 @@ from ragforge.domain.language.lexicon import in_english
 from ragforge.domain.language.words import TEXTS_KEPT_MAX, stem
 from ragforge.domain.memories import Memory, MemoryType
 from ragforge.domain.products import FIELDS, KNOWN_NAMES
-from ragforge.memory.constraints import Allowance, allowed_by, limited_to, may_allow
 from ragforge.memory.likeness import content_words, names_in, stands_among
 from ragforge.memory.purposes import SHORT_NAMES, names_part
 from ragforge.memory.statements import is_wondering, plain, readable
-from ragforge.memory.terms import SAME_SHARE, about, common_terms, numbers_in, terms
+from ragforge.memory.terms import SAME_SHARE, about, numbers_in, terms
 from ragforge.memory.todo_list import todo_list
 from ragforge.memory.value_names import named_value
+from ragforge.memory.wishes import SHARED_MIN, Ending, ending
 
 _INSTEAD = AnyOf(lambda language: language.instead)
 _CHANGED_MIND = AnyOf(lambda language: language.changed_mind)
 _GOES = AnyOf(lambda language: language.goes)
 _RETURNS = AnyOf(lambda language: language.returns)
+_SUFFICES = AnyOf(lambda language: language.suffices)
 _ONLY_FOR = AnyOf(lambda language: language.only_for)
 _PURPOSE = AnyOf(lambda language: language.purpose)
 _PLACE = AnyOf(lambda language: language.place)
 _NEGATED = AnyOf(lambda language: language.negated)
 _IN_USE = AnyOf(lambda language: language.in_use)
 _VALUE_GONE = AnyOf(lambda language: language.value_gone)
-_STOPS = AnyOf(lambda language: language.stops)
-_STOPS_DOING = AnyOf(lambda language: language.stops_doing)
-_AND = re.compile(r"\s(?:and|et)\s")
 _CLAUSE_END = re.compile(r"[,;:](?=\s)|[.!?](?=\s|$)")
 TELLING_DIGITS = 3
 """A number of so many digits is the same thing wherever it is."""
@@ -39,8 +37,6 @@ VALUED = frozenset({MemoryType.DECISION, MemoryType.FACT, MemoryType.PREFERENCE,
 """What can give a value to something, and take it back."""
 _FINISHES = AnyOf(lambda language: language.finishes)
 ENDING = frozenset({MemoryType.TODO, MemoryType.GOAL})
-SHARED_MIN = 2
-"""How many words a sentence must share with what it ends."""
 FORM_CHARS_MIN = 3
 """Of a word that another one may be a form of."""
 STOPPED_SHARE = 0.5
@@ -153,15 +149,24 @@ def gives_up_part(sentence: str, statement: str) -> bool:
 
 
 def corrects(sentence: str, statement: str) -> bool:
-    """Whether the sentence, said right after the statement, gives up what it names: "actually not Svelte"."""
-    gone = _naming(sentence).gone
-    return bool(gone) and gone <= _naming(statement).words and has_changed_mind(plain(sentence))
+    """Whether the sentence, said right after the statement, gives up what it names: "actually not Svelte", or
+    says that less is enough than the one product that it names: "actually argparse will do"."""
+    if not has_changed_mind(plain(sentence)):
+        return False
+    new, old = _naming(sentence), _naming(statement)
+    if new.gone:
+        return new.gone <= old.words
+    return (
+        len(old.products) == 1
+        and _SUFFICES.search(readable(sentence)) is not None
+        and not old.products & new.words
+    )
 
 
 def names_anything(sentence: str) -> bool:
     """Whether the sentence may name another thing for what an earlier one speaks of."""
     naming = _naming(sentence)
-    return bool(naming.gone or naming.products or naming.back)
+    return bool(naming.gone or naming.products or naming.back or _SUFFICES.search(readable(sentence)))
 
 
 def goes_or_returns(sentence: str) -> frozenset[str]:
@@ -275,87 +280,10 @@ def ended_by(words: str, known: Sequence[Memory]) -> Memory | None:
     ended = [
         old
         for old in known
-        if old.type is MemoryType.PREFERENCE
-        and (
-            allowed_by(words, old.content) is Allowance.WHOLE
-            or (ends_instruction(words, old.content) and not ends_part(words, old.content))
-        )
+        if old.type is MemoryType.PREFERENCE and ending(words, old.content) is Ending.WHOLE
     ]
     shared = about(words)
     return max(ended, key=lambda old: (len(shared & about(old.content)), old.created_at), default=None)
-
-
-def may_end(words: str) -> bool:
-    """Whether the sentence says that something is wanted no longer, or allows it again."""
-    said = plain(words)
-    return _STOPS.search(said) is not None or _STOPS_DOING.search(said) is not None or may_allow(words)
-
-
-@lru_cache(TEXTS_KEPT_MAX)
-def ends_instruction(sentence: str, instruction: str) -> bool:
-    """Whether the sentence says that the instruction holds no longer: the clause that says so speaks of the
-    same and of little else."""
-    if may_end(instruction):
-        return False  # "stop doing this", said again, does not end itself
-    parts = _CLAUSE_END.split(plain(instruction))
-    for clause, found in _clauses_with(_STOPS, sentence):
-        if _is_about(terms(clause) - terms(found[0]), terms(instruction)):
-            return True
-    for clause, found in _clauses_with(_STOPS_DOING, sentence):
-        # "Stop pushing to main" says "never push to main" once more.
-        says = not _is_negative(clause[: found.start()] + clause[found.end() :])
-        others = " ".join(each for each in parts if _is_negative(each) is not says)
-        if _is_about(terms(clause) - terms(found[0]), terms(others)):
-            return True
-    return False
-
-
-def ends_part(sentence: str, instruction: str) -> bool:
-    """Whether a sentence that ends the instruction leaves something of it: it says for what alone it is so,
-    or ends what the instruction only adds behind a comma."""
-    ending = frozenset[str]().union(*_ending_clauses(sentence))
-    if limited_to(plain(sentence)) - terms(instruction):
-        return True
-    first, *others = _CLAUSE_END.split(plain(instruction))
-    if others and about(first) and not ending & terms(first) - common_terms():
-        return True
-    listed = [words for each in _AND.split(first) if (words := about(each))]
-    left = [each for each in listed if ending.isdisjoint(each)]
-    return bool(left) and len(left) < len(listed)
-
-
-def has_ending_clause(sentence: str) -> bool:
-    """Whether a clause of it can end an instruction."""
-    return bool(_ending_clauses(sentence))
-
-
-@lru_cache(TEXTS_KEPT_MAX)
-def _ending_clauses(sentence: str) -> tuple[frozenset[str], ...]:
-    """What each clause speaks of by which something ends."""
-    found = (*_clauses_with(_STOPS, sentence), *_clauses_with(_STOPS_DOING, sentence))
-    return tuple(terms(clause) - terms(words[0]) for clause, words in found)
-
-
-def _clauses_with(words: AnyOf, sentence: str) -> list[tuple[str, re.Match[str]]]:
-    """The clauses in which these words are, and where in them."""
-    clauses = [each.strip() for each in _CLAUSE_END.split(plain(sentence))]
-    return [(each, found) for each in clauses if (found := words.search(each))]
-
-
-def _is_negative(clause: str) -> bool:
-    """Whether it says that something is not to be: "never push", but not "never push without asking"."""
-    ends = 0
-    count = 0
-    for found in _NEGATED.finditer(clause):
-        count += clause[ends : found.start()].strip() != "" or not count  # "plus jamais" is said once
-        ends = found.end()
-    return count % 2 == 1
-
-
-def _is_about(clause: frozenset[str], wanted: frozenset[str]) -> bool:
-    shared = sum(stands_among(term, wanted) for term in clause)
-    alone = len(clause - common_terms()) == 1 and bool(clause - common_terms() & wanted)
-    return shared >= max(1 if alone else SHARED_MIN, STOPPED_SHARE * len(clause))
 
 
 def _stems(text: str) -> frozenset[str]:

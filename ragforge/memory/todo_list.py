@@ -11,6 +11,7 @@ from ragforge.domain.memories import Memory, MemoryType
 from ragforge.memory.statements import plain
 
 _TODO = AnyOf(lambda language: language.memories.get(MemoryType.TODO, ()))
+_OPEN = AnyOf(lambda language: language.leaves_open)
 _LIST = re.compile(r"^(?P<lead>[^:]{0,60}:)\s*(?P<items>.+)$")
 _LABEL_WORDS_MAX = 3
 """More words before the colon than these say something themselves."""
@@ -31,7 +32,7 @@ class TodoList(Struct, frozen=True):
 def todo_list(statement: str) -> TodoList | None:
     """The parts of a to-do list; None where the statement is not one."""
     found = _LIST.match(statement)
-    if found is None or not _TODO.search(plain(statement)):
+    if found is None or not (_TODO.search(plain(statement)) or _OPEN.search(plain(statement))):
         return None
     numbered = [item for item in _NUMBERED.split(found["items"]) if item]
     parts = numbered if len(numbered) > 1 else _BETWEEN.split(found["items"])

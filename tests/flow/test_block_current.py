@@ -113,7 +113,7 @@ async def test_an_instruction_that_is_lifted_in_passing_says_so_however_far_away
         )
         await done(session)
         shown = lines(await block_for(session, gemini, "hello"), instructions.SECTION.heading)
-        assert any("kiln on a Sunday (perhaps replaced " in line for line in shown), shown
+        assert any("kiln on a Sunday (replaced " in line and " in part: " in line for line in shown), shown
 
 
 async def test_of_a_reversal_that_is_undone_what_it_had_reversed_holds_again(

@@ -2,12 +2,12 @@
 
 import pytest
 
-from ragforge.memory.constraints import Allowance, allowed_by
 from ragforge.memory.purposes import given_up
 from ragforge.memory.recall.validity import Validity
 from ragforge.memory.sentences import sentences
 from ragforge.memory.set_values import new_totals
 from ragforge.memory.terms import with_digits
+from ragforge.memory.wishes import Ending, ending
 from tests.unit.test_terms import turns
 
 
@@ -55,27 +55,25 @@ def test_what_is_given_up_altogether_is_named(said: str, names: set[str]) -> Non
 
 
 @pytest.mark.parametrize(
-    ("rule", "said", "allowance"),
+    ("rule", "said", "how"),
     [
-        ("Never push to main.", "You may push to main for urgent fixes.", Allowance.PART),
-        ("Never push to main.", "you can push to main now", Allowance.WHOLE),
-        ("Never push to main.", "you can see main on the board", Allowance.NONE),
-        ("Never push to main.", "may you push to main?", Allowance.NONE),
-        ("Ne touche jamais à orchard/.", "Tu peux modifier orchard/map.py.", Allowance.PART),
-        ("Never edit files under orchard/.", "You can edit files under orchard/ again.", Allowance.WHOLE),
-        ("Never edit files under orchard/.", "You can edit files under cellar/.", Allowance.NONE),
-        ("never add lodash", "you may use lodash in the admin", Allowance.PART),
-        ("Ask Otto before you prune the roses.", "The roses may be pruned freely now.", Allowance.WHOLE),
-        ("Answer in French.", "tu peux me répondre en anglais", Allowance.WHOLE),
-        ("Answer in French, and never touch orchard/.", "Please answer in English now.", Allowance.PART),
-        ("Answer in French.", "réponds en français", Allowance.NONE),
-        ("Code comments in French.", "answer in English", Allowance.NONE),
+        ("Never push to main.", "You may push to main for urgent fixes.", Ending.PART),
+        ("Never push to main.", "you can push to main now", Ending.WHOLE),
+        ("Never push to main.", "you can see main on the board", Ending.NONE),
+        ("Never push to main.", "may you push to main?", Ending.NONE),
+        ("Ne touche jamais à orchard/.", "Tu peux modifier orchard/map.py.", Ending.PART),
+        ("Never edit files under orchard/.", "You can edit files under orchard/ again.", Ending.WHOLE),
+        ("Never edit files under orchard/.", "You can edit files under cellar/.", Ending.NONE),
+        ("never add lodash", "you may use lodash in the admin", Ending.PART),
+        ("Ask Otto before you prune the roses.", "The roses may be pruned freely now.", Ending.WHOLE),
+        ("Answer in French.", "tu peux me répondre en anglais", Ending.WHOLE),
+        ("Answer in French, and never touch orchard/.", "Please answer in English now.", Ending.PART),
+        ("Answer in French.", "réponds en français", Ending.NONE),
+        ("Code comments in French.", "answer in English", Ending.NONE),
     ],
 )
-def test_what_is_allowed_takes_a_rule_back_or_a_part_of_it(
-    rule: str, said: str, allowance: Allowance
-) -> None:
-    assert allowed_by(said, rule) is allowance
+def test_what_is_allowed_takes_a_rule_back_or_a_part_of_it(rule: str, said: str, how: Ending) -> None:
+    assert ending(said, rule) is how
 
 
 def test_how_many_there_are_now_follows_from_what_came() -> None:
@@ -88,6 +86,32 @@ def test_how_many_there_are_now_follows_from_what_came() -> None:
 
 
 CHANGED = [
+    # less is enough, and what was to be left is kept
+    (
+        ("the feed of the greenhouse is read with aiohttp", "Added aiohttp."),
+        ("oh wait, actually urllib will do for that", ""),
+        "the feed of the greenhouse is read with aiohttp",
+        False,
+    ),
+    (
+        ("let's move the readings from DuckDB to MySQL", "Moved."),
+        ("on second thought stick with DuckDB", ""),
+        "let's move the readings from DuckDB to MySQL",
+        False,
+    ),
+    (
+        ("what is left?", "Two things: paint the hives, mend the fence."),
+        ("I painted the hives, that's done", ""),
+        "paint the hives",
+        False,
+    ),
+    # a wish for the same
+    (
+        ("write your answers as bullet lists", "Noted."),
+        ("these bullets get on my nerves, just talk to me", ""),
+        "write your answers as bullet lists",
+        False,
+    ),
     # numbers in words
     (
         ("the beds are watered every five minutes", "`pump.py` waters each bed every five minutes."),

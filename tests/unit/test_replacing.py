@@ -5,8 +5,8 @@ from msgspec.structs import replace
 
 from ragforge.domain.memories import AssociationKind, Memory, MemorySource, MemoryType
 from ragforge.memory.memories import new_memory
-from ragforge.memory.replacement import ends_instruction
 from ragforge.memory.summarise import understand_offline
+from ragforge.memory.wishes import Ending, ending
 from tests.unit.test_understanding import NOON, a_material
 
 
@@ -290,4 +290,4 @@ def test_a_wish_ends_when_the_user_says_so(wish: str, later: str) -> None:
     ],
 )
 def test_in_doubt_a_wish_goes_on(wish: str, later: str) -> None:
-    assert not ends_instruction(later, wish)
+    assert ending(later, wish) is Ending.NONE

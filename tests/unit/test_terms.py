@@ -17,10 +17,11 @@ from ragforge.memory.memories import new_memory
 from ragforge.memory.recall.replacements import ReplacedStatement
 from ragforge.memory.recall.resumption import resumes
 from ragforge.memory.recall.validity import Validity
-from ragforge.memory.replacement import ends_instruction, names_otherwise
+from ragforge.memory.replacement import names_otherwise
 from ragforge.memory.set_values import set_values
 from ragforge.memory.terms import about, numbers_in, says, terms
 from ragforge.memory.todo_list import todo_list
+from ragforge.memory.wishes import ending
 
 AT = datetime(2026, 3, 4, tzinfo=UTC)
 
@@ -372,7 +373,7 @@ READ_FROM_TEXTS: dict[str, Callable[[str], object]] = {
     "values": set_values,
     "to do": todo_list,
     "names": lambda text: names_otherwise(text, text),
-    "ends": lambda text: ends_instruction(text, text),
+    "ends": lambda text: ending(text, text),
 }
 
 

@@ -272,6 +272,8 @@ class Language(Struct, frozen=True, kw_only=True):
     """The first group is the name of somebody who is there no longer."""
     drops_it: Patterns = ()
     """What was just spoken of is given up."""
+    suffices: Patterns = ()
+    """The first group is what is enough, so that nothing more is needed."""
     settles: Patterns = ()
     """The first group is what a choice fell on: the slot `<known>`."""
     on_leave: Patterns = ()
@@ -284,6 +286,20 @@ class Language(Struct, frozen=True, kw_only=True):
     """Says for what, when or where alone something is so."""
     answers_in: Patterns = ()
     """The first group is the language that answers are wanted in: the slot `<tongue>`."""
+    answers_as_asked: Patterns = ()
+    """Answers are wanted in the language of the question."""
+    in_tongue: Patterns = ()
+    """Something is wanted in a language, the slot `<tongue>`: the first group."""
+    wishes: Mapping[str, Patterns] = field(default_factory=dict[str, Patterns])
+    """What people want of an assistant, by slots in which a later wish replaces an earlier one. `slot` has
+    what a sentence about it speaks of, where its values alone do not tell; `slot/value` a value, as it is
+    wanted or unwanted. `tongue of ...` is a slot for the language of what its words name."""
+    unwanted: Patterns = ()
+    """Says of what stands beside it that it is not wanted, or no longer."""
+    now_wanted: Patterns = ()
+    """A wish takes the place of another one, and does not stand beside it."""
+    restricts: Patterns = ()
+    """What was so always is to be so in some cases alone."""
     tongues: Mapping[str, str] = field(default_factory=dict[str, str])
     """Names of languages, each with the name that it has in English."""
     now_so: Patterns = ()
@@ -338,6 +354,7 @@ FRAMES: Mapping[str, str] = {
         r"désormais)[\w.+#-]*\w[+#]*){0,2})"
     ),
     "proper": r"((?-i:[A-ZÀ-Þ][\w.+#-]*(?: [A-ZÀ-Þ][\w.+#-]*)?)|<known>|<weekday>)",
+    "phrase": r"((?:[^,;.!?]|\.(?=\w))+)",
     "thing": r"((?:[\w.+#-]+ ){0,3}?[\w.+#-]*[\w+#])<ends>",
 }
 _SLOT = re.compile(r"<(\w+)>")

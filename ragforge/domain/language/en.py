@@ -466,6 +466,8 @@ LANGUAGE = Language(
                 r"settled on|picked|opted|agreed)\b"
             ),
             r"^(?:final )?(?:decision|decided)\s*:",
+            r"\b(?:actually|no,? wait|on second thoughts?),? (?:the |plain )?[\w.+#/-]+ (?:is (?:enough|"
+            r"plenty)|will do)\b",
             r"\bit's decided\b",
             r"\bdecision made\b",
             r"\bthe plan is (?:settled|fixed|final)\b",
@@ -1072,7 +1074,7 @@ LANGUAGE = Language(
     places="here box machine repo repository project server laptop codebase",
     product="library app application production prod",
     outside=r"outside(?: of)?|except (?:in|for|under)|but (?:in|for)",
-    dependencies="dependency dependencies library libraries package packages dep deps",
+    dependencies="dependency dependencies library libraries lib libs package packages dep deps",
     instead=(
         (
             r"\b(?:instead of|rather than|in place of|no longer|over to|away from|replac\w+|drop(?:ping)?|"
@@ -1180,9 +1182,19 @@ LANGUAGE = Language(
             r"((?:[\w.+#/-]+ ?){1,4})"
         ),
         r"\b(<known>)(?: \w+)? again\b",
+        r"\b(?:actually|after all|no,? wait|on second thoughts?|nah)\b[^.;!?]{0,20}?\b(?:keep|stick "
+        r"(?:with|to)|"
+        r"stay (?:with|on)) (?:the |our |using )?((?:[\w.+#/-]+ ?){1,3})",
+        r"\b(?:keep|stick (?:with|to)|stay (?:with|on)) (?:the |our )?(<known>)(?: \w+)? (?:after all|then|"
+        r"anyway)\b",
     ),
     drops_it=(
         r"\b(?:away with|scrap|ditch|drop|dump|get rid of|throw out) (?:it|that|them|all of it)\b(?! \w+ing)",
+    ),
+    suffices=(
+        r"\b([\w.+#/-]*[\w+#]) (?:is|would be|will be|'s) (?:enough|plenty|sufficient|all (?:I|we) need|"
+        r"fine)\b|"
+        r"\b([\w.+#/-]*[\w+#]) (?:will do|does the job|suffices)\b",
     ),
     settles=(
         r"\b(<known>)(?: \w+)? it is\b",
@@ -1198,16 +1210,175 @@ LANGUAGE = Language(
         r"\b(?:you|we|agents) (?:may|can|are (?:now )?(?:allowed|free) to)(?: now| again| also)? "
         r"(?!(?:now )?(?:stop|skip|drop|forget|see|find|imagine|leave out)\b)([^,;.!?]+)",
         r"\b(\w+ing\b[^,;.!?]{0,60}? (?:is|are) (?:fine|ok|okay|allowed)\b[^,;.!?]*)",
-        r"\b(?:feel free to|(?:it's|it is|is) (?:ok|okay|fine|allowed)(?: now)? to) ([^,;.!?]+)",
-        r"([^,;.!?]+ (?:may|can) (?:now |again )?be [\w]+ed\b[^,;.!?]*)",
+        r"\b(?:feel free to|(?:it's|it is|is) (?:ok|okay|fine|allowed)(?: now)? to|go ahead and|you're "
+        r"(?:free|"
+        r"welcome) to|(?:no need|needn't|don't (?:need|have)) to ask (?:me )?(?:before|for|to)) ([^,;.!?]+)",
+        r"<phrase> (?:is|are) (?:(?:fine|ok|okay|good)(?: by| with| for) (?:me|us)|(?:free|open)(?: for you)?"
+        r"(?: again| now)?|fair game|allowed|permitted|open for business|(?:fine|ok|okay) after all|"
+        r"yours)\b[^,;.!?]*",
+        r"<phrase> (?:may|can) (?:now )?(?:change|move|go|be touched|be edited)(?: again| now| "
+        r"freely)\b[^,;.!?]*",
+        r"<phrase> (?:without asking|yourself|on your own)\b[^,;.!?]*",
+        r"<phrase> (?:is|are) (?:good|fine|ok|okay) (?:for [^,;.!?]+ )?(?:as well|too)\b[^,;.!?]*",
+        r"<phrase> you (?:can|may) (?!(?:now )?(?:stop|skip|drop|forget|see|find|imagine|leave out)\b)\w+",
+        r"\b(?:you )?(?:don't|do not) need my (?:ok|okay|approval|permission) (?:to|for|on) ([^,;.!?]+)",
+        r"<phrase> (?:may|can) (?:now |again )?be [\w]+ed\b[^,;.!?]*",
     ),
     asks_first=(r"\bask (?:me|us|her|him|them|(?-i:[A-ZÀ-Þ][\w-]+)) (?:before|first)\b|\bwithout asking\b",),
     limits=(
         r"\b(?:for|when|whenever|if|only|unless|during|in|on|inside|within|after|before|while|except) "
         r"(?!now\b|good\b|general\b)([^,;.!?]+)",
     ),
-    answers_in=(r"\b(?:answer|reply|respond|speak|talk|write)(?: to)?(?: me| us)?(?: only)? in <tongue>\b",),
-    tongues={each: each for each in ("english", "french", "german", "spanish", "italian", "portuguese")},
+    answers_in=(
+        r"\b(?:answer|reply|respond|speak|talk|write|stick|stay)(?:ing)?(?: to)?(?: me| us)?(?: only| just)?"
+        r"(?: in| with| to)? <tongue>\b",
+        r"\b(?:your |the |all )?(?:answers|replies|responses)\b[^.;:!?]{0,20}? in <tongue>\b",
+        r"<clause>(?:only |just |back to |in )*<tongue>(?: again)?(?:,? please)?,? "
+        r"(?:from (?:here|now) on|for (?:the )?answers|only|again|please)\b",
+    ),
+    answers_as_asked=(
+        r"\b(?:in|use|match|follow|mirror) (?:the|whatever|any|whichever|my) language(?: that)?"
+        r"(?: I(?:'m| am)? (?:use|using|write|writing|speak|ask|type|wrote)| of (?:my|the) (?:message|"
+        r"question)s?)?\b",
+        r"\bthe (?:same )?language (?:that )?I (?:use|write|speak|ask|am using)\b",
+    ),
+    in_tongue=(r"\b(?:in|to) <tongue>\b", r"(?:^|[,:] )<tongue> \w+"),
+    unwanted=(
+        r"n't\b|\b(?:no|not|never|without|stop\w*|drop\w*|skip\w*|scrap|forget|ditch|avoid|hate|dislike|"
+        r"enough of|"
+        r"(?:sick|tired) of|nerves|too (?:many|much|long|short)|spare me|leave out|(?:is|are|be) over)\b",
+    ),
+    now_wanted=(
+        r"\b(?:now|from (?:here|now) on|instead|no longer|any ?more|only|just|enough|plenty|rather|forget|"
+        r"drop|"
+        r"scrap|skip|no more|after all|does the (?:same|rest)|that's what you)\b",
+    ),
+    wishes={
+        "length": (
+            r"\b(?:answers?|repl(?:y|ies)|responses?|explanations?|explain|messages? to me|keep it|be|"
+            r"talk)\b",
+        ),
+        "length/short": (
+            r"\b(?:short(?:er)?|brief(?:er|ly)?|concise|terse|succinct|to the point|one[- ]liners?|"
+            r"in (?:one|a) (?:line|sentence)|(?:a )?few (?:words|lines|sentences)|less (?:text|verbose|"
+            r"wordy))\b",
+        ),
+        "length/long": (
+            r"\b(?:long(?:er)?|detailed|more details?|in (?:more )?depth|in full|thorough|elaborate|"
+            r"verbose|at length|"
+            r"wordy)\b",
+        ),
+        "lists/bullets": (r"\b(?:bullets?(?: points?| lists?)?|bulleted(?: lists?)?)\b",),
+        "lists/prose": (
+            r"\b(?:prose|paragraphs|full sentences|running text|(?:just|simply) (?:talk|write) to me|"
+            r"talk (?:to me )?like a (?:human|person))\b",
+        ),
+        "emojis/emojis": (r"\b(?:emojis?|smileys?|emoticons?)\b",),
+        "recaps/recaps": (r"\b(?:recaps?|summary|summaries|wrap-?ups?)\b",),
+        "recaps": (r"\b(?:answers?|end|done|changed|did|recaps?|every time|each)\b",),
+        "order/code first": (r"\bcode (?:comes )?first\b",),
+        "order/explanation first": (r"\b(?:explanations?|explain|reasoning|plan) (?:comes )?first\b",),
+        "explanations/code alone": (
+            r"\b(?:(?:just|only) (?:the |show (?:me )?the )?(?:code|diff|patch|command|result)|(?:code|"
+            r"diff) only)\b",
+        ),
+        "explanations/explained": (
+            r"\b(?:explanations?|explain(?:ed|ing)?|reasoning|(?:tell|show) me why|walk me through)\b",
+        ),
+        "pace/one": (r"\bone (?:step|thing|question|change) at a time\b|\bstep by step\b",),
+        "pace/all": (r"\b(?:all at once|in one go|all in one)\b",),
+        "options/several": (
+            r"\b(?:(?:two|three|several|a few|2|3) (?:options|alternatives|ways)|give me options)\b",
+        ),
+        "options/one": (
+            r"\b(?:one recommendation|just your pick|(?:just|only) the best one|just pick one)\b",
+        ),
+        "questions/ask": (
+            r"\bask (?:me )?(?:questions|when in doubt|if (?:you're )?(?:unsure|in doubt|not sure))\b",
+        ),
+        "questions/decide": (
+            r"\b(?:just decide|decide (?:for |by )?yourself|use your (?:own )?judgment|use your (?:own )?"
+            r"judgement|don't ask so much)\b",
+        ),
+        "edits/diffs": (
+            r"\b(?:(?:only|just) (?:show me |give me |send )?(?:the )?(?:diffs?|patch(?:es)?|changed lines)|"
+            r"as (?:a )?diffs?)\b",
+        ),
+        "edits/whole files": (r"\b(?:whole|full|complete|entire) files?\b",),
+        "tone/formal": (r"\b(?:formal(?:ly)?|business ?like)\b",),
+        "tone/informal": (r"\b(?:informal(?:ly)?|casual(?:ly)?|relaxed)\b",),
+        "tone": (r"\b(?:tone|answers?|talk|speak|write|be|with me|to me)\b",),
+        "spelling/british": (r"\bbritish\b",),
+        "spelling/american": (r"\bamerican\b",),
+        "spelling": (r"\b(?:spell\w*|english)\b",),
+        "branch/main": (
+            r"\b(?:(?:straight|direct(?:ly)?|commit\w*|push\w*|work\w*) (?:\w+ )?(?:to|on|onto|into) "
+            r"(?:main|master|trunk))\b",
+        ),
+        "branch/branches": (
+            r"\b(?:PRs|a PR|(?:pull|merge) requests?|MRs|(?:feature |own |separate )?branch(?:es)?(?= "
+            r"(?:per|for each|"
+            r"for every))|(?:feature|own|separate) branch(?:es)?)\b",
+        ),
+        "commit messages": (r"\b(?:commits?|commit messages?|messages|prefix(?:es)?|subject lines?)\b",),
+        "commit messages/form": (
+            r"\b(?:conventional(?: commits?)?|prefix(?:es|ed)?|imperative|lower ?case|past tense|ticket|"
+            r"gitmoji|"
+            r"feat/fix|one[- ]liners?|plain (?:\w+ ){0,2}sentences?)\b|\bfeat:",
+        ),
+        "committer/assistant": (
+            r"\b(?:you (?:can |may |should )?commit|commit (?:it |things |everything )?yourself|commit as "
+            r"you go|"
+            r"commit after (?:each|every))\b",
+        ),
+        "committer/user": (
+            r"\b(?:I(?:'ll| will)? commit|leave (?:the )?commit\w* to me|commits? (?:is|are) mine)\b",
+        ),
+        "checks/before commit": (
+            r"\b(?:before|ahead of|prior to|with|at) (?:you )?(?:(?:every|each|any|a|all|the) )?"
+            r"commit(?:s|ting)?\b",
+        ),
+        "checks/before done": (
+            r"\bbefore (?:you )?(?:say|tell|report|call|claim|hand|mark|consider|anything)\b[^.;!?]*"
+            r"\b(?:done|finished|ready|complete)\b",
+        ),
+        "checks/any": (
+            r"<clause>(?:(?:from (?:now|here) on|so|you) )*(?:(?:just|only) )(?:run )?(?:the )?(?:tests|"
+            r"specs)\b",
+        ),
+        "checks": (r"\b(?:run|runs|running|rerun|execute|tests?|suite|specs|clean|green)\b",),
+        "tongue of comments": (r"\b(?:comments?|docstrings?)\b",),
+        "tongue of commit messages": (r"\b(?:commits?|commit messages?)\b",),
+        "tongue of names": (
+            r"\b(?:identifiers|(?:variable|function|class) names|names of (?:variables|functions))\b",
+        ),
+        "tongue of documents": (r"\b(?:docs|documentation|readme|changelog)\b",),
+        "tongue of the interface": (r"\b(?:ui|interface|labels|buttons|error messages|texts)\b",),
+    },
+    restricts=(
+        r"(?<!not )\b(?:only|just|solely)(?: (?:needed|necessary|required|run|worth it|write to it|once))? "
+        r"(?:when|if|before|for|in|on|after|where|with|the ones?)\b",
+        r"\b(?:rule|ban|limit|restriction|policy|wish|thing)s? (?:is|are|was|now)? ?(?:now )?only\b",
+    ),
+    tongues={
+        each: each
+        for each in (
+            *(
+                "arabic",
+                "chinese",
+                "czech",
+                "danish",
+                "dutch",
+                "english",
+                "finnish",
+                "french",
+                "german",
+                "greek",
+            ),
+            *("italian", "japanese", "korean", "norwegian", "polish", "portuguese", "russian", "spanish"),
+            *("swedish", "turkish", "ukrainian"),
+        )
+    },
     now_so=(r"\b(?:now|no longer|from now on|instead|enough|plenty|make it)\b",),
     totals=(
         r"\b(?:\d+|another|an additional) (?:more |new |other |further )?(\w+)\b[^.!?]*?\b"
@@ -1326,7 +1497,16 @@ LANGUAGE = Language(
             r"(?:rule|ban|wish)\b"
         ),
         r"\bforget (?:about|what I said)\b",
-        r"\b(?:is|are) (?:enough|fine|ok|okay|allowed)(?: again)?(?: from (?:now|here) on| now| again)\b",
+        r"\b(?:is|are) (?:enough|fine|ok|okay|allowed)(?: again)?(?: from (?:now|here) on| again| after "
+        r"all)\b",
+        r"\b(?:is|are) (?:enough|allowed) now\b",
+        r"<clause>(?:forget|scrap|drop|skip|ditch|cancel|lose) (?:about )?(?:the|my|that|those|these|"
+        r"all(?: the)?) "
+        r"(?:thing|bit|part|idea)?\b",
+        r"\b(?:is|are) (?:too strict|overkill|over(?= *(?:$|now))|off(?= *$)|lifted|history|pointless)\b",
+        r"\b(?:get|gets|getting|got) on (?:my|our) nerves\b|\b(?:tired|sick) of\b|\btoo many\b",
+        r"\bno (?:more )?need for\b|\bnot needed\b",
+        r"\byou (?:needn't|(?:don't|do not) (?:need|have) to)\b",
         r"\benough (?:from (?:now|here) on|of)\b",
     ),
     finishes=(
@@ -1334,14 +1514,14 @@ LANGUAGE = Language(
         r"\b(?:is|are|was|were|been|got|all|now|it's|that's)(?: now| finally| all)? (?:done|finished|"
         r"completed?|ready|live|"
         r"merged|fixed|written|sent|in place|sorted|solved|shipped|deployed|renewed|removed|migrated|"
-        r"rotated|cleaned up)\b",
+        r"rotated|cleaned up|ordered|booked|bought|paid)\b",
         r"^(?:\W*\w+,? ){0,2}?(?:done|finished|completed|took care of|finally)\b(?! we need)",
         (
             r"\b(?:I|we|I've|we've|I have|we have|they|they've)(?: just| now| finally| already| also)? "
             r"(?:did|done|finished|"
             r"completed|reached|fixed|wrote|written|sent|merged|solved|shipped|deployed|renewed|removed|"
             r"migrated|rotated|"
-            r"added|called|asked|moved|updated|cleaned|replaced|hit|met|made)\b"
+            r"added|called|asked|moved|updated|cleaned|replaced|hit|met|made|ordered|booked|bought|paid)\b"
         ),
     ),
     value_gone=(

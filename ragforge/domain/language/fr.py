@@ -868,7 +868,7 @@ LANGUAGE = Language(
         r"qu(?:e |')|avant|"
         r"après|pour|dans|en|sur|avec) ?(?!(?:général|fait|bref|tout|tous|aucun|principe)\b)([^,;:.]{3,80}?)"
         r"(?: ?[,:] | (?=(?:toujours|jamais|ne |n'|il faut|on doit|utilise|mets)\b))",
-        r"\b(?:quand|lorsqu(?:e |')|si|chaque fois qu(?:e |')) ?([^,;:.]{3,80})[.!]?$",
+        r"\b(?:quand |lorsqu(?:e |')|si |chaque fois qu(?:e |'))([^,;:.]{3,80})[.!]?$",
     ),
     softens=(
         r"\b(?:préfère|préférence|aime(?:rais)?|mieux|si possible|si tu peux|plutôt que|idéalement|essaie)\b",
@@ -1086,12 +1086,15 @@ LANGUAGE = Language(
             r"((?:[\w.+#/-]+ ?){1,4})"
         ),
         r"\b(<known>) (?:partout|de nouveau|à nouveau)\b",
+        r"\b(?:finalement|en fait|tout compte fait)\b[^.;!?]{0,15}?\b(?:garde|gardons|reste sur|conserve)s? "
+        r"(?:le |la |les |l')?((?:[\w.+#/-]+ ?){1,3})",
     ),
     drops_it=(
         r"\b(?:on|je|nous) (?:l[ae]s? |l')?(?:jette|vire|enlève|abandonne|retire|"
         r"laisse tomber)(?:ons)?(?= ?[,;.!]|$)|"
         r"\b(?:jette|vire|enlève|retire|laisse)-(?:moi )?(?:ça|l[ae]s?)\b|\blaisse tomber(?= ?[,;.!]|$)",
     ),
+    suffices=(r"\b([\w.+#/-]*[\w+#]) (?:suffit|suffira|fait l'affaire|fera l'affaire)\b",),
     settles=(
         r"\b(?:on|nous) (?:part(?:ons)?|est parti|passe|passons|bascule|reste)s? "
         r"(?:sur|à|avec|vers) (<known>)\b",
@@ -1102,7 +1105,13 @@ LANGUAGE = Language(
         r"\b(?:tu peux|vous pouvez|on peut|tu as le droit d(?:e |')|vous avez le droit d(?:e |'))"
         r"(?: maintenant| désormais| aussi| de nouveau)? ?"
         r"(?!(?:maintenant )?(?:arrêter|laisser tomber|oublier|sauter)\b)([^,;.!?]+(?:\.\w+)?)",
-        r"([^,;.!?]+ (?:peut|peuvent) (?:maintenant |de nouveau )?être [\w]+é[es]*\b[^,;.!?]*)",
+        r"<phrase> (?:peut|peuvent) (?:maintenant |de nouveau )?être [\w]+é[es]*\b[^,;.!?]*",
+        r"([^.!?]+?), (?:vas-y|allez-y|fais comme tu veux|ça passe|c'est bon pour moi|pas de problème)\b",
+        r"<phrase> (?:est|sont|c'est) (?:permise?s?|autorisée?s?|libres?|de nouveau (?:libres?|à "
+        r"toi))\b[^,;.!?]*",
+        r"\b(?:d'accord|ok) pour (?:que tu )?([^,;.!?]+)",
+        r"<phrase> a le droit (?:de |d')[^,;.!?]+",
+        r"<phrase> (?:toi-même|sans (?:me )?demander)\b[^,;.!?]*",
     ),
     asks_first=(
         r"\bdemande[rz]?(?:-(?:moi|lui|leur|nous))? .{0,30}avant\b|\bsans (?:me |nous |lui )?demander\b",
@@ -1112,14 +1121,106 @@ LANGUAGE = Language(
         r"(?!l'instant\b|toujours\b)([^,;.!?]+)",
     ),
     answers_in=(
-        r"\b(?:répond\w*|parle\w*|écri[st]\w*|écrire)(?:[- ](?:moi|nous))?(?: seulement)? en <tongue>\b",
+        r"\b(?:répond\w*|parle\w*|écri[st]\w*|écrire|reste\w*)(?:[- ](?:moi|nous))?(?: seulement| toujours)? "
+        r"en <tongue>\b",
+        r"\b(?:tes |les |vos )?réponses\b[^.;:!?]{0,20}? en <tongue>\b",
+        r"<clause>(?:seulement |juste |de nouveau )*(?:en )?<tongue>,? (?:désormais|dorénavant|à partir de "
+        r"maintenant|"
+        r"seulement|stp|svp)\b",
+    ),
+    answers_as_asked=(
+        r"\bdans (?:la (?:même )?langue (?:que j'utilise|où j'écris|dans laquelle|de (?:mes?|la) )|ma "
+        r"langue)",
+        r"\bcomme je (?:te )?(?:parle|l'écris)\b",
+    ),
+    in_tongue=(r"\ben <tongue>\b",),
+    unwanted=(
+        r"\b(?:pas|plus|jamais|sans|arrêt\w+|évit\w+|oublie\w*|laisse\w* tomber|marre|énerv\w+|agac\w+|"
+        r"saoul\w+|"
+        r"trop|aucune?|épargne\w*)\b",
+    ),
+    now_wanted=(
+        r"\b(?:maintenant|désormais|dorénavant|à partir de maintenant|plutôt|seulement|uniquement|juste|"
+        r"suffi\w*|"
+        r"finalement|oublie|laisse tomber|au lieu|plus (?:besoin|la peine))\b",
+    ),
+    wishes={
+        "length": (r"\b(?:répon\w*|explication\w*|expliqu\w*|sois|fais|reste)\b",),
+        "length/short": (
+            r"\b(?:courte?s?|brefs?|brèves?|bref|concise?s?|succinct\w*|en (?:une|deux|quelques) "
+            r"(?:lignes?|phrases?|"
+            r"mots)|plus court\w*|moins long\w*)\b",
+        ),
+        "length/long": (
+            r"\b(?:longue?s?|détaillée?s?|plus de détails?|en détail|complète?s?|développ\w+)\b",
+        ),
+        "lists/bullets": (r"\b(?:listes? à puces|puces|tirets|listes?(?= (?:dans|à|numérot)))\b",),
+        "lists/prose": (r"\b(?:prose|paragraphes|phrases complètes|texte suivi|parle-moi normalement)\b",),
+        "emojis/emojis": (r"\b(?:émojis?|emojis?|smileys?|émoticônes?)\b",),
+        "recaps/recaps": (r"\b(?:récap\w*|résumés?)\b",),
+        "order/code first": (r"\b(?:le )?code d'abord\b",),
+        "order/explanation first": (r"\b(?:l'explication|les explications|explique) d'abord\b",),
+        "explanations/code alone": (
+            r"\b(?:(?:juste|seulement|rien que) (?:le |la )?(?:code|diff|patch|commande)|le code seul)\b",
+        ),
+        "explanations/explained": (r"\b(?:explications?|explique\w*|raisonnement|dis-moi pourquoi)\b",),
+        "pace/one": (r"\bune (?:étape|chose|question) à la fois\b|\b(?:étape par étape|pas à pas)\b",),
+        "pace/all": (r"\b(?:tout d'un coup|en une fois|d'une traite)\b",),
+        "options/several": (r"\b(?:deux|trois|plusieurs|2|3) (?:options|possibilités|variantes)\b",),
+        "options/one": (r"\b(?:une seule (?:option|proposition|recommandation)|juste la meilleure)\b",),
+        "questions/ask": (
+            r"\b(?:pose-moi des questions|demande en cas de doute|si tu (?:hésites|doutes),? demande)\b",
+        ),
+        "questions/decide": (r"\b(?:décide (?:toi-même|tout seul|seul)|tranche toi-même)\b",),
+        "edits/diffs": (r"\b(?:(?:juste|seulement) (?:le |les )?(?:diffs?|patchs?|lignes changées))\b",),
+        "edits/whole files": (r"\bfichiers? (?:entiers?|complets?)\b",),
+        "tone/formal": (r"\b(?:vouvoie\w*|vouvoyer|vouvoiement)\b",),
+        "tone/informal": (r"\b(?:tutoie\w*|tutoyer|tutoiement)\b",),
+        "tone": (r"\b(?:vouv|tut)o\w+",),
+        "branch/main": (
+            r"\b(?:direct(?:ement)?|commit\w*|push\w*|pousse\w*) (?:\w+ )?(?:sur|dans|vers) (?:la )?"
+            r"(?:main|master)\b",
+        ),
+        "branch/branches": (
+            r"\b(?:des PR|une PR|des MR|une MR|une branche (?:par|pour chaque)|branches séparées)\b",
+        ),
+        "commit messages": (r"\b(?:commits?|messages?|préfixes?)\b",),
+        "commit messages/form": (
+            r"\b(?:conventionnels?|préfixes?|(?:à l')?impératif|minuscules|au passé|ticket|feat/fix|une "
+            r"phrase)\b",
+        ),
+        "committer/assistant": (r"\b(?:tu (?:peux )?commit\w*|commite (?:toi-même|au fur))\b",),
+        "committer/user": (
+            r"\b(?:je (?:commite|ferai les commits)|c'est moi qui commite|laisse-moi les commits)\b",
+        ),
+        "checks/before commit": (r"\bavant (?:de commit\w*|(?:(?:chaque|tout|le|un|les) )?commits?)\b",),
+        "checks/before done": (
+            r"\bavant (?:de |d')(?:(?:me |nous )?(?:dire|annoncer|déclarer|rendre))\b[^.;!?]*"
+            r"\b(?:fini\w*|terminé\w*|prête?s?|fait)\b",
+        ),
+        "checks/any": (r"<clause>(?:désormais |dorénavant )?(?:juste|seulement|rien que) les tests\b",),
+        "checks": (r"\b(?:lance\w*|relance\w*|exécute\w*|fais tourner|tourne|tests?|suite)\b",),
+        "tongue of comments": (r"\b(?:commentaires?|docstrings?)\b",),
+        "tongue of commit messages": (r"\b(?:commits?|messages de commit)\b",),
+        "tongue of names": (r"\bnoms? de (?:variables?|fonctions?|classes?)\b",),
+        "tongue of documents": (r"\b(?:doc|docs|documentation|readme)\b",),
+        "tongue of the interface": (r"\b(?:interface|libellés|boutons|messages d'erreur|textes)\b",),
+    },
+    restricts=(
+        r"\b(?:seulement|uniquement|juste|que)(?: (?:nécessaires?|utiles?))? "
+        r"(?:quand|si|avant|pour|dans|sur|après|en|le|la|les)\b",
+        r"\bplus (?:obligée?s?|obligatoires?|nécessaires?) (?:pour|dans|sur|en)\b",
     ),
     tongues={
         "anglais": "english",
         "français": "french",
         "francais": "french",
         "allemand": "german",
+        "chinois": "chinese",
         "espagnol": "spanish",
+        "japonais": "japanese",
+        "polonais": "polish",
+        "russe": "russian",
         "italien": "italian",
         "néerlandais": "dutch",
         "portugais": "portuguese",
@@ -1228,6 +1329,12 @@ LANGUAGE = Language(
         r"\b(?:n'est|ne sont|n'es|c'est) plus (?:nécessaires?|utiles?|obligatoires?|obligée?|interdite?s?)\b",
         r"\btu peux (?:maintenant )?(?:arrêter|laisser tomber|oublier|sauter)\b",
         r"\b(?:oublie|laisse tomber) (?:la règle|ma règle|ce que j'ai dit|l'interdiction)",
+        r"<clause>(?:oublie[rz]?|laisse[rz]? tomber|on (?:oublie|laisse tomber|arrête)) (?:le |la |les |l'|"
+        r"ces |cette |"
+        r"mes |tous les )",
+        r"\b(?:est|sont|c'est) (?:trop strictes?|levée?s?|de l'histoire ancienne|terminée?s?)\b",
+        r"\b(?:m'|nous )(?:énerv\w+|agac\w+|saoul\w+|soûl\w+)\b|\bme (?:saoul\w+|soûl\w+)\b|\bmarre (?:de |"
+        r"des |d')",
         r"\bsuffi(?:t|sent) (?:maintenant|désormais|dorénavant|à partir de maintenant)\b",
         r"\b(?:ne |n')(?=[\w' ]{1,30} plus\b[^.!?]{0,40}\b(?:désormais|dorénavant|maintenant)\b)",
         r"\bfinie?s? (?:de|les|la|le)\b",

@@ -47,10 +47,11 @@ from ragforge.memory.memories import associate, remember
 from ragforge.memory.part import find_parts, inputs_of
 from ragforge.memory.recall.search import search
 from ragforge.memory.recall.validity import changed_words, may_replace
-from ragforge.memory.replacement import ended_by, may_end
+from ragforge.memory.replacement import ended_by
 from ragforge.memory.statements import said_by
 from ragforge.memory.summarise import NoSummary, completed, understand, understand_offline
 from ragforge.memory.terms import about
+from ragforge.memory.wishes import may_end
 from ragforge.providers.base import Provider
 from ragforge.store.base import Store
 from ragforge.store.local import UNUSABLE_MAX

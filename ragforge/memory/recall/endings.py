@@ -1,19 +1,19 @@
 """Statements that a later turn ends: an instruction, a task, what somebody does, what is used."""
 
-from functools import lru_cache
-
 from ragforge.domain.language.base import AnyOf
 from ragforge.domain.memories import MemoryType
+from ragforge.domain.messages import own_text
 from ragforge.domain.turns import Turn
 from ragforge.memory.departures import names_somebody
 from ragforge.memory.likeness import names_in
 from ragforge.memory.period_words import stated_period
 from ragforge.memory.purposes import names_part, purposes_in, uses
-from ragforge.memory.recall.spoken import SENTENCES_MAX, Spoken
-from ragforge.memory.replacement import SHARED_MIN, ends_instruction
+from ragforge.memory.recall.resumption import resumes
+from ragforge.memory.recall.spoken import Spoken
 from ragforge.memory.statements import plain
 from ragforge.memory.terms import SAME_SHARE, about, terms
 from ragforge.memory.todo_list import todo_list
+from ragforge.memory.wishes import SHARED_MIN
 
 _STANDING = AnyOf(lambda language: language.standing)
 _TODO = AnyOf(lambda language: language.memories.get(MemoryType.TODO, ()))
@@ -28,19 +28,6 @@ def is_done(item: str, by: Spoken) -> bool:
     if wanted and len(wanted & by.leaves_open) >= least:
         return False
     return bool(wanted) and len(wanted & by.terms) >= least
-
-
-def stopped(statement: str, mine: Spoken | None, by: Spoken) -> str:
-    """The later sentence that ends the instruction."""
-    said = mine is not None and statement in (*mine.said, mine.user)
-    if not by.ending or not (said or _is_standing(statement) or _POLITE.search(plain(statement))):
-        return ""
-    return next((sentence for sentence in by.ending if ends_instruction(sentence, statement)), "")
-
-
-@lru_cache(SENTENCES_MAX)
-def _is_standing(statement: str) -> bool:
-    return _STANDING.search(plain(statement)) is not None
 
 
 def given_up_in(statement: str, by: Spoken) -> str:
@@ -65,7 +52,8 @@ def finished(statement: str, turn: Turn, by: Spoken) -> str:
     if not by.finishing or todo_list(statement):
         return ""
     is_due = stated_period(statement, MemoryType.TODO, turn.started_at).valid_to is not None
-    if not (is_due or _TODO.search(plain(statement))):
+    is_told = resumes(own_text(turn.user))  # the answer to "what is left?" lists what is to do
+    if not (is_due or is_told or _TODO.search(plain(statement))):
         return ""
     wanted = about(statement)
     return next((each for each in by.finishing if len(about(each) & wanted) >= SHARED_MIN), "")

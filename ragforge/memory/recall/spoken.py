@@ -12,7 +12,6 @@ from ragforge.domain.language.lexicon import in_english
 from ragforge.domain.language.words import stem
 from ragforge.domain.messages import own_text
 from ragforge.domain.turns import Turn
-from ragforge.memory.constraints import may_allow
 from ragforge.memory.departures import who_acts, who_left, who_stops
 from ragforge.memory.likeness import content_words, names_in
 from ragforge.memory.material import answer_of
@@ -24,7 +23,6 @@ from ragforge.memory.replacement import (
     decision_terms,
     finishes,
     has_changed_mind,
-    has_ending_clause,
     names_anything,
 )
 from ragforge.memory.second_thoughts import stated_values
@@ -32,6 +30,7 @@ from ragforge.memory.sentences import one_line, sentences
 from ragforge.memory.set_values import NumberWithUnit, new_totals, set_values
 from ragforge.memory.statements import plain, readable
 from ragforge.memory.terms import about, numbers_in, with_digits
+from ragforge.memory.wishes import may_end
 
 TEXT_CHARS_MAX = 2_000
 """Of a message and of an answer: what is changed is said at their beginning."""
@@ -141,11 +140,6 @@ class Spoken(Struct, frozen=True, dict=True):
         return given_up(self.said)
 
     @cached_property
-    def allowing(self) -> list[str]:
-        """Those of the user's sentences that may allow what a rule forbids."""
-        return list(filter(may_allow, self.said))
-
-    @cached_property
     def totals(self) -> list[tuple[str, int | None, NumberWithUnit]]:
         """The user's sentences by which there is more of something, with `new_totals`."""
         return [(each, *total) for each in self.said for total in new_totals(each)]
@@ -208,7 +202,11 @@ class Spoken(Struct, frozen=True, dict=True):
     @cached_property
     def does(self) -> bool:
         """Whether something that was to do is done in it."""
-        return self.ends_list or any(_DONE.search(plain(sentence)) for sentence in self.sentences)
+        return (
+            self.ends_list
+            or bool(self.finishing)
+            or any(_DONE.search(plain(sentence)) for sentence in self.sentences)
+        )
 
     @cached_property
     def leaves_open(self) -> frozenset[str]:
@@ -227,8 +225,8 @@ class Spoken(Struct, frozen=True, dict=True):
 
     @cached_property
     def ending(self) -> list[str]:
-        """Those of the user's sentences that say that something is wanted no longer."""
-        return list(filter(has_ending_clause, self.said))
+        """Those of the user's sentences that may end a wish."""
+        return list(filter(may_end, self.said))
 
     @cached_property
     def leaving(self) -> frozenset[str]:

@@ -14,11 +14,10 @@ from ragforge.domain.language.base import AnyOf
 from ragforge.domain.memories import Memory
 from ragforge.domain.turns import Turn
 from ragforge.domain.words import day_words
-from ragforge.memory.constraints import Allowance, allowed_by
 from ragforge.memory.departures import without_actors
 from ragforge.memory.likeness import content_words, names_in
 from ragforge.memory.purposes import says_more
-from ragforge.memory.recall.endings import finished, given_up_in, handed_over, is_done, stopped, switched
+from ragforge.memory.recall.endings import finished, given_up_in, handed_over, is_done, switched
 from ragforge.memory.recall.likely_changes import outdated_by, tells_a_change
 from ragforge.memory.recall.replacements import Link, ReplacedStatement
 from ragforge.memory.recall.spoken import Spoken, spoken_turn
@@ -35,11 +34,8 @@ from ragforge.memory.recall.value_changes import (
 from ragforge.memory.replacement import (
     brings_back,
     corrects,
-    ends_instruction,
-    ends_part,
     gives_up_part,
     goes_or_returns,
-    may_end,
     names_otherwise,
     takes_back,
 )
@@ -50,6 +46,7 @@ from ragforge.memory.statements import plain
 from ragforge.memory.terms import about, numbers_in, terms, with_digits
 from ragforge.memory.todo_list import todo_list
 from ragforge.memory.value_names import renames
+from ragforge.memory.wishes import Ending, ending, is_wish
 
 NEW_CHARS_MAX = 80
 """Of what holds now, in a mark."""
@@ -232,12 +229,18 @@ class Validity:
             or (by.pick.sentence if by.pick and by.pick.concerns(statement) else "")
             or (mine and self._built_otherwise(statement, mine, by))
             or self._taken_back(turn, statement, by)
-            or stopped(statement, mine, by)
-            or next((each for each in by.allowing if allowed_by(each, statement) is not Allowance.NONE), "")
+            or self._ended(statement, mine, by)
             or given_up_in(statement, by)
             or handed_over(statement, by)
             or finished(statement, turn, by)
         )
+
+    def _ended(self, statement: str, mine: Spoken | None, by: Spoken) -> str:
+        """The later sentence by which a wish ends, or a part of it."""
+        is_said = mine is not None and statement in (*mine.said, mine.user)
+        if not by.ending or not (is_said or is_wish(statement)):
+            return ""
+        return next((each for each in by.ending if ending(each, statement) is not Ending.NONE), "")
 
     def _built_otherwise(self, statement: str, mine: Spoken, by: Spoken) -> str:
         """The later sentence by which something is built on another thing than the statement says. It is the
@@ -315,10 +318,8 @@ def _leaves_rest(text: str, statement: str, by: Spoken) -> bool:
     limits = (by.limited[each] for each in numbers_in(text) if each in by.limited)
     if any(not each & terms(statement) for each in limits):
         return True
-    if text in by.allowing and allowed_by(text, statement) is Allowance.PART:
-        return True
-    if text in by.ending and ends_instruction(text, statement):
-        return ends_part(text, statement)
+    if text in by.ending and (how := ending(text, statement)) is not Ending.NONE:
+        return how is Ending.PART
     return text in by.dropped.values() and says_more(statement, terms(" ".join(by.dropped)))
 
 
@@ -344,7 +345,7 @@ def may_replace(turn: Turn) -> bool:
     changes = (spoken.framed, spoken.brings_back, spoken.does, spoken.naming, spoken.sets)
     told = (spoken.removals, spoken.built_on, spoken.pick, tells_a_change(spoken.later))
     more = (spoken.dropped, spoken.handing_over, spoken.finishing, spoken.totals)
-    return any(changes) or any(told) or any(more) or any(map(may_end, spoken.said))
+    return any(changes) or any(told) or any(more) or bool(spoken.ending)
 
 
 def _times(turns: Sequence[Turn]) -> dict[str, datetime]:

@@ -1,6 +1,7 @@
 """What holds always: standing instructions and preferences, whatever the message is about."""
 
 import asyncio
+import re
 from collections.abc import Sequence
 from functools import partial
 
@@ -30,6 +31,9 @@ SURE_MIN = 0.8
 
 MET_SHARE = 0.5
 """Of the words of a rule's condition: a message with so many of them meets it."""
+
+_SAID_MARK = re.compile(r"(\((?:perhaps )?replaced [^:()]*): (.*)\)$")
+"""With what holds in place of the line."""
 
 SECTION = Section(
     "Standing Instructions and Preferences",
@@ -75,7 +79,7 @@ async def _look(lookup: Lookup) -> Finding:
         items = await asyncio.to_thread(_items, memories, fitness, holds)
         by_id = {each.id: each for each in memories}
         marked = await lookup.marked([by_id[each.id] for each in items[:MARKED_MAX]])
-        return [*_without_marks_alone(items[:MARKED_MAX], marked), *items[MARKED_MAX:]]
+        return [*_with_marks(items[:MARKED_MAX], marked), *items[MARKED_MAX:]]
 
     return Finding(items, unread=read.unread)
 
@@ -131,17 +135,22 @@ def _items(memories: Sequence[Memory], fitness: Sequence[Fitness], holds: Sequen
     return [_item(each) for each in order]
 
 
-def _without_marks_alone(items: Sequence[Recalled], marked: Sequence[str]) -> list[Recalled]:
-    """What holds of the items, without those that the mark of another says: a rule tells its exception.
+def _with_marks(items: Sequence[Recalled], marked: Sequence[str]) -> list[Recalled]:
+    """What holds of the items, with their marks. What another item says anyway, a mark does not say again.
 
     marked: what of each holds, with its mark; empty where nothing does.
     """
-    marks = {item.id: text.removeprefix(item.text) for item, text in zip(items, marked, strict=True)}
-    return [
-        replace(item, text=text)
-        for item, text in zip(items, marked, strict=True)
-        if text and not any(says(mark, item.text) for id, mark in marks.items() if id != item.id)
+    held = [
+        (item, text, text.removeprefix(item.text)) for item, text in zip(items, marked, strict=True) if text
     ]
+
+    def told(item: Recalled, text: str, mark: str) -> str:
+        found = _SAID_MARK.search(mark)
+        others = (other.text for other, *_ in held if other.id != item.id)
+        is_told = found and any(says(found[2], each) or says(each, found[2]) for each in others)
+        return _SAID_MARK.sub(r"\1)", text) if is_told else text
+
+    return [replace(item, text=told(item, text, mark)) for item, text, mark in held]
 
 
 def _tier(each: Standing) -> int:

@@ -1,0 +1,373 @@
+"""Which wish of the user a later sentence of theirs ends or narrows: by words that end it or allow what it
+forbids, or by another wish for the same slot, as the language or the length of answers."""
+
+import re
+from collections.abc import Iterator
+from enum import IntEnum
+from functools import cache, lru_cache
+
+from msgspec import Struct
+
+from ragforge.domain.approvals import Deed
+from ragforge.domain.language.base import AnyOf, first_group, languages, tongues, words_in
+from ragforge.domain.language.words import TEXTS_KEPT_MAX
+from ragforge.memory.constraints import binds, condition_of, is_demand, is_for_all_work
+from ragforge.memory.likeness import name_parts, stands_among
+from ragforge.memory.prohibitions import (
+    forbids_something,
+    is_path,
+    names_in,
+    prohibitions_in,
+    used_in,
+    wanted_in,
+)
+from ragforge.memory.sentences import sentences
+from ragforge.memory.statements import is_question, is_wondering, plain
+from ragforge.memory.terms import about, common_terms, terms
+
+SHARED_MIN = 2
+"""So many words what ends a wish shares with it, where it does not name its object."""
+SHARE_MIN = 0.5
+"""Of the words of a clause that ends something: a wish that holds so many of them is ended."""
+OBJECT_SHARE_MIN = 0.3
+"""The same where the clause names what the wish is about."""
+
+SHORT_WORDS_MAX = 4
+"""A clause of so few words that names what is wanted wants it: "whole files"."""
+
+_STOPS = AnyOf(lambda language: language.stops)
+_STOPS_DOING = AnyOf(lambda language: language.stops_doing)
+_PERMITS = AnyOf(lambda language: language.permits)
+_NARROWS = AnyOf(lambda language: language.restricts)
+_ASKS_FIRST = AnyOf(lambda language: language.asks_first)
+_LIMITS = AnyOf(lambda language: language.limits)
+_ANSWERS_IN = AnyOf(lambda language: language.answers_in)
+_ANSWERS_AS = AnyOf(lambda language: language.answers_as_asked)
+_NEGATED = AnyOf(lambda language: language.negated)
+_UNWANTED = AnyOf(lambda language: language.unwanted)
+_FOR_ONCE = AnyOf(lambda language: language.for_once)
+_RENEWS = AnyOf(lambda language: language.now_wanted)
+_POLITE = AnyOf(lambda language: language.cues.get("polite", ()))
+_ORDERS = AnyOf(lambda language: language.cues.get("order", ()))
+_IN_TONGUE = AnyOf(lambda language: language.in_tongue)
+_CLAUSES = re.compile(r"[,;:]\s+|\s(?:and|et)\s")
+_CLAUSE_END = re.compile(r"[,;:](?=\s)|[.!?](?=\s|$)")
+_AND = re.compile(r"\s(?:and|et)\s")
+
+AS_ASKED = "as asked"
+"""The language of whoever asks."""
+ANSWERS = "answers"
+TONGUE = "tongue of "
+"""Begins a slot of which the language is chosen."""
+ANY = "any"
+"""The value of a wish that is for all values of its slot."""
+ADDS = frozenset({"checks", "commit messages"})
+"""Slots in which wishes hold beside each other, but for one that says that it is what is wanted now."""
+
+
+class Ending(IntEnum):
+    """How much of a wish another sentence ends."""
+
+    NONE = 0
+    PART = 1
+    WHOLE = 2
+
+
+class Wish(Struct, frozen=True):
+    """What a clause wants of a slot."""
+
+    slot: str
+    value: str
+    is_wanted: bool
+
+
+@lru_cache(TEXTS_KEPT_MAX)
+def may_end(sentence: str) -> bool:
+    """Whether the user's sentence may end or narrow a wish."""
+    words = plain(sentence)
+    if is_question(words) or is_wondering(words) or _FOR_ONCE.search(words):
+        return False
+    if any(each.search(words) for each in (_STOPS, _STOPS_DOING, _NARROWS)) or next(_granted(words), None):
+        return True
+    return bool(wishes_in(sentence))
+
+
+@lru_cache(TEXTS_KEPT_MAX)
+def ending(sentence: str, wish: str) -> Ending:
+    """How much of the wish the user's later sentence ends: all of "never push to main" by "you may push to
+    main now", a part by "you may push to main for hotfixes"."""
+    if not may_end(sentence) or plain(sentence) == plain(wish) or is_question(plain(wish)):
+        return Ending.NONE
+    said = sentences(wish)
+    if len(said) > 1:  # a whole message
+        return min(Ending.PART, max(ending(sentence, each) for each in said))
+    by_slot = _by_slot(sentence, wish)
+    if by_slot is Ending.WHOLE and all(each.slot not in ADDS for each in wishes_in(wish)):
+        return by_slot
+    how = {by_slot, _allowed(sentence, wish), _stopped(sentence, wish)} - {Ending.NONE}
+    return min(how, default=Ending.NONE)
+
+
+@lru_cache(TEXTS_KEPT_MAX)
+def is_wish(sentence: str) -> bool:
+    """Whether it may be a wish that another sentence ends."""
+    words = plain(sentence)
+    return (
+        is_demand(words)
+        or binds(sentence)
+        or is_for_all_work(sentence)
+        or any(each.search(words) for each in (_POLITE, _ASKS_FIRST))
+        or bool(wishes_in(sentence))
+    )
+
+
+@lru_cache(TEXTS_KEPT_MAX)
+def wishes_in(sentence: str) -> frozenset[Wish]:
+    """What the sentence wants of well-known slots."""
+    words = plain(sentence)
+    if is_question(words) or is_wondering(words):
+        return frozenset()
+    return frozenset(_wishes(words))
+
+
+def _wishes(words: str) -> Iterator[Wish]:
+    if tongue := _tongue_of(words):
+        yield Wish(ANSWERS, tongue, True)
+    slots = [slot for slot in _slots() if not (topic := slot.topic) or topic.search(words)]
+    for clause in _CLAUSES.split(words) if slots else ():
+        in_tongue = _IN_TONGUE.search(clause)
+        for slot in slots:
+            if slot.name.startswith(TONGUE):
+                if in_tongue and slot.topic and slot.topic.search(clause):
+                    yield Wish(slot.name, tongues()[first_group(in_tongue).lower()], True)
+                continue
+            for value, pattern in slot.values.items():
+                if found := pattern.search(clause):
+                    others = f"{clause[: found.start()]} {clause[found.end() :]}"
+                    yield Wish(slot.name, value, not is_negative(others, _UNWANTED))
+
+
+def _by_slot(sentence: str, wish: str) -> Ending:
+    """How much of the wish another one for the same slot replaces. What is wanted for a part alone replaces
+    nothing, what is unwanted there ends a part."""
+    new, old = wishes_in(sentence), wishes_in(wish)
+    ended = frozenset(one for one in old if any(_replaces(other, one, sentence) for other in new))
+    if not ended or not (_asks_for(sentence) or any(each.slot == ANSWERS for each in ended)):
+        return Ending.NONE
+    condition = about(condition_of(sentence))
+    if any(each.slot != ANSWERS for each in ended):  # a language is what answers are *in*
+        condition |= limited_to(_STOPS.without(plain(sentence)))
+    if condition - terms(wish) - terms(" ".join(each.value for each in new)):
+        opposed = any(one.slot == other.slot and one.value == other.value for one in ended for other in new)
+        return Ending.PART if opposed else Ending.NONE
+    return Ending.WHOLE if ended == old and not _wants_more(wish) else Ending.PART
+
+
+def _asks_for(sentence: str) -> bool:
+    """Whether the user wants something by it, and does not only speak of it."""
+    words = plain(sentence)
+    cues = (_RENEWS, _POLITE, _UNWANTED, _STOPS, _PERMITS, _ORDERS)
+    short = (each for each in _CLAUSES.split(words) if len(each.split()) <= SHORT_WORDS_MAX)
+    return is_demand(words) or any(each.search(words) for each in cues) or any(map(wishes_in, short))
+
+
+def _replaces(new: Wish, old: Wish, sentence: str) -> bool:
+    if new.slot != old.slot:
+        return False
+    if new.is_wanted != old.is_wanted:
+        return new.value == old.value
+    if not new.is_wanted:
+        return False
+    if new.slot in ADDS:
+        return new.value in (old.value, ANY) and _RENEWS.search(plain(sentence)) is not None
+    return new.value != old.value
+
+
+def _wants_more(wish: str) -> bool:
+    """Whether a clause of the wish demands something that is of no slot."""
+    clauses = [each for each in _CLAUSES.split(plain(wish)) if about(each)]
+    return any(not wishes_in(each) and (is_demand(each) or forbids_something(each)) for each in clauses)
+
+
+def _allowed(sentence: str, rule: str) -> Ending:
+    """How much of what the rule forbids or demands to ask about first the sentence allows."""
+    words, wanted = plain(sentence), plain(rule)
+    if not any(each.search(wanted) for each in (_ASKS_FIRST, _NARROWS)) and not forbids_something(wanted):
+        return Ending.NONE
+    if next(_granted(wanted), None):
+        return Ending.NONE
+    paths = [each for each in names_in(rule) if is_path(each) and each not in _places_in(rule)]
+    for each in _granted(words):
+        granted = first_group(each)
+        named = [name for name in names_in(granted) if is_path(name)]
+        if any(_is_within(name, path) for name in named for path in paths):
+            return Ending.WHOLE if set(named) >= set(paths) else Ending.PART
+        if paths and named:
+            continue
+        without_asking = _ASKS_FIRST.search(each[0]) is not None and _ASKS_FIRST.search(wanted) is not None
+        shared = about(f"{granted} {' '.join(name_parts(granted))}") & (about(rule) | objects_of(rule))
+        if (
+            len(shared) >= SHARED_MIN
+            or set(names_in(granted)) & set(names_in(rule)) - _places_in(rule)
+            or (
+                shared & objects_of(rule)
+                and (without_asking or len(shared) >= OBJECT_SHARE_MIN * len(about(granted)))
+            )
+        ):
+            # "Friday mornings are fine" allows a part of "never on a Friday".
+            limits = about(_ASKS_FIRST.without(granted)) | limited_to(each[0]) | about(condition_of(sentence))
+            return _how_much(shared, rule, limits - objects_of(rule))
+    return Ending.NONE
+
+
+def _stopped(sentence: str, wish: str) -> Ending:
+    """How much of the wish holds no longer since the sentence, whose clause that says so speaks of the same
+    and of little else."""
+    if _STOPS.search(plain(wish)) or _STOPS_DOING.search(plain(wish)):
+        return Ending.NONE  # "stop doing this", said again, does not end itself
+    limits = limited_to(_STOPS.without(plain(sentence)))
+    parts = _CLAUSE_END.split(plain(wish))
+    for clause, found in _clauses_with(_STOPS, sentence):
+        if _is_about(_without(clause, found), wish, terms(wish)):
+            return _how_much(_without(clause, found), wish, limits)
+    for clause, found in _clauses_with(_STOPS_DOING, sentence):
+        # "Stop pushing to main" says "never push to main" once more.
+        says = not is_negative(clause[: found.start()] + clause[found.end() :])
+        others = " ".join(each for each in parts if is_negative(each) is not says)
+        if _is_about(_without(clause, found), wish, terms(others)):
+            return _how_much(_without(clause, found), wish, limits)
+    narrowed = _narrowed(sentence) if is_wish(wish) else ()
+    if any(about(each) and _is_about(terms(each), wish, terms(wish), share=SHARE_MIN) for each in narrowed):
+        return Ending.PART
+    return Ending.NONE
+
+
+def _how_much(ended: frozenset[str], wish: str, limits: frozenset[str]) -> Ending:
+    """All of the wish, or a part where it is so for some cases alone, or where the wish wants more than what
+    is ended.
+
+    ended: the terms of what the user's sentence ends. limits: those of the cases.
+    """
+    if limits - terms(wish):
+        return Ending.PART
+    first, *others = _CLAUSE_END.split(plain(wish))
+    if others and about(first) and ended.isdisjoint(about(first)):
+        return Ending.PART
+    more = [words for each in others if (wishes_in(each) or is_demand(each)) and (words := about(each))]
+    listed = [words for each in _AND.split(first) if (words := about(each))]
+    left = [each for each in (*listed, *more) if ended.isdisjoint(each)]
+    return Ending.PART if left and len(left) < len(listed) + len(more) else Ending.WHOLE
+
+
+def _granted(words: str) -> Iterator[re.Match[str]]:
+    """Where the plain sentence allows something: "flash it without asking", not "never without asking"."""
+    for each in _PERMITS.finditer(words):
+        if not _ASKS_FIRST.search(each[0]) or is_negative(each[0], _UNWANTED):
+            yield each
+
+
+def limited_to(words: str) -> frozenset[str]:
+    """What the plain sentence says that something is so for, when or where alone."""
+    return frozenset[str]().union(*(about(first_group(each)) for each in _LIMITS.finditer(words)))
+
+
+def _tongue_of(words: str) -> str:
+    """The language that answers are wanted in, by its English name; empty where the words name none."""
+    if found := _ANSWERS_IN.search(words):
+        return tongues()[first_group(found).lower()]
+    return AS_ASKED if _ANSWERS_AS.search(words) else ""
+
+
+def _is_within(path: str, folder: str) -> bool:
+    """Whether the path is the other one, or in it."""
+    return path == folder or path.startswith(folder.rstrip("*").rstrip("/") + "/")
+
+
+@lru_cache(TEXTS_KEPT_MAX)
+def objects_of(rule: str) -> frozenset[str]:
+    """The terms of what the rule forbids, demands or names, but for those of its condition."""
+    forbidden: list[str] = []
+    for one in prohibitions_in(rule):
+        within = [each for each in one.within if not is_path(each)]
+        # `restart the kiln`: to restart another thing ends nothing, nor does a push elsewhere
+        things = [each.partition(" ")[2] if one.deed is Deed.RUN else each for each in one.objects]
+        named = [each for each in (*things, *within) if each]
+        forbidden += named or one.objects
+        if one.deed is Deed.DEPEND:
+            forbidden += words_in("dependencies")
+    names = (each for each in names_in(rule) if each not in _places_in(rule))
+    every = " ".join((*forbidden, *wanted_in(rule), *used_in(rule), *names))
+    condition = about(condition_of(rule))
+    return about(f"{every} {' '.join(name_parts(every))}") - condition or about(rule) - condition
+
+
+def _places_in(rule: str) -> set[str]:
+    """The paths in which alone it forbids something, or does not."""
+    found = (each for one in prohibitions_in(rule) for each in (*one.within, *one.outside))
+    return set(filter(is_path, found))
+
+
+def _clauses_with(words: AnyOf, sentence: str) -> list[tuple[str, re.Match[str]]]:
+    """The clauses in which these words are, and where in them."""
+    clauses = [each.strip() for each in _CLAUSE_END.split(plain(sentence))]
+    return [(each, found) for each in clauses if (found := words.search(each))]
+
+
+def _narrowed(sentence: str) -> Iterator[str]:
+    """What is to be so in some cases alone: the words before those that say so, in their clause or before it,
+    as in "the browser tests, only before a release"."""
+    before = ""
+    for each in _CLAUSE_END.split(plain(sentence)):
+        if found := _NARROWS.search(each):
+            yield each[: found.start()].strip() or before
+        before = each
+
+
+def _without(clause: str, found: re.Match[str]) -> frozenset[str]:
+    return terms(clause) - terms(found[0])
+
+
+def _is_about(
+    clause: frozenset[str], wish: str, wanted: frozenset[str], *, share: float = OBJECT_SHARE_MIN
+) -> bool:
+    """Whether a clause of these terms is about these terms of the wish, and little else."""
+    telling = clause - common_terms()
+    shared = sum(stands_among(term, wanted) for term in clause)
+    alone = len(telling) == 1 and bool(telling & wanted)
+    if shared >= max(1 if alone else SHARED_MIN, SHARE_MIN * len(clause)):
+        return True
+    objects = objects_of(wish)
+    return bool(wanted and telling & objects) and len(telling & (wanted | objects)) >= share * len(telling)
+
+
+def is_negative(clause: str, pattern: AnyOf = _NEGATED) -> bool:
+    """Whether it says that something is not to be: "never push", but not "never push without asking"."""
+    ends = 0
+    count = 0
+    for found in pattern.finditer(clause):
+        count += clause[ends : found.start()].strip() != "" or not count  # "plus jamais" is said once
+        ends = found.end()
+    return count % 2 == 1
+
+
+class _Slot(Struct, frozen=True):
+    name: str
+    topic: AnyOf | None
+    values: dict[str, AnyOf]
+
+
+@cache
+def _slots() -> tuple[_Slot, ...]:
+    """All slots that the languages know: `slot` has the words of what it is about, `slot/value` those of a
+    value."""
+    names = dict.fromkeys(key for language in languages() for key in language.wishes)
+    patterns = {name: AnyOf(lambda language, name=name: language.wishes.get(name, ())) for name in names}
+    slots = dict.fromkeys(name.partition("/")[0] for name in names)
+    return tuple(
+        _Slot(
+            slot,
+            patterns.get(slot),
+            {name.partition("/")[2]: each for name, each in patterns.items() if name.startswith(f"{slot}/")},
+        )
+        for slot in slots
+    )
