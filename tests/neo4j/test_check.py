@@ -1,18 +1,14 @@
 """What `check` finds in a graph that was broken by hand, and what it puts right."""
 
 from collections.abc import AsyncIterator, Iterator
-from typing import Any
 
 import pytest
 
-from ragforge.store.base import RecordKind
-from ragforge.store.neo4j.abandonment import HEADS
 from ragforge.store.neo4j.address import Address
 from ragforge.store.neo4j.check import findings
-from ragforge.store.neo4j.connection import Graph, Row
-from ragforge.store.neo4j.migrations import database_info, prepare
+from ragforge.store.neo4j.connection import Graph
+from ragforge.store.neo4j.migrations import prepare
 from ragforge.store.neo4j.schema import use_embedder
-from ragforge.store.neo4j.status import status
 from tests.servers.neo4j import Neo4jServer
 from tests.servers.shared import Servers
 
@@ -130,79 +126,3 @@ async def test_an_index_that_does_the_same_under_another_name_is_enough(graph: G
     assert await findings(graph, repair=True) == []
     await graph.run("DROP INDEX by_hand")
     assert await findings(graph, repair=True) == ["The index step_turn is missing. It was created again."]
-
-
-class Undoing(Graph):
-    """A connection beside which somebody undoes a turn, and the next but one look sees all of it."""
-
-    looks = 0
-
-    async def read(self, query: str, /, **more: Any) -> list[Row]:
-        if query == HEADS:
-            self.looks += 1
-            if self.looks == 2:
-                await self.run("MATCH (t:ConversationTurn {id: 't2'}) SET t.left = true")
-        return await super().read(query, **more)
-
-
-async def test_a_turn_that_is_being_undone_is_no_finding(server: Neo4jServer) -> None:
-    graph = Undoing(Address.from_url(server.url, server.password))
-    await graph.connect()
-    try:
-        await prepare(graph, adopt=False)
-        await graph.run(
-            "CREATE (:ConversationSession {sessionId: 's', headId: 't1'}), "
-            "(t1:ConversationTurn {id: 't1', turnIndex: 0}), "
-            "(:ConversationTurn {id: 't2', parentId: 't1', turnIndex: 1})-[:NEXT]->(t1)"
-        )
-        wrong = [each for each in await findings(graph, repair=False) if "is marked as abandoned" in each]
-        assert (wrong, graph.looks) == ([], 3)
-        await graph.run("MATCH (t:ConversationTurn {id: 't2'}) SET t.left = null")
-        (wrong,) = [each for each in await findings(graph, repair=False) if "is marked as abandoned" in each]
-        assert wrong.startswith("Turn t2 ")
-    finally:
-        await graph.close()
-
-
-class Writing(Graph):
-    """A connection beside which somebody writes: the first look sees a call without what ties it."""
-
-    is_whole = False
-
-    async def read(self, query: str, /, **more: Any) -> list[Row]:
-        found = await super().read(query, **more)
-        if not self.is_whole and any(row.get("id") == "k" for row in found):
-            self.is_whole = True
-            await self.run(
-                "MATCH (k:ToolCall {id: 'k'}), (t:ConversationTurn {id: 't1'}) "
-                "CREATE (t)-[:HAS_TOOL_CALL]->(k)"
-            )
-        return found
-
-
-@pytest.mark.parametrize("repair", [False, True])
-async def test_what_is_being_written_is_no_finding(server: Neo4jServer, repair: bool) -> None:
-    graph = Writing(Address.from_url(server.url, server.password))
-    await graph.connect()
-    try:
-        await prepare(graph, adopt=False)
-        await graph.run("CREATE (:ConversationTurn {id: 't1'}), (:ToolCall {id: 'k', turnId: 't1'})")
-        found = await findings(graph, repair=repair)
-        assert graph.is_whole
-        assert [each for each in found if each.startswith("ToolCall k lacks its HAS_TOOL_CALL.")] == []
-    finally:
-        await graph.close()
-
-
-async def test_the_status_names_server_indexes_and_counts(graph: Graph) -> None:
-    await graph.run(
-        "CREATE (:Project {id: 'p', createdAt: datetime()}), (:Project {id: 'q', createdAt: datetime()})"
-    )
-    info = await database_info(graph)
-    assert info is not None
-    told = await status(graph, info)
-    assert told.kind == f"Neo4j {graph.version_text} community"
-    assert told.counts[RecordKind.PROJECT] == 2
-    assert set(told.indexes.values()) == {"online"}
-    assert told.details["embedder"] == "m, 4 dimensions"
-    assert told.latency_ms > 0
