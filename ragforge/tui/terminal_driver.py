@@ -13,6 +13,7 @@ from typing import IO, Any, cast
 from textual._xterm_parser import XTermParser
 from textual.app import App
 from textual.drivers.linux_driver import LinuxDriver
+from textual.events import Paste
 from textual.message import Message
 
 from ragforge.tui.first_prompt.answers import Answers
@@ -170,6 +171,8 @@ class InputReader:
         self._answers = answers
         self.parts_escape = parts_escape
         self._pastes = _Pastes()
+        self._pasted: list[str] = []
+        """Of the paste that has not ended."""
         self._last = b""
         """An Escape that was read last: the key that follows may come in the next part."""
         self._parser = XTermParser(debug)
@@ -184,14 +187,27 @@ class InputReader:
         """
         if self._answers:
             data = self._answers.take(data) if data else self._answers.release()
-        if data:
-            data = self._pastes.cleaned(data)
-        if data and self.parts_escape:
-            yield from self._read_in_parts(data, at_s=at_s)
-        elif data and is_late:
-            yield from self._read_late(data, at_s=at_s)
-        else:
-            yield from self._parsed(data, at_s=at_s)
+        if not data:
+            yield from self._parsed(None, at_s=at_s)
+            return
+        for typed in self._beside_pastes(data):
+            if self.parts_escape:
+                yield from self._read_in_parts(typed, at_s=at_s)
+            elif is_late:
+                yield from self._read_late(typed, at_s=at_s)
+            else:
+                yield from self._parsed(typed, at_s=at_s)
+
+    def _beside_pastes(self, data: bytes) -> Iterable[bytes]:
+        """What is not pasted, with the marks of pastes. What is pasted is kept for the event of its end.
+
+        Textual's parser takes half a second for each megabyte of it, character by character.
+        """
+        for part, is_pasted in self._pastes.parts(data):
+            if is_pasted:
+                self._pasted.append(self._decode(part))
+            elif part:
+                yield part
 
     def _read_late(self, data: bytes, *, at_s: float) -> Iterable[Message]:
         """The events of one line, and of an Enter behind it, at the times at which they may have been typed.
@@ -225,7 +241,8 @@ class InputReader:
         for data, at_s in chunks:
             if at_s - before_s > ESCAPE_S and read.endswith(b"\x1b") and not _is_pasting(read):
                 yield from self._escape(at_s=before_s)
-            yield from self._read_late(self._pastes.cleaned(data), at_s=at_s)
+            for typed in self._beside_pastes(data):
+                yield from self._read_late(typed, at_s=at_s)
             read, before_s = (read + data)[-READ_BYTES:], at_s
 
     def _escape(self, *, at_s: float) -> Iterable[Message]:
@@ -239,11 +256,17 @@ class InputReader:
         text = self._decode(data) if data else ""
         found = list(self._parser.feed(text)) if text else []
         found += self._parser.tick()
+        found = [self._whole(event) if isinstance(event, Paste) else event for event in found]
         for event in found:
             event.time = at_s
         if self._reports_brackets(text):
             found.append(BracketsPastes())
         yield from found
+
+    def _whole(self, paste: Paste) -> Paste:
+        """The paste with what was kept of it."""
+        text, self._pasted = "".join(self._pasted), []
+        return Paste(text.replace("\x00", "") + paste.text)
 
     def _reports_brackets(self, text: str) -> bool:
         seen = self._end + text
@@ -261,25 +284,30 @@ class _Pastes:
         self._tail = b""
         """Inside of a paste, what may begin a sequence and is held back; else what may begin a mark."""
 
-    def cleaned(self, data: bytes) -> bytes:
-        """The bytes without them; what may go on in the next part comes with that."""
-        parts: list[bytes] = []
+    def parts(self, data: bytes) -> Iterable[tuple[bytes, bool]]:
+        """The bytes without them, in parts, and whether each was pasted; the marks of a paste are not.
+
+        What may go on in the next part comes with that.
+        """
         while True:
             whole = self._tail + data
             begin, found, rest = whole.partition(_PASTE_END if self._is_open else _PASTE_BEGIN)
             sent = 0 if self._is_open else len(self._tail)
             if not found:
                 break
-            parts += [_SEQUENCE.sub(b"", begin), found] if self._is_open else [(begin + found)[sent:]]
+            if self._is_open:
+                yield _SEQUENCE.sub(b"", begin), True
+                yield found, False
+            else:
+                yield (begin + found)[sent:], False
             self._is_open, self._tail, data = not self._is_open, b"", rest
         if self._is_open:
             begun = _SEQUENCE_BEGUN.search(whole, max(0, len(whole) - _SEQUENCE_BYTES_MAX))
             self._tail = begun[0] if begun else b""
-            parts.append(_SEQUENCE.sub(b"", whole[: len(whole) - len(self._tail)]))
+            yield _SEQUENCE.sub(b"", whole[: len(whole) - len(self._tail)]), True
         else:
-            parts.append(whole[sent:])
             self._tail = whole[-len(_PASTE_BEGIN) + 1 :]
-        return b"".join(parts)
+            yield whole[sent:], False
 
 
 def _is_pasting(read: bytes) -> bool:

@@ -3,15 +3,22 @@
 import os
 import sys
 import threading
-from time import monotonic
+from time import monotonic, process_time
 from typing import Any
 
 import pytest
+from textual._xterm_parser import XTermParser
 from textual.app import App
 from textual.drivers._writer_thread import WriterThread
 from textual.events import Key, Paste
 
-from ragforge.tui.terminal_driver import BracketsPastes, InputReader, TerminalDriver, always_brackets
+from ragforge.tui.terminal_driver import (
+    READ_BYTES,
+    BracketsPastes,
+    InputReader,
+    TerminalDriver,
+    always_brackets,
+)
 from ragforge.tui.widgets.paste import Burst
 
 
@@ -152,6 +159,20 @@ def test_what_is_pasted_presses_no_key_wherever_it_is_cut(
                 keys = [key for key in keys if len(key) == 1]
             assert keys == ["x", "y"], at
             assert [event.text for event in events if isinstance(event, Paste)] == [text], at
+
+
+def test_five_megabytes_that_are_pasted_are_not_read_character_by_character() -> None:
+    line = b"the quick brown fox jumps over the lazy dog\r"
+    pasted = line * (5_000_000 // len(line))
+    sent = b"\x1b[200~" + pasted + b"\x1b[201~"
+    began_s, reader = process_time(), InputReader()
+    chunks = (sent[at : at + READ_BYTES] for at in range(0, len(sent), READ_BYTES))
+    [paste] = [event for chunk in chunks for event in reader.read(chunk, at_s=1.0)]
+    ours_s, began_s = process_time() - began_s, process_time()
+    [*XTermParser().feed("\x1b[200~" + pasted[:500_000].decode() + "\x1b[201~")]
+    assert isinstance(paste, Paste)
+    assert paste.text.encode() == pasted
+    assert ours_s < process_time() - began_s, "all of it in less than Textual takes for a tenth"
 
 
 @pytest.mark.parametrize(
