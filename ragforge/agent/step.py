@@ -154,17 +154,19 @@ async def _tell_what_went(parts: AgentParts, progress: TurnProgress, fitted: Fit
     if fitted.compacted:
         await parts.events.send(Notice(fitted.compacted))
     gone = {
-        ("older tool result", "shortened"): fitted.stubbed_results,
-        ("older turn", "left out"): fitted.dropped_turns,
-        ("earlier step", "of this turn left out"): fitted.dropped_steps,
+        ("shortens", "older tool result", ""): fitted.stubbed_results,
+        ("leaves out", "older turn", ""): fitted.dropped_turns,
+        ("leaves out", "earlier step", " of this turn"): fitted.dropped_steps,
     }
-    what = ", ".join(f"{counted(count, noun)} {done}" for (noun, done), count in gone.items() if count)
+    what = " and ".join(
+        f"{does} {counted(count, noun)}{of}" for (does, noun, of), count in gone.items() if count
+    )
     if what and not progress.told_of_cut:
         progress.told_of_cut = True
         await parts.events.send(
             Notice(
-                f"To fit the model's context window of {fitted.tokens_max:,} tokens: {what}. The session "
-                "keeps all of it, and search finds it."
+                f"The request {what} to fit the model's context window of {fitted.tokens_max:,} tokens. "
+                "The session keeps everything, and search finds it."
             )
         )
 

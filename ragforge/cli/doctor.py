@@ -99,8 +99,7 @@ def _versions() -> Iterator[Diagnosis]:
 
 def _settings(options: Options) -> Iterator[Diagnosis]:
     loaded = this_machine(options).loaded
-    files = {str(source) for source in loaded.sources.values()}
-    yield Diagnosis("settings", Grade.OK, f"from {', '.join(sorted(files)) or 'the defaults'}")
+    yield Diagnosis("settings", Grade.OK, f"from {loaded.origin()}")
     for notice in filter(None, (*loaded.notices, listens_words(loaded.settings.metrics.listen))):
         yield Diagnosis("settings", Grade.NOTE, notice)
 

@@ -41,7 +41,7 @@ async def _run(session: "Session", args: DiffArguments) -> Outcome:
 
 VERB = Verb(
     "diff",
-    "Show the changes of the newest turn and since; or the changes since A, or from A to B.",
+    "Show what has changed since before the newest turn, since version A, or from A to B.",
     DiffArguments,
     _run,
     opens=Opens.NONE,

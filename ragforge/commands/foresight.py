@@ -111,7 +111,7 @@ def _foreseer_json(each: "Foreseer") -> dict[str, Any]:
 
 VERB = Verb(
     "foresight",
-    "Compare each turn with what was expected, and list those that changed much and said little.",
+    "Compare each turn with what was expected, and list turns in which few words changed much.",
     ForesightArguments,
     _run,
     opens=Opens.LOOK,

@@ -129,7 +129,7 @@ CLEAN_UP = Verb(
 )
 VERB = Verb(
     "history",
-    "Show how much space the contents of versions take; gc removes what nothing needs.",
+    "Show how much space old file contents take; gc removes what no version needs.",
     NoArguments,
     _run,
     verbs=(

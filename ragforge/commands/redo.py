@@ -30,7 +30,7 @@ async def _run(session: "Session", args: RedoArguments) -> Outcome:
 
 VERB = Verb(
     "redo",
-    "Redo the turn that was undone last, or N of them, or the one with this id.",
+    "Redo the turn that you undid last, the last N, or the one with this id.",
     RedoArguments,
     _run,
     while_running=False,

@@ -25,15 +25,17 @@ async def _run(session: "Session", args: NoArguments) -> Outcome:
         "folder": str(session.cwd),
         "project": f"{workspace.project.name} ({workspace.place.root})",
         "session": f"{short_id(session.id)}, {counted(len(path), 'turn')}, {cost}",
-        "conversation": f"about {live.view.window.tokens:,} tokens, sent word for word; /context shows more",
+        "conversation": f"about {tokens:,} tokens are sent word for word; /context shows more"
+        if (tokens := live.view.window.tokens)
+        else "nothing to send yet",
         "store": workspace.store.url,
         "server": f"away: {link.away}" if link.away else "",
         "web search": web_search_words(session),
         "memory": "on" if workspace.recalls and workspace.settings.memory.enabled else "off",
-        "settings": ", ".join(sorted({str(each) for each in workspace.loaded.sources.values()})),
+        "settings": workspace.loaded.origin(),
     }
     lines = [f"- **{name}**: {one_line(str(value))}" for name, value in rows.items() if value]
-    return Tell("\n".join([*lines, "", "`ragforge doctor` checks all of it."]))
+    return Tell("\n".join([*lines, "", "To check all of this, run `ragforge doctor` in a shell."]))
 
 
 VERB = Verb("status", "Show what is in use: model, mode, project, session, store.", NoArguments, _run)

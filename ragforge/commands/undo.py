@@ -27,7 +27,7 @@ async def _run(session: "Session", args: UndoArguments) -> Outcome:
 
 VERB = Verb(
     "undo",
-    "Undo the newest turn, or N of them: their file changes and the chat.",
+    "Undo the newest turn, or the newest N: file changes and chat.",
     UndoArguments,
     _run,
     more="Changes that you or another session made since then stay. Nothing is lost: `ragforge redo` "

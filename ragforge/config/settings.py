@@ -74,6 +74,11 @@ class Loaded(Struct, frozen=True):
     notices: tuple[str, ...] = ()
     unconfirmed: Mapping[str, str] = field(default_factory=dict[str, str])
 
+    def origin(self) -> str:
+        """Where the settings come from, as words."""
+        set_in = {str(each) for each in self.sources.values() if each.kind is not SourceKind.DEFAULT}
+        return ", ".join((*sorted(set_in), "defaults"))
+
     def rows(self) -> list[SettingRow]:
         """Every setting with its value and source, in the order of the documentation."""
         return [

@@ -121,7 +121,7 @@ def web_search_words(session: Session) -> str:
     """Return whether the model may search the web with its provider's tool, for `/status`."""
     settings, model = session.workspace.settings, session.live.record.model
     if not settings.web.search:
-        return "off; web.search turns on the provider's own"
+        return "off; /config web.search true turns on the provider's own search"
     endpoints = settings.endpoints
     if not model or not searches_web(parse_model(model, endpoints=endpoints), endpoints):
         return "on, but this model has no search tool"

@@ -35,7 +35,8 @@ def notification(text: str, environ: Mapping[str, str]) -> str:
     Terminals that know neither ignore it, and so does tmux, which lets the bell through.
     """
     shown = one_line(text)[:120].replace(";", ",")
-    osc_9, osc_777 = f"\x1b]9;{shown}\x07", f"\x1b]777;notify;ragforge;{shown}\x07"
+    body = shown.removeprefix("ragforge: ")  # OSC 777 has a title of its own
+    osc_9, osc_777 = f"\x1b]9;{shown}\x07", f"\x1b]777;notify;ragforge;{body}\x07"
     if environ.get("TERM_PROGRAM", "") in OSC_9_PROGRAMS or "KITTY_WINDOW_ID" in environ:
         return osc_9
     if "VTE_VERSION" in environ or environ.get("TERM", "").startswith(("foot", "rxvt")):

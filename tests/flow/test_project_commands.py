@@ -143,6 +143,7 @@ def test_a_notification_is_one_that_the_terminal_knows(environment: dict[str, st
     assert [part.split(";")[0] for part in found.split("\x1b]")[1:]] == osc
     assert found.count("\x07") == len(osc)
     assert found.count("\x1b") == len(osc)
+    assert ("notify;ragforge;done" in found) == ("777" in osc), "its title is not said twice"
 
 
 async def test_a_rating_that_cannot_be_read_is_not_counted(session: Session, gemini: GeminiStandIn) -> None:

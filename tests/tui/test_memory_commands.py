@@ -273,7 +273,7 @@ def test_what_the_background_does_is_told_after_all_that_matters_more() -> None:
         "ask · gemini:flash The day's limit of $1 is reached. · 2 turns to summarise · 1k in 100 out"
         " · memory $0.0123 · $0.0200"
     )
-    assert shown[60] == "ask · flash memory? /context · 1.1k · +$0.0123 · $0.0200"
+    assert shown[60] == "ask · flash memory: /context · 1.1k · +$0.0123 · $0.0200"
     assert shown[30] == "ask · flash 1.1k · $0.0200"
     assert progress_words(Progress(vectors=1)) == "1 text to embed"
     assert progress_words(Progress()) == ""

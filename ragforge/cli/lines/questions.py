@@ -131,7 +131,7 @@ class Questions:
         keys = {1: "y", 2: "a", 3: "n", 4: "w", 5: "e"}
         listed = [f"  {each.number} or {keys[each.number]}  {each.words}" for each in offered]
         answers = {key: str(each.number) for each in offered for key in (str(each.number), keys[each.number])}
-        number = await self.ask([*lines, *listed], answers, f"Answer {', '.join(map(str, answers))}:")
+        number = await self.ask([*lines, *listed], answers, "Answer with a number or a letter:")
         if number is None:
             await asyncio.Event().wait()  # until the turn is interrupted
         chosen = next(each for each in offered if str(each.number) == number)

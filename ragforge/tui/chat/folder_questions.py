@@ -76,7 +76,7 @@ def let_turns_ask(chat: ChatFrame, conversation: Conversation) -> None:
     async def ask(files: Sequence[FileTrust]) -> bool:
         from ragforge.tui.screens.trust import TrustAnswer, TrustScreen  # most starts need no question
 
-        chat.call_user("waits for you")
+        chat.call_user("waiting for your answer")
         try:
             return await chat.ask(TrustScreen(files)) == TrustAnswer.TRUST
         finally:

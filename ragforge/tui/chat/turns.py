@@ -231,7 +231,7 @@ class Turns:
 
     async def approve(self, request: ApprovalRequest) -> ApprovalAnswer:
         """Ask the user."""
-        self._chat.call_user("waits for you")
+        self._chat.call_user("waiting for your answer")
         call_id = request.call_id if isinstance(request, ToolApproval) else ""
         try:
             with self._chat.parts.live.asking(), self._chat.transcript.asking(call_id):

@@ -278,7 +278,7 @@ def _waiting(status: Status) -> list[_Fact]:
         _Fact(hints, hints, _MUTED, 7, "Hints for what you are doing. /hints shows them. F8 does too."),
         _Fact(
             status.background_note,
-            "memory? /context",
+            "memory: /context",
             "$text-warning",
             13,
             "Why background work on memory waits, or continues without a model.",
