@@ -56,6 +56,8 @@ SESSIONS_LISTED_MAX = 500
 COUNTED_MAX = 1_000
 """Memories that are counted, for the first lines of a session."""
 LOOKED_BACK = 10
+LONG_DRAFT_CHARS = 20_000
+"""From this length on, a draft is looked through for secrets in a thread: a million take 0.1 s."""
 """Turns among which the last answer is looked for: the newest may be empty."""
 MODES_CYCLED = (Mode.ASK, Mode.ACCEPT_EDITS, Mode.PLAN)
 """What Shift+Tab goes through; `all` has to be typed."""
@@ -95,6 +97,7 @@ class Conversation:
         self.session = session
         self._prepare = prepare
         self._hints = SessionHints(session)
+        self._draft_lock = asyncio.Lock()
 
     # The turn
 
@@ -287,7 +290,10 @@ class Conversation:
 
     async def keep_draft(self, text: str) -> None:
         """Keep what is typed and not sent."""
-        await self.workspace.local.set_draft(self.draft_key, self.workspace.redactor.text(text))
+        async with self._draft_lock:  # one after the other: a long draft must not return once it was sent
+            clean = self.workspace.redactor.text
+            kept = clean(text) if len(text) < LONG_DRAFT_CHARS else await asyncio.to_thread(clean, text)
+            await self.workspace.local.set_draft(self.draft_key, kept)
 
     async def prepare(self) -> None:
         """Load and open what the first message needs, while nobody waits for it."""

@@ -6,11 +6,13 @@ import stat
 from pathlib import Path
 
 import pytest
+from textual import events
 from textual.widgets import Input, OptionList
 
 from ragforge.commands.base import run_command
 from ragforge.memory import forget_request
 from ragforge.session import setup
+from ragforge.tui.chat.screen import DRAFT_KEPT_AFTER_S
 from ragforge.tui.screens.confirm import ConfirmScreen
 from ragforge.tui.screens.model import ModelScreen
 from ragforge.tui.widgets.plain import PlainText
@@ -262,6 +264,33 @@ async def test_a_draft_that_was_sent_does_not_return_however_soon_one_types_on(l
         await chat.until(forgotten.is_set, "what was sent is forgotten")
     async with lab.chat(new=True) as chat:
         assert chat.draft == ""
+
+
+async def test_a_draft_of_megabytes_is_not_kept_at_every_pause_in_typing(lab: Lab) -> None:
+    async with lab.chat() as chat:
+        conversation = chat.screen.ready()
+        keep, kept = conversation.keep_draft, list[str]()
+
+        async def keep_and_tell(text: str) -> None:
+            await keep(text)
+            kept.append(text)
+
+        lab.monkeypatch.setattr(conversation, "keep_draft", keep_and_tell)
+        pasted = "the quick brown fox jumps over the lazy dog\n" * 50_000
+        chat.app.post_message(events.Paste(pasted))
+        await chat.until(lambda: len(kept) == 1, "the paste is kept")
+        for letter in "abcdef":
+            await chat.pilot.press(letter)
+            await asyncio.sleep(DRAFT_KEPT_AFTER_S * 1.1)
+        assert len(kept) <= 2
+        await chat.until(lambda: kept[-1] == f"{pasted}abcdef", "what was typed behind it is kept too")
+
+
+async def test_a_long_draft_does_not_return_once_it_was_sent(lab: Lab) -> None:
+    async with lab.chat() as chat:
+        conversation = chat.screen.ready()
+        await asyncio.gather(conversation.keep_draft("word " * 200_000), conversation.keep_draft(""))
+        assert await conversation.folder_draft() == ""
 
 
 async def test_what_is_typed_while_it_opens_is_kept(lab: Lab) -> None:

@@ -38,6 +38,8 @@ SHOWN_S_MAX = 0.5
 """What was typed before is in the prompt long before; else it is seen how it comes there."""
 DRAFT_KEPT_AFTER_S = 0.2
 """Typing is kept so long after the first key that was not: a crash costs a word at most."""
+DRAFT_SLOW_S, DRAFT_RESTS = 0.1, 10
+"""A draft that took longer to keep is not kept again for so many times as long."""
 TWICE_S_MAX = 0.8
 """A second key that comes later is another first one."""
 
@@ -60,6 +62,8 @@ class ChatScreen(ChatFrame):
         self._presenter: ChatPresenter | None = None
         self._draft_timer: Timer | None = None
         self._draft_is_kept = True
+        self._keeps_draft = False
+        self._draft_rest_s = 0.0
         self._escaped_at = 0.0
 
     @property
@@ -133,21 +137,36 @@ class ChatScreen(ChatFrame):
             if self._presenter:
                 self._presenter.hints.prompt_changed()
                 self._presenter.foresight.prompt_changed()
-        if self._draft_timer is None:
-            self._draft_timer = self.set_timer(DRAFT_KEPT_AFTER_S, self.keep_draft)
+        self._keep_draft_soon()
+
+    def _keep_draft_soon(self) -> None:
+        if self._draft_timer is None and not self._keeps_draft:
+            self._draft_timer = self.set_timer(max(DRAFT_KEPT_AFTER_S, self._draft_rest_s), self.keep_draft)
 
     @work(group="hint", exclusive=True)
     async def _look_for_hint(self, text: str) -> None:
         rows = await asyncio.shield(asyncio.wrap_future(self.commands))
         self.parts.hint.look(text, known=frozenset(row.name for row in rows))
 
-    @work(group="draft", exclusive=True)
+    @work(group="draft")
     async def keep_draft(self) -> None:
-        """Keep what is typed; that it cannot be kept is said once."""
-        self._draft_timer = None
+        """Keep what is typed. After a long draft, rest: it would take the processor at every pause."""
+        self._draft_timer, self._keeps_draft = None, True
+        draft, began_s = self.prompt.draft, time.monotonic()
+        try:
+            await self._keep(draft)
+        finally:
+            self._keeps_draft = False
+            took_s = time.monotonic() - began_s
+            self._draft_rest_s = took_s * DRAFT_RESTS if took_s > DRAFT_SLOW_S else 0.0
+        if not self.is_closed and self.prompt.draft != draft:
+            self._keep_draft_soon()
+
+    async def _keep(self, draft: str) -> None:
+        """Keep the draft; that it cannot be kept is said once."""
         if self.conversation is None or self.is_closed:
             return
-        doing = self.conversation.keep_draft(self.prompt.draft)
+        doing = self.conversation.keep_draft(draft)
         if self._draft_is_kept:
             self._draft_is_kept = await self.attempt(doing)
         else:
