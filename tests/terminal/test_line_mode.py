@@ -126,7 +126,7 @@ def test_plain_asks_again_about_a_call_that_waited_and_ctrl_c_ends_a_turn(desk: 
     screen.process.kill(signal.SIGTERM)
     assert screen.ended() == 128 + signal.SIGTERM
     again = desk.start("--plain", "-c")
-    again.wait_for("5, e:")
+    again.wait_for("a number or a letter:")
     answer(again, b"w")
     again.wait_for("What should the model do instead?")
     answer(again, b"Leave it.")
