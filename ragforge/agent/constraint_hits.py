@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Sequence
+from fnmatch import fnmatchcase
 from functools import lru_cache
 from itertools import pairwise
 from pathlib import PurePosixPath
@@ -85,7 +86,8 @@ def _path(name: str) -> re.Pattern[str]:
         return re.compile("")
     parts = re.split(r"(\*\*/?|\*|\?)", bare)
     inside = {"**": ".*", "**/": "(?:.*/)?", "*": "[^/]*", "?": "[^/]"}
-    start = r"(?:^|/)" if not name.startswith("/") else "^"
+    # A path from the top is one of the project, or of the machine.
+    start = r"(?:^|/)" if not name.startswith("/") else "^/?"
     return re.compile(start + "".join(inside.get(each, re.escape(each)) for each in parts) + r"(?:/|$)")
 
 
@@ -117,6 +119,8 @@ def _use(prohibition: Prohibition) -> Finder:
 
 
 def _one_use(name: str, prohibition: Prohibition) -> Finder:
+    if prohibition.within and name.casefold() in words_in("determiners") - CODE_WORDS:
+        return lambda effects: _at_place(prohibition, effects)
     if _TABS.match(name):
         return lambda effects: _indented(effects.added, prohibition)
     command = _command_of(name)
@@ -137,6 +141,13 @@ def _one_use(name: str, prohibition: Prohibition) -> Finder:
         return next((line.text.strip() for line in effects.added if _stands(text, line, prohibition)), "")
 
     return find
+
+
+def _at_place(prohibition: Prohibition, effects: CallEffects) -> str:
+    """Return the first command that names one of the places: "never run anything against db-2"."""
+    places = [re.compile(rf"(?<![\w-]){re.escape(each)}(?![\w-])") for each in prohibition.within]
+    commands = map(" ".join, effects.commands)
+    return next((each for each in commands if any(place.search(each) for place in places)), "")
 
 
 def _command_of(name: str) -> list[str]:
@@ -209,7 +220,8 @@ def _is_command(wanted: Sequence[str], words: Sequence[str]) -> bool:
 def _on_branch(branches: Sequence[str], branch: str, words: Sequence[str]) -> bool:
     """Whether it concerns one of these branches. The branch checked out before is not known here."""
     named = {branch, *(part for word in words[2:] for part in word.split(":"))}
-    return bool(named & set(branches)) or bool(words_in("places") & {each.casefold() for each in branches})
+    is_named = any(fnmatchcase(each, branch) for each in named for branch in branches)
+    return is_named or bool(words_in("places") & {each.casefold() for each in branches})
 
 
 def _holds_words(wanted: Sequence[str], given: Sequence[str]) -> bool:

@@ -47,9 +47,9 @@ KINDS: Mapping[str, frozenset[str]] = {
     name: frozenset(endings.split()) for names, endings in _KINDS.items() for name in names.split()
 }
 """The endings by the name of the language, in small letters."""
-_PROSE = "md mdx rst txt adoc org pdf"
+_PROSE = "md mdx rst txt adoc org pdf csv tsv jsonl ndjson"
 PROSE: frozenset[str] = frozenset(_PROSE.split())
-"""Of files that people read: what stands there is told, and not done."""
+"""Of files that people read, and of collected data: what stands there is told, and not done."""
 _CODE = """
 any async assert await break case cast catch class const continue default del delete double eval exec except
 float for free global goto import int lambda let malloc new nil none null panic print printf public private
@@ -64,7 +64,7 @@ rsync ruby scp sed sh sqlite3 ssh sudo systemctl tar tee terraform uv wget xargs
 """
 PROGRAMS: frozenset[str] = frozenset(_PROGRAMS.split())
 """Programs that users name when they say what must not be run."""
-_OTHER = "lock csv tsv xlsx xls db sqlite ini cfg conf png svg ipynb proto graphql mod sum tmpl"
+_OTHER = "lock xlsx xls db sqlite ini cfg conf png svg ipynb proto graphql mod sum tmpl"
 ENDINGS: frozenset[str] = PROSE.union(*KINDS.values(), _OTHER.split())
 """By which a word with a full stop in it is the name of a file."""
 

@@ -11,6 +11,7 @@ from ragforge.memory.statements import (
     STATEMENT_CHARS_MAX,
     asks_for_something,
     begins_to_ask,
+    has_question_mark,
     plain,
     worth_reading,
 )
@@ -58,8 +59,8 @@ def _sentence_parts(sentence: str, *, parted: bool) -> list[tuple[str, str]]:
     both parts: "I prefer small places, where could we eat?"."""
     words = _unquoted(sentence)
     # A question may lack its mark; a request, "could you always use tabs", is not a question.
-    is_question = begins_to_ask(words) and not asks_for_something(words)
-    ends = "?" if words.rstrip(" \"'»”)").endswith("?") or is_question else ""
+    is_unmarked = begins_to_ask(words) and not asks_for_something(words)
+    ends = "?" if has_question_mark(words) or is_unmarked else ""
     if not parted or not _OF_ONESELF.match(words):
         return [(sentence, ends)]
     places = [_ASKS_BEHIND.search(words), _ASKS_BEHIND_MARKED.search(words) if ends else None]

@@ -35,6 +35,8 @@ _PIPED = re.compile(
     r"(?:shell|sh|bash|zsh)\b",
     re.IGNORECASE,
 )
+_BY = re.compile(r"(?:with|via|by|through|avec|par)\s+(?=[`\w])", re.IGNORECASE)
+"""Before what is not to be used: "never with X"."""
 _NAMES = KNOWN_NAMES | {name for name in KINDS if len(name) > 2}
 WORD_CHARS_MAX = 256
 _QUOTES = "`\"'«»“”"
@@ -146,6 +148,7 @@ def _markers(text: str) -> Iterator[tuple[int, str, Deed | None]]:
 def _behind(rest: str, verb: str, without_verb: Deed | None) -> list[Prohibition]:
     """What is forbidden in the words behind the one that forbids."""
     rest = _clause(rest).lstrip()
+    rest = _BY.sub("", rest, count=1) if _BY.match(rest) else rest
     if piped := _PIPED.match(rest):
         return [Prohibition(Deed.RUN, (f"{next(filter(None, piped.groups()))} |",))]
     deed = _deed_of(verb) if verb else None
@@ -185,9 +188,26 @@ def _prohibitions(words: str, deed: Deed | None) -> list[Prohibition]:
     objects = tuple(map(_flag_of, _objects(words)))
     if objects and all(map(is_path, objects)) and deed is not Deed.USE:
         return [Prohibition(Deed.CHANGE, objects, (), outside)]
-    if deed is Deed.RUN and any(name.casefold() in _NAMES or _CODE.fullmatch(name) for name in objects):
+    objects = tuple(map(_code_of, objects))
+    if deed is Deed.RUN and any(_is_of_code(name) for name in objects):
         deed = Deed.USE  # "never npm or yarn"
     return [Prohibition(deed or Deed.USE, objects, within, outside)] if objects else []
+
+
+def _code_of(name: str) -> str:
+    """The one word of code alone in what is no command: "float" of "float math"."""
+    words = [each for each in name.split() if each.casefold() in CODE_WORDS]
+    return words[0] if len(words) == 1 and " " in name and not _is_command(name) else name
+
+
+def _is_command(name: str) -> bool:
+    first = name.split(maxsplit=1)[0].casefold()
+    return first in PROGRAMS or first in acts() or name.casefold() in acts()
+
+
+def _is_of_code(name: str) -> bool:
+    known = name.casefold()
+    return known in _NAMES or known in CODE_WORDS or _CODE.fullmatch(name) is not None
 
 
 def _flag_of(name: str) -> str:
@@ -212,10 +232,15 @@ def _clause(text: str) -> str:
 def _objects(words: str) -> Iterator[str]:
     """The names at the beginning of the words, before what tells where, when or why."""
     for part in _OR.split(words.strip())[:OBJECTS_MAX]:
+        if quoted := re.match(r"(?:the |le |la |l')?`([^`]{1,60})`", part):
+            yield quoted[1]  # as it is typed, whatever follows
+            if word_ends(part):
+                return
+            continue
         name: list[str] = []
         for word in part.split(" "):
             bare = word.strip(_QUOTES).casefold()
-            ends = bare in words_in("object_ends")
+            ends = bare in words_in("object_ends") or bare.startswith("n'")
             if word.startswith("(") or (ends and not _goes_on_with_flag(part, word)):
                 break
             if bare and not ends:
@@ -307,5 +332,10 @@ def names_object(sentence: str) -> bool:
 def is_name(name: str) -> bool:
     """Whether it begins with a product, a language, a program, a word of code or what git does; or a flag."""
     first = name.split(maxsplit=1)[0].casefold()
-    known = first in _NAMES or first in CODE_WORDS or first in PROGRAMS or first in acts()
-    return known or any(each.fullmatch(name) for each in (_CODE, _FLAG))
+    known = (
+        first in _NAMES
+        or first in CODE_WORDS
+        or first in PROGRAMS
+        or acts().keys() & {first, name.casefold()}
+    )
+    return bool(known) or any(each.fullmatch(name) for each in (_CODE, _FLAG))

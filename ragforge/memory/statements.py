@@ -20,6 +20,7 @@ _ASKS = AnyOf(lambda language: language.asks)
 _ASKS_FOR = AnyOf(lambda language: language.asks_for)
 _WONDERS = AnyOf(lambda language: language.wonders)
 _REPORTS = AnyOf(lambda language: language.reports)
+_ASSENTS = AnyOf(lambda language: language.assents)
 _BINDS = AnyOf(lambda language: language.binds)
 _UNREAL = AnyOf(lambda language: language.unreal)
 _IRONIC = AnyOf(lambda language: language.ironic)
@@ -46,7 +47,13 @@ def readable(sentence: str) -> str:
 
 def is_question(words: str) -> bool:
     """Whether it asks. `words` is plain."""
-    return words.rstrip(" \"'»”)").endswith("?") or begins_to_ask(words)
+    return has_question_mark(words) or begins_to_ask(words)
+
+
+def has_question_mark(words: str) -> bool:
+    """Whether it ends with one that asks for more than a nod. `words` is plain."""
+    words = words.rstrip(" \"'»”)")
+    return words.endswith("?") and not _ASSENTS.search(words)
 
 
 def begins_to_ask(words: str) -> bool:

@@ -52,6 +52,31 @@ def hit(constraints: list[Constraint], call: str) -> list[str]:
         ("dont add lodash to anything, we lost a week on it", "npm install lodash", "npm install"),
         ("pls dont ever touch vendor/", "vendor/a.py: x = 1", "src/a.py: x = 1"),
         ("ne pas toucher à vendor/", "vendor/a.py: x = 1", "src/a.py: x = 1"),
+        ("never edit files under /srv/tide/", "rm /srv/tide/gauge.csv", "rm srv.txt"),
+        ("never ever delete anything in var/reels/", "rm var/reels/9.mov", "rm var/cuts/9.mov"),
+        ("Never run anything against harbour-db.", "psql -h harbour-db -c x", "psql -h dry-dock -c x"),
+        ("never force push to keel/*", "git push --force origin keel/2", "git push --force origin sail"),
+        ("no force pushing to keel", "git push -f origin keel", "git push origin keel"),
+        ("Under no circumstances do you run cargo publish.", "cargo publish", "cargo build"),
+        ("before you `docker system prune` anything ask me first", "docker system prune", "docker ps"),
+        ("the rig may change, but never with `helm upgrade` from a laptop", "helm upgrade rig", "helm list"),
+        ("no float maths in rig/, we count in fixed point", "rig/a.c: float x;", "hull/a.c: float x;"),
+        ("gen/chart.ts must not be hand edited", "gen/chart.ts: x", "src/chart.ts: x"),
+        ("fixtures/tide.bin may under no condition be regenerated", "fixtures/tide.bin: x", "out/a.bin: x"),
+        ("strcpy may never appear in hull/", "hull/a.c: strcpy(a, b);", "hull/a.c: strlcpy(a, b, 4);"),
+        ("passwords never go in .env", ".env: A=1", "env.md: A=1"),
+        (
+            "the chart.lock file stays out of git, keys.yaml stays out of git",
+            "git add keys.yaml",
+            "git add a.py",
+        ),
+        ("never commit anything from art/raw/", "git add art/raw/a.psd", "git add src/a.py"),
+        ("never touch hull/, ok?", "hull/a.c: x", "rig/a.c: x"),
+        ("never touch hull/ no matter what the linter says", "hull/a.c: x", "rig/a.c: x"),
+        ("n'éditez en aucun cas les fichiers sous `coque/`", "coque/a.c: x", "mat/a.c: x"),
+        ("il faut jamais que tu lances `make regatta`", "make regatta", "make test"),
+        ("goto est interdit ici", "a.c: goto end;", "a.c: return;"),
+        ("zéro malloc dans coque/, c'est interdit", "coque/a.c: p = malloc(4);", "mat/a.c: p = malloc(4);"),
         ("surtout ne jamais faire de git push --force", "git push --force", "git push"),
         ("never use os.system in the app", "lib.py: os.system('x')", "scripts/a.py: os.system('x')"),
         ("interdit de pousser sur main", "git push origin main", "git push origin main-menu"),
@@ -107,6 +132,24 @@ def test_a_rule_finds_what_goes_against_it_and_no_more(rule: str, against: str, 
 )
 def test_what_only_looks_like_a_rule_is_none(said: str) -> None:
     assert constraints_from(said) == []
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "is it right that nobody may touch hull/, and that is ok?",
+        "we moved hull/ into the archive, no printf needed either way",
+        "the tide tables are read by everyone who uses the chart, zero to nine",
+    ],
+)
+def test_what_only_asks_or_tells_stops_nothing(said: str) -> None:
+    assert not hit(constraints_from(said), "hull/a.c: printf(x);")
+
+
+def test_collected_data_tells_of_a_tool_and_does_not_use_it() -> None:
+    constraints = constraints_from("never use flask")
+    assert hit(constraints, "app.py: import flask")
+    assert not hit(constraints, 'notes.jsonl: {"said": "import flask"}')
 
 
 def test_a_rule_that_names_nothing_stops_nothing() -> None:

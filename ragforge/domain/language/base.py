@@ -113,6 +113,8 @@ class Language(Struct, frozen=True, kw_only=True):
     """Hypotheses and examples."""
     unreal: Patterns = ()
     """Begins a sentence about what is not so: all that follows is supposed."""
+    assents: Patterns = ()
+    """Asks at the end of a demand for a nod alone: "leave vendor/ alone, ok?"."""
     reports: Patterns = ()
     """What somebody else says, or what was so before."""
     works: Patterns = ()

@@ -341,7 +341,7 @@ LANGUAGE = Language(
             r"for example|e\.g\.|for instance|not sure|unsure|(?:I )?wonder(?:ing)?|thinking (?:of|about)|"
             "considering|hypothetically|could (?:use|also|switch|go|move|be)|we could|I could|one could|"
             "would it|if we|if I|in case we|unless we|in theory|whether|I (?:don't|do not) (?:know|"
-            r"understand|see)|hesitat\w+|torn between|either|not decided|haven't decided|undecided)\b"
+            r"understand|see)|hesitat\w+|torn between|either (?=\w)|not decided|haven't decided|undecided)\b"
         ),
         r"\bmust have (?:been|had|\w+(?:ed|en|wn|ne|ght|st))\b",
     ),
@@ -376,9 +376,15 @@ LANGUAGE = Language(
         r"\b(?:is|are|was|were|gets?|got) (?!allow|approv|ask|demand|expect|need|order|prefer|request|"
         r"require|want|wish)\w+ed by (?:an?|the|our) \w",
     ),
+    assents=(
+        r"(?<!\bis)(?<!\bare)(?<!\bbe)(?<!\bit)(?<!\bthat)(?<!\blooks)(?<!\bwas),? (?:ok|okay|understood|"
+        r"got it|capiche)\s*\?+$",
+    ),
     reports=(
         r"^(?:write|add|insert|append|print|type) ``",
         (
+            # "no matter what the linter says" tells nothing of it.
+            r"(?<!what the )(?<!whatever the )"
             r"\b(?:docs?|documentation|readme|errors?|logs?|message|article|stack ?overflow|blog|linter|"
             "compiler|output|tutorial|tool|warning|they|he|she|colleague|coworker|someone|somebody|"
             "people|wikipedia|chatgpt|copilot|changelog|comment|ticket|issue|story|requirement|reviewer|"
@@ -961,8 +967,8 @@ LANGUAGE = Language(
         r"\b(?:never|don'?t|do not|must not|mustn'?t)(?: ever)? \w+ (?:anything|things|stuff|packages) "
         r"(?:with|via|through|using) ",
         (
-            r"\b(?:never|(?:don'?t|do not|must not|mustn'?t|can'?t|cannot|may not|shall not)(?: ever| you "
-            r"dare(?: to)?)?|"
+            r"\b(?:never(?: ever)*|(?:don'?t|do not|must not|mustn'?t|can'?t|cannot|may not|shall not)"
+            r"(?: ever| you dare(?: to)?)?|"
             r"not allowed to|forbidden to|refrain from|(?<!\bI )avoid|stop)\s+"
             r"(?!(?:be|mind|care|like|love|enjoy|need|have|bother|worry|know|get|stand|understand|"
             r"hesitate)\b)"
@@ -972,9 +978,13 @@ LANGUAGE = Language(
         r"\b(?:I|we) forbid (?:you to |you |to )?",
         r"\bout of the question to ",
         r"(?<!to )\bask (?:me |us )?(?:first )?before (?:you (?:ever )?)?",
+        r"\b(?:need|have|has|got) to ask (?:me|us) (?:first )?(?:before|b4) (?:you |u )?",
+        r"\b(?:before|b4) (?:you|u) (?=[^.;]{2,60}\b(?:ask|check with|tell) (?:me|us)\b)",
+        r"\bunder no circumstances?(?: (?:do|may|should|can|must|shall))?(?: (?:you|u|we))? "
+        r"(?=\w)(?!(?:may|is|are|should|must|can)\b)",
         r"\b(?:nobody|no one) (?:may |can |ever )?"
-        r"(?=(?:touch|edit|chang|modif|delete|deletes|deleting|remov|push|merg|deploy|writes? to|"
-        r"commits?\b|install)\w* (?!.*\b(?:any ?more|these days)\b))",
+        r"(?=(?:touch|edit|chang|modif|delete|deletes|deleting|remov|(?:force[- ])?push|merg|deploy|"
+        r"writes? to|commits?\b|install)\w* (?!.*\b(?:any ?more|these days)\b))",
         r"\b(?:only|nobody but|no one but) (?:(?-i:[A-ZÀ-Þ])[\w-]+|me|the (?:[\w-]+ ){1,2}(?:team|people|"
         r"admins?)|"
         r"(?:the )?[\w-]+ (?=(?:may|can) )) ?(?:may |can )?"
@@ -982,8 +992,8 @@ LANGUAGE = Language(
         r"commits?\b|install)\w* )",
     ),
     bans=(
-        r"(?:^|[,;:.(—–-]\s*|\b(?:and|so|but|or|please|with|from (?:now|here) on) )(?:absolutely )?no "
-        r"(?!need\b|reason\b|rush\b)(?:more )?",
+        r"(?:^|[,;:.(—–-]\s*|\b(?:and|so|but|or|please|with|from (?:now|here) on) )(?:absolutely )?"
+        r"(?:no|zero) (?!need\b|reason\b|rush\b|based\b|or\b|to\b|in\b)(?:more )?",
     ),
     forbidden=(
         r"^(?:the )?(.{1,60}?)(?: folder| directory| files?)? (?:is|are) "
@@ -991,6 +1001,16 @@ LANGUAGE = Language(
         r"reserved (?:for|to)|none of your business)\b",
         r"^(.{1,60}?) (?:must|may|should|can)(?:n't| not| never) (?:ever )?be (?:\w+ or )?"
         r"(?:chang|edit|touch|modif|writt|mov|renam|delete|remov|overwr)\w*",
+        r"<path>[^.;!?]{0,60}?\b(?:must|may|should|can|is|are)(?:n't| not| never| under no \w+)(?: to)? "
+        r"(?:ever )?be (?:\w+[ -]){0,2}(?:chang|edit|touch|modif|writt|mov|renam|delete|remov|overwr|"
+        r"regenerat|rebuild|rebuilt|reformat)\w*",
+        r"[,;:] (?:the )?(\S+(?: \S+)?) (?:is|are) (?:strictly |absolutely )?(?:off[- ]limits|forbidden|"
+        r"banned|prohibited|not allowed|taboo)\b",
+        r"^(.{1,40}?) (?:is|are) (?:strictly |absolutely )?(?:prohibited|no no|verboten)\b",
+        r"([\w.:]+(?:\(\))?)(?:, [^,;.]{1,40},)? (?:may|must|can|should) ?(?:not|never) (?:ever )?"
+        r"(?:appear|be used|show up|turn up|occur)\b",
+        r"\bnever (?:go|land|end up|belong)(?:e?s)? in(?:to)? (?:the )?<path>",
+        r"<path> (?:is|are) (?:only )?(?:edited|changed|written) (?:only )?(?:w/|with|by|through|via) ",
         r"\b(?:stay|keep|get) (?:out of|away from|off|clear of) (?:the )?<path>",
         r"\bkeep ((?:[^\s/]+ ){0,2}[^\s/]+) out of (?:the|our|this) (?:code\w*|app\w*|library|project)\b",
         r"<path>[^.!?]*, (?:so )?(?:hands|fingers) off\b",
@@ -1012,6 +1032,10 @@ LANGUAGE = Language(
         r"^(.{1,40}?) is (?:done |run )?(?:by|for|reserved (?:for|to)) humans\b",
     ),
     uncommitted=(
+        r"\b(?:never(?: ever)?|don'?t(?: ever)?|do not(?: ever)?) commit (?:anything|stuff|files?) "
+        r"(?:from|in|under|inside) <path>",
+        r"<path>(?: files?)? (?:must |has to |should )?(?:stays?|remains?|is kept) out of (?:git|"
+        r"version control|(?:the|our|this) repo\w*)\b",
         r"\bkeep (?:the |our |any |every )?<path>(?: files?)? out of (?:git|version control|(?:the|our|"
         r"this) repo\w*)\b",
         r"<path>(?: files?)? (?:(?:must|may|should|can)(?:n't| not| never)|never|doesn't|does not|don't) "
@@ -1050,7 +1074,7 @@ LANGUAGE = Language(
         in into on onto under within inside outside except unless without for from to with by at before
         after until because since against over across through as so it its it's we you they i use but
         that which who please pls ever anymore here there directly yourself everywhere anywhere anyway
-        again is are was when while if just only all
+        again is are was when while if just only all yourself myself himself herself
     """,
     determiners="""
         the a an any anything every each this that these those our my your its new more extra other
@@ -1062,6 +1086,9 @@ LANGUAGE = Language(
     acts={
         "force-push": "git push --force",
         "force push": "git push --force",
+        "force pushes": "git push --force",
+        "force pushing": "git push --force",
+        "force-pushing": "git push --force",
         "push --force": "git push --force",
         "push -f": "git push --force",
         "push": "git push",

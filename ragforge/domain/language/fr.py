@@ -357,6 +357,9 @@ LANGUAGE = Language(
         r"\b(?:est|sont|était|étaient) (?!approuv|attend|demand|exig|ordonn|préfér|réclam|souhait)"
         r"\w+ée?s? par (?:une?|le|la|les|notre|nos) \w",
     ),
+    assents=(
+        r"(?<!\best)(?<!\bsont)(?<!\bc'est)(?<!\btout),? (?:ok|compris|entendu|d'accord|hein|vu)\s*\?+$",
+    ),
     reports=(
         r"^(?:écris|écrivez|ajoute|ajoutez|insère|affiche|imprime|tape) ``",
         (
@@ -886,9 +889,11 @@ LANGUAGE = Language(
         r"\b\w{3,} (?:plus |jamais |pas )?(?:rien|quoi que ce soit|de paquets?) (?:avec|via) ",
         r"(?<!\by )(?<!\ble )(?<!\bla )(?<!\bles )(?<!\bl')\b(?!est\b|sont\b|suis\b|dérange|gêne|petits?\b|"
         r"bien\b|"
-        r"arrive|connais|sais\b|comprends\b)(\w{3,}) (?:jamais|pas|plus)\b(?! qu[e'])(?: (?:plus|"
-        r"jamais))?(?: (?:aucune?|de|du|des|au|aux|à|sur)\b| d')?"
+        r"arrive|connais|sais\b|comprends\b)(\w{3,}) (?:jamais|pas|plus|en aucun cas)\b(?! qu[e'])"
+        r"(?: (?:plus|jamais))?(?: (?:aucune?|de|du|des|au|aux|à|sur)\b| d')?"
         r"(?: (?:la|le|les)\b| l')?",
+        r"\bfaut (?:surtout )?(?:jamais|pas|plus) que (?:tu|vous|on) (?=\w)",
+        r"\brien (?:ne |n')(?=(?:supprim|efface|modifi|touch|écri|chang)\w* )",
         r"\b(?:ne|surtout) (?:jamais|pas|plus) (?:faire (?:de |d'|du |des )?)?(?=\w)",
         r"\b(?:interdi(?:t|s|ts|ction|ctions)|défense|hors de question|évite[rz]?|arrête[rz]?)(?: "
         r"formelle| absolue)? "
@@ -901,7 +906,8 @@ LANGUAGE = Language(
         r"\bsans (?=(?:utiliser|ajouter|toucher|modifier|changer)\b)",
     ),
     bans=(
-        r"(?:^|[,;:.(—–]\s*|\b(?:et|mais|donc|surtout|alors) )(?:surtout )?(?:jamais|pas|plus|aucune?)"
+        r"(?:^|[,;:.(—–]\s*|\b(?:et|mais|donc|surtout|alors) )(?:surtout )?"
+        r"(?:jamais|pas|plus|aucune?|z[ée]ro)"
         r"(?! besoin\b| la peine\b| de (?:souci|problème))(?: aucune?)?(?: (?:de|du|des)\b| d')? ?",
         r"\by a (?:pas|plus) (?:de |d')(?=<known>\b)",
     ),
@@ -912,6 +918,11 @@ LANGUAGE = Language(
         r"^(.{0,20}\b(?:dépendance|bibliothèque|librairie|paquet)s?)\b[^.]{0,20} (?:a besoin de|demande|"
         r"exige|"
         r"passe(?:nt)? par) (?:moi|mon|notre|nous|une?)\b",
+        r"[,;:] (?:l[ea]s? |l'|tout |toute )?([^\s,;]+(?: [^\s,;]+)?) (?:est|sont) (?:strictement )?"
+        r"(?:exclue?s?|proscrite?s?|interdite?s?|bannie?s?|prohibée?s?)\b",
+        r"^(?:l[ea]s? |l')?([^\s,;]+(?: [^\s,;]+)?) (?:est |sont )?(?:strictement )?(?:exclue?s?|"
+        r"interdite?s?|bannie?s?|prohibée?s?)\b(?! d[e'])",
+        r"<path>,? c'?est (?:\w+ )?(?:read[- ]only|en lecture seule|gelée?|figée?|sacrée?)\b",
         r"\btu laisses (.{1,60}?) (?:tels? quels?|telles? quelles?|tranquilles?)\b",
         r"^(?!dans\b)(?:l[ea]s? |l')?(?:fichiers? |dossiers? )?(\S{1,60}).{0,60} on (?:n')?(?:y |les? |la |"
         r"l')?"
@@ -955,7 +966,7 @@ LANGUAGE = Language(
     object_ends="""
         dans sur sous en hors pour depuis avec sans par avant après car parce puisque sinon c'est on tu
         vous il elle ça mais qui que quand si stp svp ici partout même directement jusque chez est sont
-        y jamais
+        y jamais toi moi dedans là-dedans direct
     """,
     determiners="""
         le la les l un une des de du d au aux à ce cet cette ces ton ta tes votre vos notre nos mon ma
