@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 
 from ragforge.domain.approvals import ApprovalAnswer, ApprovalRequest, ConsentAnswer, Mode
+from ragforge.domain.errors import UsageError
+from ragforge.domain.moves import Part
 from ragforge.session.moves import redo, undo
 from ragforge.session.state import Session
 from ragforge.store.files import StoreFile, contents_file
@@ -108,3 +110,18 @@ async def test_what_can_be_read_nowhere_stops_a_command_until_the_user_wants_it(
         [request] = asked
         assert "is a folder" in request.reason
         assert not precious.exists()
+
+
+async def test_an_undo_without_the_contents_says_how_the_conversation_moves(
+    session: Session, gemini: GeminiStandIn
+) -> None:
+    precious = await begun(session, gemini)
+    gemini.script(read("precious.txt"), write("precious.txt", "new"), Text("ok"))
+    await say(session, "write it")
+    head = session.live.record.head
+    missing(contents(session))
+    with pytest.raises(UsageError, match=r"not on this machine: precious.txt.*lost.*--chat"):
+        await undo(session)
+    assert (precious.read_text(), session.live.record.head) == ("new", head)
+    await undo(session, part=Part.CHAT)
+    assert (precious.read_text(), session.live.record.head != head) == ("new", True)

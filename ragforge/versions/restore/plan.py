@@ -218,8 +218,8 @@ async def check_contents(plan: Plan, blobs: Blobs) -> None:
     paths = [step.path for step in plan.steps if step.target and step.target.digest in missing]
     raise UsageError(
         f"{plan.title}: nothing was changed, because contents are not on this machine: {named(paths)}. "
-        "They were recorded on another machine, or a clean-up removed them; restore there, or leave these "
-        "files out."
+        "They were recorded on another machine, or were removed or lost on this one. Do it there; undo, redo "
+        "and checkout with --chat move only the conversation."
     )
 
 
