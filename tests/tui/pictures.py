@@ -87,7 +87,10 @@ def luminance(colour: Color) -> float:
 
 
 async def picture(chat: Chat, where: Callable[[Chat], Region] = in_front) -> str:
-    """The dialog in front at each size, or what is seen elsewhere. It is looked at in both themes too."""
+    """The dialog in front at each size, or what is seen elsewhere. It is looked at in both themes too.
+
+    It ends in the other theme than it began in, for to change it draws everything anew.
+    """
     for field in chat.top.query(Input):
         field.cursor_blink = False
     shown: list[str] = []
@@ -97,9 +100,9 @@ async def picture(chat: Chat, where: Callable[[Chat], Region] = in_front) -> str
         rows = rows_of(chat, where(chat))
         assert max(map(cell_len, rows)) <= size[0]
         shown += [f"{size[0]} columns", *rows, ""]
-    for theme in (LIGHT, DARK):
-        chat.app.theme = theme.name
+    for theme in sorted((LIGHT.name, DARK.name), key=lambda name: name != chat.app.theme):
+        chat.app.theme = theme
         await _still(chat)
         pale = unreadable(chat, where(chat))
-        assert not pale, f"{theme.name}: {'; '.join(pale)}"
+        assert not pale, f"{theme}: {'; '.join(pale)}"
     return "\n".join(shown)

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from time import monotonic
 from typing import Any
 
+from rich.segment import Segment
 from textual import _wait
 from textual.app import App
 from textual.pilot import Pilot
@@ -55,9 +56,9 @@ async def until_still(pilot: Pilot[Any], *, looks: int = 5, timeout_s: float = 1
 
     looks: how often in a row it has to be the same.
     """
-    seen: list[str] = []
+    seen: list[list[list[Segment]]] = []
     deadline_s = monotonic() + timeout_s
-    while len(seen) < looks or len(set(seen)) > 1:
+    while len(seen) < looks or any(each != seen[0] for each in seen):
         await pilot.pause(0.02)
         drawing = [worker.name for worker in pilot.app.workers if _draws(worker)]
         if monotonic() > deadline_s:
@@ -66,7 +67,7 @@ async def until_still(pilot: Pilot[Any], *, looks: int = 5, timeout_s: float = 1
             seen = []
             continue
         strips = pilot.app.screen._compositor.render_strips()
-        seen = [*seen[1 - looks :], repr([list(strip) for strip in strips])]
+        seen = [*seen[1 - looks :], [list(strip) for strip in strips]]
 
 
 def _draws(worker: Worker[Any]) -> bool:
