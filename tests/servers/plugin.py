@@ -27,6 +27,10 @@ OWN_KIND = "neo4j-5"
 OWN_PASSWORD = "of the administrator"
 OWN_FILES = {f"tests/faults/test_neo4j_{name}.py" for name in ("killed", "met", "server")}
 """Those that ask for `own_neo4j`."""
+LATE_FILES = {
+    f"tests/unit/test_{name}.py" for name in ("tasks", "tests_again", "tools_search", "understanding")
+}
+"""Those that take longest of the last by name: while they ended, the other processes had nothing to do."""
 SCHEMA_FILE = "tests/neo4j/test_schema.py"
 """Its tests make and drop all indexes, for which a server takes seconds in which it does little."""
 
@@ -67,15 +71,16 @@ def pytest_make_collect_report(
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Those that need a server are spread among the others; files that start one of their own are long, and
-    come first; those that make it plan anew, which costs it more than all else, come last.
+    """Those that need a server are spread among the others; long files come first, as those are that start
+    one of their own; those that make it plan anew, which costs it more than all else, come last.
     """
     files: dict[Path, list[pytest.Item]] = {}
     for item in sorted(items, key=lambda item: (_makes_plan_anew(item), item.path)):
         files.setdefault(item.path, []).append(item)
 
     def place(file: Path) -> tuple[bool, bool, Path]:
-        return any(map(_makes_plan_anew, files[file])), not _starts_own(files[file]), file
+        is_long = _starts_own(files[file]) or files[file][0].location[0] in LATE_FILES
+        return any(map(_makes_plan_anew, files[file])), not is_long, file
 
     spread = mixed(sorted(files, key=place), lambda file: _need_server(files[file]))
     items[:] = [item for file in spread for item in files[file]]

@@ -1,11 +1,19 @@
 """The order of files: all are there, and no two processes see another one."""
 
 from itertools import pairwise
+from pathlib import Path
 
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.servers.order import mixed, rotated
+from tests.servers.plugin import LATE_FILES, OWN_FILES, SCHEMA_FILE
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_files_with_a_place_of_their_own_are_there() -> None:
+    assert [each for each in (*LATE_FILES, *OWN_FILES, SCHEMA_FILE) if not (ROOT / each).is_file()] == []
 
 
 @given(with_server=st.integers(0, 90), without=st.integers(0, 300))
