@@ -8,6 +8,7 @@ import pytest
 from msgspec.structs import replace
 from textual import events
 from textual.pilot import Pilot
+from textual.screen import ModalScreen
 from textual.widgets import Input
 
 from ragforge.domain import timeouts
@@ -210,6 +211,25 @@ async def test_a_key_that_comes_late_to_a_busy_app_does_not_turn_an_answer_into_
         await until(pilot, task.done)
         await until(pilot, lambda: app.prompt.text == "x")
         assert task.result() == ApprovalAnswer(ConsentAnswer.NO)
+
+
+async def test_an_answer_that_a_dialog_came_before_is_not_given_by_a_later_key() -> None:
+    app = ChatApp()
+    async with app.run_test() as pilot:
+        task = await asked(app, pilot, COMMAND)
+        await armed(app, pilot)
+        key(app, "y")
+        await until(pilot, lambda: "› 1 y yes, once" in words(app))
+        dialog = ModalScreen[None]()
+        app.push_screen(dialog)
+        await asyncio.sleep(timeouts.APPROVAL_ALONE_S * 1.5)
+        await until(pilot, lambda: app.screen is dialog)
+        dialog.dismiss()
+        await until(pilot, lambda: app.screen is not dialog)
+        key(app, "x")
+        await until(pilot, lambda: app.prompt.text == "x")
+        assert not task.done()
+        task.cancel()
 
 
 async def test_a_panel_that_was_answered_is_fitted_no_more() -> None:

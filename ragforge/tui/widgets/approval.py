@@ -326,8 +326,10 @@ class ApprovalPanel(Widget):
         self._move_cursor(self._choices.index(choice) if choice else None)
 
         def give() -> None:
-            if self._kept is event and self.is_attached and self.screen.is_active:
-                self._kept = None
+            if self._kept is not event:
+                return
+            self._kept = None
+            if self.is_attached and self.screen.is_active:  # no dialog has come up by itself meanwhile
                 self._act(action)
 
         # By the app's queue, where keys are that came meanwhile.
