@@ -67,6 +67,16 @@ async def test_without_a_model_a_key_is_asked_for_proved_and_kept(lab: Lab) -> N
         await chat.sees("Hello.")
 
 
+async def test_what_is_typed_before_the_setup_is_seen_goes_to_the_prompt(lab: Lab) -> None:
+    lab.set_environ(key=False)
+    async with lab.chat() as chat:
+        await at_setup(chat)
+        await chat.pilot.press(*"fix it")
+        await chat.until(lambda: chat.top.typed_meanwhile == "fix it")
+        await chat.pilot.press("escape")
+        await chat.until(lambda: chat.draft == "fix it")
+
+
 async def test_closing_the_setup_ends_what_it_was_asking(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
     lab.set_environ(key=False)
     async with lab.chat() as chat:

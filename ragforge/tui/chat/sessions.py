@@ -73,7 +73,10 @@ class Sessions(Struct, frozen=True):
             from ragforge.tui.screens.model import ModelScreen
 
             told = await chat.ask(ModelScreen(conversation, first=True))
-            chat.say(told or "No model yet. /model chooses one; until then, messages get search results.")
+            chat.say(
+                told
+                or "No model yet. /model chooses one; until then, messages are answered with search results."
+            )
             chat.show_status()
         if not await folder_questions.may_stay(chat):
             return

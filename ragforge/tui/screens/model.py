@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from textual import on, work
+from textual import events, on, work
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
@@ -84,7 +84,9 @@ class ModelScreen(Dialog[str | None]):
         options.add_option(Option("Another OpenAI-compatible endpoint, by its URL", OTHER))
         options.add_option(Option("Continue without a model: answers are search results", NONE))
         if self._first:
-            options.add_option(Option("Keep conversations in Neo4j first, then choose a model", STORE))
+            options.add_option(
+                Option("Connect a Neo4j server for conversations first, then choose a model", STORE)
+            )
         options.highlighted = 0
         options.focus()
         self._hint(f"Looking for model servers on this machine ...\n{KEYS}")
@@ -110,6 +112,12 @@ class ModelScreen(Dialog[str | None]):
         options.add_options([*local, *others])
         # What somebody has gone to stays chosen.
         options.highlighted = options.get_option_index(chosen) if chosen else 0
+
+    def on_key(self, event: events.Key) -> None:
+        """At the first start it comes by itself: what is typed then, but in its own line, was a message."""
+        if self._first and not self._asks_for and event.is_printable:
+            event.stop()
+            self.keep_typed(event)
 
     @on(OptionList.OptionSelected)
     def _chosen(self, event: OptionList.OptionSelected) -> None:
