@@ -61,7 +61,8 @@ def problems_of(tasks: Sequence[Line]) -> list[Problem]:
     """The tasks as they are compared."""
     return [
         problem_of(
-            f"{each['request']} {each['done']}",
+            each["request"],
+            each["done"],
             files=each["files"],
             reason=each["reason"] or "",
             at=datetime.fromisoformat(each["day"]).replace(tzinfo=UTC),

@@ -29,7 +29,7 @@ from tried import cosines_of, problems_of, read, report  # noqa: E402
 
 FILES = sorted(Path(__file__).parent.glob("tasks*.jsonl"))
 ROUNDS = 40
-DECAY = 1.0
+DECAY = 3.0
 FEW = 20
 """The percentile of how alike another matter is that stands for it where few are compared."""
 
@@ -99,9 +99,8 @@ def weights_of(files: Sequence[TaskFile], stored: float) -> tuple[list[float], W
     return kin, Weights(stored, least, _rounded(first), _rounded(fitted(rows, similar)))
 
 
-def _rounded(weights: Sequence[float]) -> tuple[float, float, float, float]:
-    alike, kin, other, bias = (round(each, 2) for each in weights)
-    return alike, kin, other, bias
+def _rounded(weights: Sequence[float]) -> tuple[float, ...]:
+    return tuple(round(each, 2) for each in weights)
 
 
 def spread_of(files: Sequence[TaskFile]) -> float:

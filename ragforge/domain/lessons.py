@@ -74,7 +74,12 @@ class Lesson(Struct, frozen=True):
     @property
     def text(self) -> str:
         """What it is compared by."""
-        return " ".join((self.request, self.tried, self.topic, *self.keywords))
+        return f"{self.request} {self.done}"
+
+    @property
+    def done(self) -> str:
+        """What it tells besides what was asked for."""
+        return " ".join((self.tried, self.topic, *self.keywords))
 
 
 KIND = DerivedKind("Lesson", Lesson, recipe="1")

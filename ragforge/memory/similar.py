@@ -122,8 +122,8 @@ async def measure(recall: Recall, text: str, tasks: Sequence[PastTask]) -> list[
 
 def problem_of_task(task: PastTask) -> Problem:
     """What is compared of a task: what was asked for, what was done in which files, and why it failed."""
-    told = f"{' '.join(text_of(turn.user) for turn in task.turns)} {task.done}"
-    return problem_of(told, files=task.files, reason=task.reason, at=task.turns[0].started_at)
+    request = " ".join(text_of(turn.user) for turn in task.turns)
+    return problem_of(request, task.done, files=task.files, reason=task.reason, at=task.turns[0].started_at)
 
 
 async def _sessions(

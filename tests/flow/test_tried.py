@@ -141,6 +141,26 @@ async def test_the_second_time_the_failed_way_is_in_the_request(
         assert line not in await reported(session, "lessons"), "it is forgotten"
 
 
+async def test_a_failed_way_in_other_words_is_found_by_what_later_changed_the_same_file(
+    tmp_path: Path, gemini: GeminiStandIn
+) -> None:
+    env = environ(tmp_path, gemini, RAGFORGE_MEMORY_MODEL="local")
+    async with opened(tmp_path, env) as session:
+        gemini.script(write("export.py", "x = 1\n"), Text("Put it into a pool of threads."))
+        await say(session, "The accountant waits for her numbers.")
+        await undo(session)
+        gemini.script(Text("Then not."))
+        await say(session, "That deadlocks in the tests.")
+        gemini.script(write("export.py", "x = 2\n"), Text("One query reads all statements."))
+        await say(session, "Make the export of the statements fast.")
+        [lesson] = await lessons(session)
+        assert lesson.request == "The accountant waits for her numbers."
+        assert await tried_before(session, "Why does the export of the statements take minutes?") == [
+            lesson.told
+        ]
+        assert await tried_before(session, "Translate the help page to Spanish.") == []
+
+
 async def is_listed(session: Session, line: str) -> None:
     shown = await reported(session, "lessons")
     assert line in shown

@@ -11,7 +11,7 @@ from ragforge.domain.messages import text_of
 from ragforge.domain.printable import one_line
 from ragforge.domain.tasks import PastTask
 from ragforge.memory.forgotten import MARK, NOTHING, Forgotten
-from ragforge.memory.recall.similarity import SIMILAR_MIN, problem_of, scores
+from ragforge.memory.recall.similarity import SIMILAR_MIN, Problem, problem_of, scores
 from ragforge.memory.sentences import cut_words, sentences
 from ragforge.store.base import Store
 
@@ -69,15 +69,23 @@ async def supported(lesson: Lesson, known: Sequence[Lesson]) -> Lesson:
     return replace(lesson, kind=kind, support=support)
 
 
-async def alike_to(text: str, lessons: Sequence[Lesson]) -> list[tuple[float, Lesson]]:
-    """Return lessons about the same problem with their scores, the most similar first."""
+async def alike_to(
+    text: str, lessons: Sequence[Lesson], *, beside: Sequence[Problem] = ()
+) -> list[tuple[float, Lesson]]:
+    """Return lessons about the same problem with their scores, the most similar first.
+
+    beside: problems that are not lessons; a lesson that is no nearer than these is about another one.
+    """
     if not lessons:
         return []
-    problems = [problem_of(each.text, files=each.files, reason=each.reason, at=each.at) for each in lessons]
-    measured = await asyncio.to_thread(scores, text, problems)
+    problems = [
+        problem_of(each.request, each.done, files=each.files, reason=each.reason, at=each.at)
+        for each in lessons
+    ]
+    measured = await asyncio.to_thread(scores, text, [*problems, *beside])
     found = [
         (score, each)
-        for score, each in zip(measured, lessons, strict=True)
+        for score, each in zip(measured[: len(lessons)], lessons, strict=True)
         if score is not None and score >= SIMILAR_MIN
     ]
     return sorted(found, key=lambda pair: -pair[0])

@@ -2,7 +2,8 @@
 
 Two texts are alike by three parts: half is the cosine of their meanings in English, a quarter that of their
 words weighted by rarity, and a quarter that of the concepts of the words. If the stored vectors were made by
-an embedder that is known here, their cosines count too. Then the others are asked: a problem is the more
+an embedder that is known here, their cosines count too. What was asked for is also compared alone, and words
+and concepts in common count once more by themselves. Then the others are asked: a problem is the more
 probable the more its own kind (tasks that are alike, change the same files and were done in the same days)
 is like the query, and the less another matter is. Weights are fitted to tasks in English and French:
 `benchmarks/tried_fit.py`.
@@ -46,24 +47,38 @@ class Weights(Struct, frozen=True):
     """How the parts are weighed for one embedder of the stored vectors.
 
     stored: the weight of its cosine beside that of the included embedder. other_min: how much another matter
-    is like a query at least, where few are compared. first, second: of the logistic functions, of how alike
-    the problem, its kin and another matter are to the query, and the bias. In the second, its kin counts by
-    how probable it was in the first.
+    is like a query at least, where few are compared. first, second: of the logistic functions, one for each
+    column of the evidence, and the bias. In the second, its kin counts by how probable it was in the first.
     """
 
     stored: float
     other_min: float
-    first: tuple[float, float, float, float]
-    second: tuple[float, float, float, float]
+    first: tuple[float, ...]
+    second: tuple[float, ...]
 
 
 WEIGHTS = {
-    StaticEmbedder.name: Weights(0.0, 0.25, (21.11, 7.07, -20.06, -2.18), (19.07, 4.45, -16.48, -2.35)),
-    minilm.MODEL.vectors: Weights(0.48, 0.39, (12.36, 6.24, -11.48, -2.56), (11.02, 5.11, -9.16, -2.59)),
-    e5.MODEL.vectors: Weights(0.68, 0.35, (14.11, 4.83, -12.82, -2.27), (13.03, 4.24, -10.46, -2.58)),
+    StaticEmbedder.name: Weights(
+        0.0,
+        0.25,
+        (10.37, 7.53, -18.4, 6.29, -13.87, 3.23, 0.44, 0.06, -2.04),
+        (9.46, 4.91, -15.25, 5.83, -13.41, 2.89, 0.42, 0.04, -2.17),
+    ),
+    minilm.MODEL.vectors: Weights(
+        0.48,
+        0.39,
+        (7.16, 5.63, -10.71, 5.68, -11.38, 3.61, 0.37, 0.0, -2.58),
+        (6.25, 4.77, -8.69, 5.38, -10.6, 3.3, 0.34, -0.02, -2.59),
+    ),
+    e5.MODEL.vectors: Weights(
+        0.68,
+        0.35,
+        (11.05, 4.88, -12.18, 3.55, -11.53, 2.9, 0.21, 0.08, -2.47),
+        (10.53, 4.47, -10.12, 3.16, -11.44, 2.61, 0.19, 0.06, -2.71),
+    ),
 }
 """By embedder."""
-KIN = (17.38, 2.61, 0.72, 5.77, -10.07)
+KIN = (16.88, 2.68, 0.76, 5.68, -9.91)
 """How probable it is that two tasks are of one matter: weights of how alike they are, the files and folders
 that they share, how close their days are, and the bias."""
 
@@ -71,22 +86,24 @@ that they share, how close their days are, and the bias."""
 class Problem(Struct, frozen=True):
     """A problem as it is compared.
 
-    beside: text of which only the words count, such as why it failed. at: when it was worked on.
+    request: what was asked for alone; empty where that is all of the text. beside: text of which only the
+    words count, such as why it failed. at: when it was worked on.
     """
 
     text: str
+    request: str = ""
     beside: str = ""
     files: tuple[str, ...] = ()
     at: datetime | None = None
 
 
 def problem_of(
-    text: str, *, files: Iterable[str] = (), reason: str = "", at: datetime | None = None
+    request: str, done: str = "", *, files: Iterable[str] = (), reason: str = "", at: datetime | None = None
 ) -> Problem:
-    """Return the problem that a text describes, with the words of its files."""
+    """Return the problem of what was asked for and done, with the words of its files."""
     paths = tuple(files)
     named = " ".join(re.findall(r"[^\W\d_]{2,}", _CAPITAL.sub(" ", " ".join(paths))))
-    return Problem(f"{text} {named}".strip(), reason, paths, at)
+    return Problem(" ".join(filter(None, (request, done, named))), request, reason, paths, at)
 
 
 def measured_by(embedder: str) -> str:
@@ -123,22 +140,34 @@ def evidence(
     weight: float,
     kin: Sequence[float] = KIN,
 ) -> "tuple[Floats, Floats]":
-    """Return for each problem how alike it, its kin and another matter are to the query, as cosines, and how
-    probable it is of all pairs that they are kin.
+    """Return the evidence for each problem, and how probable it is of all pairs that they are kin.
 
-    Shapes (problems, 3) and (problems, problems). weight: of stored cosines, which are added.
+    Shapes (problems, 8) and (problems, problems). The columns are how alike the problem, its kin, another
+    matter and what was asked for are to the query, the cosines of words and of concepts, and how rare all
+    words in common are together and the rarest one is. weight: of stored cosines, which are added.
     """
     import numpy as np
 
-    every = alike([Problem(query), *problems], queries=1)
-    near, kinship = every[0, 1:], _kinship(every[1:, 1:], problems, kin)
+    every = _Compared([Problem(query), *problems], queries=1)
+    asked = _Compared([Problem(query), *(Problem(each.request or each.text) for each in problems)], queries=1)
+    together = every.alike()
+    near, kinship = together[0, 1:], _kinship(together[1:, 1:], problems, kin)
     if stored:
         near = near + weight * np.array([each or 0.0 for each in stored])
     np.fill_diagonal(kinship, 0)
     unlike = 1 - kinship
     np.fill_diagonal(unlike, 0)
-    kin = np.maximum((near * kinship).max(axis=1), 0)
-    return np.stack([near, kin, (near * unlike).max(axis=1)], axis=-1), kinship
+    common = every.words.rare[0] * every.words.rare[1:]
+    columns = [
+        near,
+        np.maximum((near * kinship).max(axis=1), 0),
+        (near * unlike).max(axis=1),
+        asked.alike(1)[0, 1:],
+        *(each.rows[1:] @ each.rows[0] for each in (every.words, every.concepts)),
+        np.sqrt(common).sum(axis=1),
+        np.sqrt(common).max(axis=1, initial=0),
+    ]
+    return np.stack(columns, axis=-1), kinship
 
 
 def probability(evidence: "Floats", kinship: "Floats", weights: Weights) -> "Floats":
@@ -208,30 +237,45 @@ def _kinship(near: "Floats", problems: Sequence[Problem], kin: Sequence[float]) 
     return 1 / (1 + np.exp(-raw))
 
 
-def alike(problems: Sequence[Problem], *, queries: int = 0) -> "Floats":
-    """How alike all pairs are. How rare a word is, those after the queries say."""
-    import numpy as np
-
-    read = compared([each.text for each in problems])
-    meanings = np.stack([np.frombuffer(each.english, dtype=np.float32) for each in read]).astype(np.float64)
-    signs = list(map(_signs, problems))
-    words, concepts = ([each[part] for each in signs] for part in (0, 1))
-    found: Floats = MEANING_SHARE * (meanings @ meanings.T)
-    for share, each in ((WORDS_SHARE, words), (CONCEPTS_SHARE, concepts)):
-        rows = _by_rarity(each, queries)
-        found += share * (rows @ rows.T)
-    return found
+def alike(problems: Sequence[Problem]) -> "Floats":
+    """How alike all pairs are."""
+    return _Compared(problems).alike()
 
 
-def _by_rarity(sets: Sequence[frozenset[str]], queries: int) -> "Floats":
-    """A row a set, of length 1 or 0, rare signs weighing more."""
-    import numpy as np
+class _Signs:
+    """Words or concepts of texts. How rare one is, the texts after the queries say.
 
-    held, names = _incidence(sets)
-    counts, texts = held[queries:].sum(axis=0), len(sets) - queries
-    usual = np.array([COMMON_WEIGHT if each in common_terms() else 1.0 for each in names])
-    rows = held * np.log((RARITY + texts) / (1 + counts)) * usual
-    return rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-9)
+    rare: a row a text, how rare each sign is that it has. rows: the same, of length 1 or 0.
+    """
+
+    def __init__(self, sets: Sequence[frozenset[str]], queries: int) -> None:
+        import numpy as np
+
+        held, names = _incidence(sets)
+        counts, texts = held[queries:].sum(axis=0), len(sets) - queries
+        usual = np.array([COMMON_WEIGHT if each in common_terms() else 1.0 for each in names])
+        self.rare: Floats = held * np.log((RARITY + texts) / (1 + counts)) * usual
+        self.rows: Floats = self.rare / np.maximum(np.linalg.norm(self.rare, axis=1, keepdims=True), 1e-9)
+
+
+class _Compared:
+    """Texts in the three parts by which they are compared."""
+
+    def __init__(self, problems: Sequence[Problem], *, queries: int = 0) -> None:
+        import numpy as np
+
+        read = compared([each.text for each in problems])
+        vectors = np.stack([np.frombuffer(each.english, dtype=np.float32) for each in read])
+        self.meanings: Floats = vectors.astype(np.float64)
+        signs = list(map(_signs, problems))
+        self.words, self.concepts = (_Signs([each[part] for each in signs], queries) for part in (0, 1))
+
+    def alike(self, first: int | None = None) -> "Floats":
+        """How alike these texts are to all. first: so many of them; None for all."""
+        found: Floats = MEANING_SHARE * (self.meanings[:first] @ self.meanings.T)
+        for share, signs in ((WORDS_SHARE, self.words), (CONCEPTS_SHARE, self.concepts)):
+            found += share * (signs.rows[:first] @ signs.rows.T)
+        return found
 
 
 def _incidence(sets: Sequence[frozenset[str]]) -> "tuple[Floats, list[str]]":
