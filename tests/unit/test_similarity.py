@@ -60,6 +60,14 @@ def test_kin_of_a_probable_problem_counts_by_how_probable_that_is() -> None:
     assert probability(doubtful, kinship, weights)[1] < probability(sure, kinship, weights)[1]
 
 
+def test_the_same_few_words_are_similar_however_common_they_are() -> None:
+    for words in ("hello", "Fix the login.", "Corrige la date.", "Where do we keep the sales figures?"):
+        for embedder in WEIGHTS:
+            [found] = scores(words, [problem_of(words)], [0.9], embedder=embedder)
+            assert found is not None
+            assert found >= SIMILAR_MIN, (words, embedder)
+
+
 def test_vectors_of_a_known_embedder_count_beside_the_included_one() -> None:
     high, low, unknown = (
         scores(QUERY, [NEAR], [each], embedder=e5.MODEL.vectors)[0] for each in (0.6, -0.2, None)

@@ -12,6 +12,7 @@ is like the query, and the less another matter is. Weights are fitted to tasks i
 import re
 from collections.abc import Iterable, Sequence
 from datetime import datetime
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
@@ -38,7 +39,12 @@ RARITY = 10
 """How many texts without the word are assumed beside those that are compared."""
 COMMON_WEIGHT = 0.3
 """Of a word that everybody uses."""
+WORDS_COSINE_MAX = 0.4
+"""Beside the words in common it counts against a problem, as the cosine of a long text is low. That of very
+short texts is higher than any that weights were fitted to."""
 DAY_S = 86_400
+SIGNS_MAX = 512
+"""Of so many problems the words and concepts are kept: each block compares all lessons of its project."""
 
 _CAPITAL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 
@@ -163,7 +169,8 @@ def evidence(
         np.maximum((near * kinship).max(axis=1), 0),
         (near * unlike).max(axis=1),
         asked.alike(1)[0, 1:],
-        *(each.rows[1:] @ each.rows[0] for each in (every.words, every.concepts)),
+        np.minimum(WORDS_COSINE_MAX, every.words.rows[1:] @ every.words.rows[0]),
+        every.concepts.rows[1:] @ every.concepts.rows[0],
         np.sqrt(common).sum(axis=1),
         np.sqrt(common).max(axis=1, initial=0),
     ]
@@ -290,6 +297,7 @@ def _incidence(sets: Sequence[frozenset[str]]) -> "tuple[Floats, list[str]]":
     return held, names
 
 
+@lru_cache(SIGNS_MAX)
 def _signs(problem: Problem) -> tuple[frozenset[str], frozenset[str]]:
     """Return the stems of its words, and the concepts of the words in either language."""
     words, concepts = frozenset[str](), frozenset[str]()
