@@ -236,8 +236,7 @@ def _stopped(sentence: str, wish: str) -> Ending:
         others = " ".join(each for each in parts if is_negative(each) is not says)
         if _is_about(_without(clause, found), wish, terms(others)):
             return _how_much(_without(clause, found), wish, limits)
-    narrowed = _narrowed(sentence) if is_wish(wish) else ()
-    if any(about(each) and _is_about(terms(each), wish, terms(wish), share=SHARE_MIN) for each in narrowed):
+    if is_wish(wish) and any(_begins_with(each, objects_of(wish)) for each in _narrowed(sentence)):
         return Ending.PART
     return Ending.NONE
 
@@ -262,7 +261,8 @@ def _how_much(ended: frozenset[str], wish: str, limits: frozenset[str]) -> Endin
 def _granted(words: str) -> Iterator[re.Match[str]]:
     """Where the plain sentence allows something: "flash it without asking", not "never without asking"."""
     for each in _PERMITS.finditer(words):
-        if not _ASKS_FIRST.search(each[0]) or is_negative(each[0], _UNWANTED):
+        is_demanded = forbids_something(each[0]) or not is_negative(each[0], _UNWANTED)
+        if not (_ASKS_FIRST.search(each[0]) and is_demanded):
             yield each
 
 
@@ -323,13 +323,16 @@ def _narrowed(sentence: str) -> Iterator[str]:
         before = each
 
 
+def _begins_with(words: str, objects: frozenset[str]) -> bool:
+    """Whether the first word that says what they are about names one of the objects."""
+    return next((bool(told & objects) for each in words.split() if (told := about(each))), False)
+
+
 def _without(clause: str, found: re.Match[str]) -> frozenset[str]:
     return terms(clause) - terms(found[0])
 
 
-def _is_about(
-    clause: frozenset[str], wish: str, wanted: frozenset[str], *, share: float = OBJECT_SHARE_MIN
-) -> bool:
+def _is_about(clause: frozenset[str], wish: str, wanted: frozenset[str]) -> bool:
     """Whether a clause of these terms is about these terms of the wish, and little else."""
     telling = clause - common_terms()
     shared = sum(stands_among(term, wanted) for term in clause)
@@ -337,7 +340,9 @@ def _is_about(
     if shared >= max(1 if alone else SHARED_MIN, SHARE_MIN * len(clause)):
         return True
     objects = objects_of(wish)
-    return bool(wanted and telling & objects) and len(telling & (wanted | objects)) >= share * len(telling)
+    return bool(wanted and telling & objects) and len(telling & (wanted | objects)) >= OBJECT_SHARE_MIN * len(
+        telling
+    )
 
 
 def is_negative(clause: str, pattern: AnyOf = _NEGATED) -> bool:

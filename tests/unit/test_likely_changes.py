@@ -78,31 +78,10 @@ def test_turns_with_nothing_in_common_are_not_compared() -> None:
     assert 0 < probability(found[0]) < 1
 
 
-@pytest.mark.parametrize(
-    ("rule", "later"),
-    [
-        ("never restart the kiln on a Sunday", "since the new thermostat, Sunday afternoons are fine by me"),
-        ("always ask me before you order clay", "up to 50 kg of clay you can order without asking"),
-        ("Ne lance jamais le four le dimanche", "avec le nouveau thermostat, le dimanche tu peux le lancer"),
-    ],
-)
-def test_a_rule_ends_by_words_of_its_user_that_allow_its_object(rule: str, later: str) -> None:
-    assert outdated_by(rule, later_turn(later, "Done."), of_user=True, is_next=False) == later
-    told = later_turn("the thermostat is new", later)
-    assert not outdated_by(rule, told, of_user=True, is_next=False), "an answer ends no rule"
-
-
-@pytest.mark.parametrize(
-    "later",
-    [
-        "the oven man comes on Sunday afternoon",
-        "from now on you may restart the mixer",
-        "you can order clay, there is no more left",
-    ],
-)
-def test_words_in_passing_end_no_rule(later: str) -> None:
-    rule = "never restart the kiln on a Sunday"
-    assert not outdated_by(rule, later_turn(later, "Done."), of_user=True, is_next=False)
+def test_a_rule_is_left_to_the_words_that_are_known_to_end_it() -> None:
+    later = later_turn("from now on restart the kiln on Sundays after all", "Done.")
+    assert signals("never restart the kiln on a Sunday", later, of_user=True, is_next=False) is None
+    assert signals("the kiln rests on a Sunday", later, of_user=True, is_next=False) is not None
 
 
 def test_numbers_in_words_are_compared_with_digits() -> None:

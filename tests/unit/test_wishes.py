@@ -40,6 +40,10 @@ def test_another_wish_for_the_same_ends_it(wish: str, later: str) -> None:
     ("wish", "later"),
     [
         ("Keep answers short, and no emojis.", "emojis are fine again"),
+        (
+            "dont touch src/pay without asking me first, and ask before touching test/pay too",
+            "Otto is through with the tests, so test/pay is free for you again",
+        ),
         ("Reply in Dutch, and commit messages in English.", "answer in English from now on"),
         ("No tables in answers, no bullets.", "when you compare things, bullets are ok after all"),
         ("Never deploy on a Friday.", "Friday mornings are fine by me"),

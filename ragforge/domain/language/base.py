@@ -236,10 +236,6 @@ class Language(Struct, frozen=True, kw_only=True):
     """Words that tell that something is otherwise than before."""
     moves_on: Patterns = ()
     """Words that stand where something changes, and elsewhere too."""
-    lets: Patterns = ()
-    """Words by which something is allowed, or need not be, and others."""
-    narrows: Patterns = ()
-    """Words for what alone something is so, or is not."""
     remains: Patterns = ()
     """Tells that something stays as it is."""
     returns: Patterns = ()

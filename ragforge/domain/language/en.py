@@ -1189,17 +1189,6 @@ LANGUAGE = Language(
             r"new|raised?|lower(?:ed)?|bump(?:ed)?|only|just|until|over|left)\b"
         ),
     ),
-    lets=(
-        (
-            r"\b(?:you (?:may|can|could)|we can|may|free (?:to|for|again|now)|allow(?:ed|s)?|permitted|fine|"
-            r"okay?|go ahead|go at|lets?|without asking|no need|need(?:n't| not)|"
-            r"(?:don't|doesn't|no longer) (?:have|has|needs?)|"
-            r"welcome to|lifted|relaxed?|up to you|your call|trust you)\b"
-        ),
-    ),
-    narrows=(
-        r"\b(?:only|just|except|unless|apart from|other than|but not|for (?:now|the)|alone|elsewhere)\b",
-    ),
     remains=(r"\b(?:stays?|keeps?|remains?|still|untouched|as (?:it|they) (?:is|are|was|were))\b",),
     returns=(
         (
@@ -1273,7 +1262,9 @@ LANGUAGE = Language(
     unwanted=(
         r"n't\b|\b(?:no|not|never|without|stop\w*|drop\w*|skip\w*|scrap|forget|ditch|avoid|hate|dislike|"
         r"enough of|"
-        r"(?:sick|tired) of|nerves|too (?:many|much|long|short)|spare me|leave out|(?:is|are|be) over)\b",
+        r"(?:sick|tired) of|nerves|too (?:many|much|long|short)|"
+        r"(?:gets?|getting|becom\w+) (?:so |very )?(?=long|short|wordy|verbose)|spare me|leave out|(?:is|"
+        r"are|be) over)\b",
     ),
     now_wanted=(
         r"\b(?:now|from (?:here|now) on|instead|no longer|any ?more|only|just|enough|plenty|rather|forget|"
@@ -1282,13 +1273,14 @@ LANGUAGE = Language(
     ),
     wishes={
         "length": (
-            r"\b(?:answers?|repl(?:y|ies)|responses?|explanations?|explain|messages? to me|keep it|be|"
-            r"talk)\b",
+            r"\b(?:answers?|repl(?:y|ies)|responses?|explanations?|explain|messages? to me|keep it|be|talk|"
+            r"sentences)\b",
         ),
         "length/short": (
             r"\b(?:short(?:er)?|brief(?:er|ly)?|concise|terse|succinct|to the point|one[- ]liners?|"
             r"in (?:one|a) (?:line|sentence)|(?:a )?few (?:words|lines|sentences)|less (?:text|verbose|"
-            r"wordy))\b",
+            r"wordy)|"
+            r"(?:two|three|2|3) (?:lines|sentences))\b",
         ),
         "length/long": (
             r"\b(?:long(?:er)?|detailed|more details?|in (?:more )?depth|in full|thorough|elaborate|"

@@ -1074,20 +1074,6 @@ LANGUAGE = Language(
             r"partie?s?|seulement|uniquement|nouve(?:au|lle)|change\w*|à partir)\b"
         ),
     ),
-    lets=(
-        (
-            r"\b(?:(?:tu|vous|on) (?:peu[xt]|pouvez|pourra[is]?|pourrez)|libres?|permis|autoris\w+|"
-            r"d'accord|okay?|laisse[rz]?|vas-y|allez-y|sans (?:me |nous )?demander|"
-            r"(?:plus|pas) (?:besoin|la peine|obligé\w*)|inutile|lev[ée]\w*|"
-            r"comme (?:tu|vous) (?:veux|voulez)|(?:me|nous) va|confiance)\b"
-        ),
-    ),
-    narrows=(
-        (
-            r"\b(?:seul(?:e|s|es|ement)?|uniquement|juste|sauf|excepté|hors|hormis|à part|pas pour|ailleurs|"
-            r"que (?:quand|si|pour|dans))\b"
-        ),
-    ),
     remains=(r"\b(?:reste(?:nt)?|garde[rz]?|gardons|conserve[rz]?|toujours|ne (?:bouge|change)\w*)\b",),
     returns=(
         (
@@ -1148,7 +1134,7 @@ LANGUAGE = Language(
     unwanted=(
         r"\b(?:pas|plus|jamais|sans|arrêt\w+|évit\w+|oublie\w*|laisse\w* tomber|marre|énerv\w+|agac\w+|"
         r"saoul\w+|"
-        r"trop|aucune?|épargne\w*)\b",
+        r"trop|devien\w+|aucune?|épargne\w*)\b",
     ),
     now_wanted=(
         r"\b(?:maintenant|désormais|dorénavant|à partir de maintenant|plutôt|seulement|uniquement|juste|"
@@ -1156,11 +1142,11 @@ LANGUAGE = Language(
         r"finalement|oublie|laisse tomber|au lieu|plus (?:besoin|la peine))\b",
     ),
     wishes={
-        "length": (r"\b(?:répon\w*|explication\w*|expliqu\w*|sois|fais|reste)\b",),
+        "length": (r"\b(?:répon\w*|explication\w*|expliqu\w*|sois|fais|reste|phrases)\b",),
         "length/short": (
-            r"\b(?:courte?s?|brefs?|brèves?|bref|concise?s?|succinct\w*|en (?:une|deux|quelques) "
-            r"(?:lignes?|phrases?|"
-            r"mots)|plus court\w*|moins long\w*)\b",
+            r"\b(?:courte?s?|brefs?|brèves?|bref|concise?s?|succinct\w*|en (?:une|quelques) (?:lignes?|"
+            r"phrases?|"
+            r"mots)|(?:deux|trois|2|3) (?:lignes|phrases)|plus court\w*|moins long\w*)\b",
         ),
         "length/long": (
             r"\b(?:longue?s?|détaillée?s?|plus de détails?|en détail|complète?s?|développ\w+)\b",

@@ -13,12 +13,10 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from ragforge.domain.approvals import Deed
 from ragforge.domain.language.base import AnyOf
 from ragforge.domain.language.words import TEXTS_KEPT_MAX
 from ragforge.memory.constraints import binds
 from ragforge.memory.likeness import name_parts, names_in
-from ragforge.memory.prohibitions import prohibitions_in, used_in, wanted_in
 from ragforge.memory.second_thoughts import stated_values
 from ragforge.memory.sentences import sentences
 from ragforge.memory.set_values import NumberWithUnit
@@ -28,8 +26,6 @@ from ragforge.memory.terms import about, numbers_in, with_digits
 WEIGHTS = Path(__file__).with_name("likely_changes.json")
 LIKELY = 0.8
 """From here on a statement is marked as perhaps replaced."""
-RULE_SHARES_MIN = 2
-"""What ends a rule names its object, or shares so many words with it."""
 SHORT_WORDS = 8
 FEW_WORDS = 6
 SHARED_COUNTED = 6
@@ -40,8 +36,6 @@ CODE_LINES_MAX = 10
 
 _CHANGES = AnyOf(lambda language: language.changes)
 _MOVES_ON = AnyOf(lambda language: language.moves_on)
-_LETS = AnyOf(lambda language: language.lets)
-_NARROWS = AnyOf(lambda language: language.narrows)
 _NEGATED = AnyOf(lambda language: language.negated)
 _DONE = AnyOf(lambda language: language.done)
 _STANDING = AnyOf(lambda language: language.standing)
@@ -64,10 +58,6 @@ class Signs(Struct, frozen=True):
     done: bool
     standing: bool
     binds: bool
-    objects: frozenset[str]
-    """Of what binds: the terms of what it forbids, demands or names."""
-    lets: bool
-    narrows: bool
     negated: bool
     open: bool
     past: bool
@@ -78,7 +68,6 @@ class Signs(Struct, frozen=True):
 def signs_of(sentence: str) -> Signs:
     """What is compared of it."""
     words = readable(sentence)
-    is_binding = binds(sentence)
     parts = " ".join(name_parts(" ".join(_PUT_TOGETHER.findall(words))))
     return Signs(
         about=about(f"{words} {parts}"),
@@ -90,25 +79,12 @@ def signs_of(sentence: str) -> Signs:
         moves_on=_MOVES_ON.search(words) is not None,
         done=_DONE.search(words) is not None,
         standing=_STANDING.search(words) is not None,
-        binds=is_binding,
-        objects=_objects(sentence) if is_binding else frozenset(),
-        lets=_LETS.search(words) is not None,
-        narrows=_NARROWS.search(words) is not None,
+        binds=binds(sentence),
         negated=_NEGATED.search(words) is not None,
         open=_OPEN.search(words) is not None,
         past=_PAST.search(words) is not None,
         words=len(words.split()),
     )
-
-
-def _objects(sentence: str) -> frozenset[str]:
-    forbidden: list[str] = []
-    for one in prohibitions_in(sentence):
-        # `restart the kiln`: to restart another thing ends nothing
-        things = [each.partition(" ")[2] or each if one.deed is Deed.RUN else each for each in one.objects]
-        forbidden += [*things, *one.within]
-    named = (*forbidden, *wanted_in(sentence), *used_in(sentence), *names_in(f"x {readable(sentence)}"))
-    return about(" ".join((*named, *name_parts(" ".join(named)))))
 
 
 class Later(Struct, frozen=True):
@@ -131,11 +107,8 @@ def later_turn(own: str, answer: str) -> Later:
 
 
 def tells_a_change(turn: Later) -> bool:
-    """Whether a sentence of the turn has words of change, or the user allows something."""
-    signs = list(map(signs_of, turn.sentences))
-    return any(each.changes or each.moves_on for each in signs) or any(
-        each.lets for each in signs[: turn.of_user]
-    )
+    """Whether a sentence of the turn has words of change."""
+    return any(each.changes or each.moves_on for each in map(signs_of, turn.sentences))
 
 
 def signals(
@@ -144,12 +117,10 @@ def signals(
     """The features of the pair, and the sentence of the later turn that they rest on; None where the two have
     nothing in common."""
     old = signs_of(statement)
+    if of_user and old.binds:
+        return None  # a rule ends by words that a rule knows: none in passing
     told = [(each, signs_of(each), at < by.of_user) for at, each in enumerate(by.sentences)]
-    # What binds, the user has said, and their words alone end it: none in passing.
-    is_rule = of_user and old.binds
-    told = [
-        each for each in told if not each[1].asks and (not is_rule or (each[2] and _may_end(old, each[1])))
-    ]
+    told = [each for each in told if not each[1].asks]
     least = max(1, len(old.about))
     everything = frozenset[str]().union(*(new.about for _, new, _ in told))
     of_the_user = frozenset[str]().union(*(new.about for _, new, is_users in told if is_users))
@@ -175,14 +146,6 @@ def signals(
     return found | {f"{one} x {two}": found[one] * found[two] for one, two in TOGETHER}, sentence
 
 
-def _may_end(rule: Signs, new: Signs) -> bool:
-    """Whether the sentence is about the same as the rule and may end it: it allows, narrows, changes, or is
-    a rule itself."""
-    common = rule.about & new.about
-    says = (new.lets, new.narrows, new.changes, new.moves_on, new.done, new.binds)
-    return any(says) and (len(common) >= RULE_SHARES_MIN or bool(common & rule.objects))
-
-
 def _of_both(old: Signs, new: Signs) -> dict[str, float]:
     """What the statement and a sentence have in common, and what each is like."""
     common, least = old.about & new.about, max(1, len(old.about))
@@ -201,11 +164,7 @@ def _of_both(old: Signs, new: Signs) -> dict[str, float]:
         "short": new.words <= SHORT_WORDS,
         "asks": old.asks,
         "standing": old.standing,
-        "binds": old.binds,
-        "lets": new.lets,
-        "narrows": new.narrows,
         "one is negated": old.negated != new.negated,
-        "binds and lets": old.binds and new.lets,
         "open": old.open,
         "past": old.past,
         "has a number": bool(old.numbers),
