@@ -91,4 +91,4 @@ def test_what_is_wanted_of_a_slot_is_told_from_what_is_not() -> None:
         Wish("emojis", "emojis", is_wanted=False),
         Wish("length", "short", is_wanted=True),
     }
-    assert not wishes_in("are bullet points ok?")
+    assert not wishes_in("are bullet points easier to read?")
