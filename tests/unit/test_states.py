@@ -2,6 +2,7 @@
 
 import pytest
 
+from ragforge.memory.recall.spoken import WORD_CHARS_MAX, spoken_turn
 from ragforge.memory.recall.validity import Validity
 from tests.unit.test_terms import turns
 
@@ -147,3 +148,10 @@ def test_what_something_was_built_on_meanwhile_is_outdated_and_what_it_is_built_
         by = valid.replacement(second, meanwhile)
         assert by is not None
         assert by.turn_id == third.id
+
+
+def test_what_no_person_says_as_a_word_is_not_compared() -> None:
+    (turn,) = turns((f"drop Typesense {'y' * 60_000} please", "Done."))
+    spoken = spoken_turn(turn)
+    assert {len(word) for said in spoken.sentences for word in said.split()} <= set(range(WORD_CHARS_MAX + 1))
+    assert "drop Typesense" in spoken.own

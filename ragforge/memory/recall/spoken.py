@@ -34,6 +34,9 @@ from ragforge.memory.wishes import may_end
 
 TEXT_CHARS_MAX = 2_000
 """Of a message and of an answer: what is changed is said at their beginning."""
+WORD_CHARS_MAX = 200
+_LONG_WORD = re.compile(rf"\S{{{WORD_CHARS_MAX + 1},}}")
+"""Nothing that is said: a hash, a minified line. Patterns that look for words take time by its square."""
 SPOKEN_MAX = 256
 SENTENCES_MAX = 1_024
 """How many turns and sentences are kept as they are compared: the same ones are found again and again."""
@@ -76,7 +79,7 @@ class Spoken(Struct, frozen=True, dict=True):
     @cached_property
     def own(self) -> str:
         """The user's message without what was pasted into it, for a log changes nothing; with digits."""
-        return with_digits(own_words(own_text(self.turn.user)))
+        return with_digits(_own_words(self.turn))
 
     @cached_property
     def answer(self) -> str:
@@ -86,7 +89,7 @@ class Spoken(Struct, frozen=True, dict=True):
     @cached_property
     def written(self) -> dict[str, str]:
         """The sentences in the words in which they were written, by the same with digits."""
-        own, told = own_words(own_text(self.turn.user)), answer_of(self.turn)[:TEXT_CHARS_MAX]
+        own, told = _own_words(self.turn), answer_of(self.turn)[:TEXT_CHARS_MAX]
         texts = (*sentences(own), one_line(own), *sentences(told))
         return {digits: text for text in texts if (digits := with_digits(text)) != text}
 
@@ -327,3 +330,7 @@ def _things(pattern: AnyOf, readable: Sequence[str]) -> frozenset[str]:
     """The stems of what the pattern's group names in the sentences."""
     found = (about(first_group(each)) for sentence in readable for each in pattern.finditer(sentence))
     return frozenset[str]().union(*found)
+
+
+def _own_words(turn: Turn) -> str:
+    return own_words(_LONG_WORD.sub("", own_text(turn.user)))
