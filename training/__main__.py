@@ -12,9 +12,10 @@ from pathlib import Path
 
 import numpy as np
 
+from ragforge.domain.memories import MemoryType
 from ragforge.embedders.static import StaticEmbedder
 from ragforge.memory.classifier import CLASSES, WEIGHTS, model_input
-from ragforge.memory.clause_features import BUCKETS, features_of, tokens_of
+from ragforge.memory.clause_features import BIAS, BUCKETS, features_of, hashed, tokens_of
 from training.examples import Example, labelled, read_examples
 from training.fit import Floats, Rows, fit, rows_of, shares
 from training.variants import JOINED_MARK, SPELLED_MARK, variants
@@ -23,9 +24,9 @@ COMMON_MIN = 8
 """So many messages must have a word for it to be part of a frame."""
 JOINED, SPELLED = 2_000, 1_000
 VARIANT_WEIGHT = 0.5
-WRITER, WRITER_WEIGHT = "_writer_", 2.0
-"""In the names of the files that others wrote, each in a voice of its own, and how much a message of theirs
-counts."""
+RARE, RARE_LIKELIER = (MemoryType.TODO, MemoryType.GOAL, MemoryType.IDENTITY), 2.0
+"""Types that few messages have, and how much likelier each is made than the weights find: in messages of
+writers left out, they were found too seldom."""
 SEEN_EVERY = 20
 """Every so many messages tell whether clauses and features are still cut and named as they were."""
 DECAY = 6e-5
@@ -51,21 +52,19 @@ def inputs(examples: Sequence[Example], common: frozenset[str]) -> tuple[Rows, F
         for at, (_, types) in enumerate(found):
             each.append(model_input(clauses, at, example.before, vectors[at], common))
             right.append([float(name in (types or (None,))) for name in CLASSES])
-            importance.append(_importance(example.voice))
+            importance.append(VARIANT_WEIGHT if example.voice.endswith((JOINED_MARK, SPELLED_MARK)) else 1.0)
     rows = rows_of(each, buckets=BUCKETS)
     return rows, np.asarray(right, dtype=np.float32), np.asarray(importance, dtype=np.float32)
-
-
-def _importance(voice: str) -> float:
-    written = WRITER_WEIGHT if WRITER in voice else 1.0
-    return written * (VARIANT_WEIGHT if voice.endswith((JOINED_MARK, SPELLED_MARK)) else 1.0)
 
 
 def trained(examples: Sequence[Example], common: frozenset[str], *, times: float = 1.0) -> Floats:
     """The weights. times: how many variants, as a share of the usual number."""
     made = variants(examples, joined=int(JOINED * times), spelled=int(SPELLED * times))
     rows, right, importance = inputs([*examples, *made], common)
-    return fit(rows, right, importance, buckets=BUCKETS, decay=DECAY, rounds=ROUNDS)
+    weights = fit(rows, right, importance, buckets=BUCKETS, decay=DECAY, rounds=ROUNDS)
+    [bias], _ = hashed({BIAS: 1.0})
+    weights[bias, [CLASSES.index(type) for type in RARE]] += np.log(RARE_LIKELIER)
+    return weights
 
 
 def digest(examples: Sequence[Example]) -> str:

@@ -10,6 +10,8 @@ from ragforge.memory.clauses import Clause
 
 BUCKETS = 1 << 16
 """The number of places that feature names are hashed into."""
+BIAS = "bias"
+"""The feature that every clause has, with the value 1."""
 _TOKEN = re.compile(r"\d+|[^\W\d_]+(?:'[^\W\d_]+)?|[?!:`/]|\.{2,}")
 _RULES = {
     "asks": AnyOf(lambda language: language.asks),
@@ -57,7 +59,7 @@ def features_of(
     """
     clause = clauses[at]
     words = [_shape(word) for word in tokens_of(clause.words)]
-    found: dict[str, float] = {"bias": 1.0}
+    found: dict[str, float] = {BIAS: 1.0}
     _add(found, _grams(words), 1.0)
     _add(found, _frames(words, common), 1.0)
     _add(found, _letters(clause.words.lower()), 1.0)

@@ -43,18 +43,20 @@ def test_of_what_people_type_all_day_little_is_kept_that_should_not_be() -> None
 
 def test_what_other_writers_say_is_found_as_measured() -> None:
     """They saw neither the rules nor the training messages. Other messages of theirs are trained on."""
-    found = measure_statements(read_statements(OTHER_WRITERS)).counts("all", "all")
-    assert found.precision >= 0.64, found
-    assert found.recall >= 0.5, found
+    report = measure_statements(read_statements(OTHER_WRITERS))
+    for language, precision, recall in (("en", 0.7, 0.5), ("fr", 0.76, 0.54)):
+        found = report.counts("language", language)
+        assert found.precision >= precision, report.table()
+        assert found.recall >= recall, report.table()
 
 
 def test_what_is_said_in_passing_is_found_in_both_languages() -> None:
     """In longer messages, among thanks, stories and jobs. None of them is trained on."""
     report = measure_statements(read_statements(IN_PASSING))
-    for language in ("en", "fr"):
+    for language, precision, recall in (("en", 0.79, 0.74), ("fr", 0.76, 0.65)):
         found = report.counts("language", language)
-        assert found.precision >= 0.8, report.table()
-        assert found.recall >= 0.71, report.table()
+        assert found.precision >= precision, report.table()
+        assert found.recall >= recall, report.table()
     assert report.strength.recall >= 0.8, report.table()
 
 

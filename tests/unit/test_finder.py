@@ -24,6 +24,8 @@ from training.fit import fit, rows_of, shares
 
 TURN_S = 0.05
 """A turn of three sentences takes a few milliseconds; this is for a machine that does much else."""
+FOUND_SHARE, KEPT_OF_NOW_SHARE = 0.8, 0.05
+"""Of messages that are neither trained on nor met by a rule. Single ones go either way with each training."""
 
 
 def test_the_weights_belong_to_the_training_messages() -> None:
@@ -197,58 +199,96 @@ def test_any_of_the_right_classes_is_learned_and_never_a_wrong_one() -> None:
     assert found[1, 2] > 0.95
 
 
-@pytest.mark.parametrize(
-    ("message", "type"),
-    [
-        ("whatever you write for the kiosk has to run without a mouse", MemoryType.PREFERENCE),
-        ("pls keep the variable names in english even in the french modules", MemoryType.PREFERENCE),
-        ("ok after some thought the archive moves to tape, disks are too expensive", MemoryType.DECISION),
-        ("the scales in the lab report grams but the form wants ounces", MemoryType.FACT),
-        ("les horaires sont dans un fichier que la mairie envoie le lundi", MemoryType.FACT),
-        ("bon on garde la version imprimée et on laisse tomber l'appli", MemoryType.DECISION),
-        ("pas de jargon dans les textes pour les visiteurs", MemoryType.PREFERENCE),
-        ("Garde des légendes courtes partout.", MemoryType.PREFERENCE),
-        ("we still owe the printers an answer about the paper", MemoryType.TODO),
+NO_RULE_KNOWS = {
+    MemoryType.PREFERENCE: [
+        "whatever you write for the kiosk has to run without a mouse",
+        "pls keep the variable names in english even in the french modules",
+        "small functions over clever ones, in every module",
+        "the reports are read on paper, so black and white only please",
+        "no screenshots in the manual, they go stale within a month",
+        "pas de jargon dans les textes pour les visiteurs",
+        "Garde des légendes courtes partout.",
+        "dans la notice, toujours de vraies recettes",
+        "évite les couleurs vives sur les cartes",
     ],
-)
-def test_what_no_rule_was_written_for_is_found(message: str, type: MemoryType) -> None:
-    [statement] = statements_in(message)
-    assert (statement.type, statement.text) == (type, message)
+    MemoryType.DECISION: [
+        "ok after some thought the archive moves to tape, disks are too expensive",
+        "we go with the paper forms for this season",
+        "let's drop the spreadsheet import, nobody uses it",
+        "we settled on one calendar for both halls",
+        "bon on garde la version imprimée et on laisse tomber l'appli",
+        "finalement on part sur des étiquettes en tissu",
+        "c'est décidé, le catalogue sort sans photos",
+    ],
+    MemoryType.FACT: [
+        "the scales in the lab report grams but the form wants ounces",
+        "the ticket printer only understands latin letters",
+        "bookings close two hours before the boat leaves",
+        "the museum's network is cut every night at eleven",
+        "les horaires sont dans un fichier que la mairie envoie le lundi",
+        "le capteur de la serre envoie un relevé toutes les dix minutes",
+        "la caisse du marché tourne sous Windows 7",
+    ],
+    MemoryType.TODO: [
+        "we still owe the printers an answer about the paper",
+        "someone has to renew the choir's domain before March",
+        "I haven't got round to labelling the crates yet, that's for next week",
+        "il faudra encore traduire la notice avant l'ouverture",
+        "il y a encore les bénévoles à prévenir pour le nouveau code d'entrée",
+    ],
+    MemoryType.GOAL: [
+        "the aim is that a visitor buys a ticket in under a minute",
+        "by spring we want the whole archive searchable",
+        "le but c'est que les élèves puissent s'inscrire sans nous appeler",
+    ],
+    MemoryType.IDENTITY: [
+        "I run the bookbinding workshop here",
+        "je m'occupe des plannings de la troupe",
+    ],
+}
+OF_NOW = [
+    "could you draw the timeline from left to right?",
+    "add a legend below the timeline",
+    "the timeline is cut off at the right",
+    "should we always draw it from left to right?",
+    "thanks, that looks much better",
+    "pourquoi la frise est coupée à droite",
+    "pour cette fois dessine la à l'envers",
+    "Garde cette légende courte.",
+    "never!",
+    "please always",
+    "oui, toujours",
+    "Yeah sure, always draw it upside down, I love that.",
+    "mais oui, supprime toujours mes tests, j'adore",
+    "The docs say: always draw from left to right.",
+    "Never use npm here, haha just kidding",
+    "n'utilise jamais npm, non je plaisante",
+    "we lost an hour because of a missing comma",
+    "we were on python 2 back then",
+    "got a 502 from the proxy, then a 200, then a 502 again",
+    "the test expects 3 and gets 4",
+    "I prefer the first of your two proposals",
+    "my laptop is at 4 % so please hurry",
+    "je préfère la première de tes deux propositions",
+    "les trois premiers tests sont verts, le dernier est instable",
+    "désolé pour les fautes, je suis sur mon téléphone",
+    "ERREUR 2026-02-11 10:22:01 worker doit toujours réessayer, abandon après 5",
+]
 
 
-@pytest.mark.parametrize(
-    "message",
-    [
-        "could you draw the timeline from left to right?",
-        "add a legend below the timeline",
-        "the timeline is cut off at the right",
-        "should we always draw it from left to right?",
-        "thanks, that looks much better",
-        "pourquoi la frise est coupée à droite",
-        "pour cette fois dessine la à l'envers",
-        "Garde cette légende courte.",
-        "never!",
-        "please always",
-        "oui, toujours",
-        "Yeah sure, always draw it upside down, I love that.",
-        "mais oui, supprime toujours mes tests, j'adore",
-        "The docs say: always draw from left to right.",
-        "Never use npm here, haha just kidding",
-        "n'utilise jamais npm, non je plaisante",
-        "we lost an hour because of a missing comma",
-        "we were on python 2 back then",
-        "got a 502 from the proxy, then a 200, then a 502 again",
-        "the test expects 3 and gets 4",
-        "I prefer the first of your two proposals",
-        "my laptop is at 4 % so please hurry",
-        "je préfère la première de tes deux propositions",
-        "les trois premiers tests sont verts, le dernier est instable",
-        "désolé pour les fautes, je suis sur mon téléphone",
-        "ERREUR 2026-02-11 10:22:01 worker doit toujours réessayer, abandon après 5",
-    ],
-)
-def test_what_is_of_now_is_not_kept(message: str) -> None:
-    assert statements_in(message) == []
+def test_most_of_what_no_rule_was_written_for_is_found() -> None:
+    said = [(message, type) for type, messages in NO_RULE_KNOWS.items() for message in messages]
+    found = [
+        [(each.type, each.text) for each in statements_in(message)] == [(type, message)]
+        for message, type in said
+    ]
+    missed = [message for (message, _), is_found in zip(said, found, strict=True) if not is_found]
+    assert sum(found) >= FOUND_SHARE * len(said), missed
+
+
+def test_little_of_what_is_of_now_is_kept() -> None:
+    kept = [message for message in OF_NOW if statements_in(message)]
+    assert len(kept) <= KEPT_OF_NOW_SHARE * len(OF_NOW), kept
 
 
 @pytest.mark.parametrize(
@@ -289,9 +329,9 @@ def test_what_is_told_before_a_question_is_kept_without_it(message: str, stateme
 def test_what_a_product_must_do_is_less_sure_to_be_a_rule_than_what_the_user_asks_for_always(
     message: str, holds_always: bool
 ) -> None:
-    [kept] = understand_offline(material(1, {"user": message, "assistant": ""})).memories
-    assert kept.type is MemoryType.PREFERENCE
-    assert (kept.confidence >= instructions.SURE_MIN) is holds_always
+    kept = understand_offline(material(1, {"user": message, "assistant": ""})).memories
+    sure = [each.type for each in kept if each.confidence >= instructions.SURE_MIN]
+    assert sure == [MemoryType.PREFERENCE] * holds_always
 
 
 @pytest.mark.parametrize(
