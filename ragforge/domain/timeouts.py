@@ -184,6 +184,8 @@ NEO4J_ANSWER_S_MAX = 5.0
 """How long a list or a turn is waited for before the rows on this machine answer."""
 NEO4J_REACH_S_MAX = 10.0
 """How long a server that was away is tried when nothing here can replace its answer."""
+NEO4J_REACH_AGAIN_S_MAX = 1.0
+"""The same, where it was tried in vain within the last `NEO4J_REACH_S_MAX`."""
 NEO4J_ARRIVE_S_MAX = 20.0
 """How long rows are sent again and again before a decision that only the graph can make."""
 NEO4J_SETTLE_S_MAX = 10.0

@@ -1,5 +1,6 @@
 """What a store answers while its server is away: the same as a store of SQLite that was told the same."""
 
+import asyncio
 from collections.abc import AsyncIterator, Awaitable, Iterator
 from pathlib import Path
 from typing import Any, cast
@@ -7,6 +8,7 @@ from typing import Any, cast
 import pytest
 from msgspec.structs import replace
 
+from ragforge.domain import timeouts
 from ragforge.domain.derivations import DerivedFilter
 from ragforge.domain.errors import StoreUnavailable
 from ragforge.domain.memories import MemoryFilter, MemorySort
@@ -203,3 +205,16 @@ async def test_a_project_that_can_be_read_in_part_only_is_not_moved(away: Store)
     await said(away, await new_session(away, project))
     with pytest.raises(StoreUnavailable, match="Nothing was moved, because not everything"), read_whole(away):
         assert await away.sessions.recent(project_id=project.id)
+
+
+async def test_a_server_that_was_just_tried_in_vain_is_not_waited_for_again(
+    away: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project = a_project().id
+    monkeypatch.setattr(timeouts, "NEO4J_REACH_S_MAX", 0.1)
+    with pytest.raises(StoreUnavailable):
+        await away.versions.all_ids(project)
+    monkeypatch.setattr(timeouts, "NEO4J_REACH_S_MAX", 3_600.0)
+    async with asyncio.timeout(60):
+        with pytest.raises(StoreUnavailable):
+            await away.versions.all_ids(project)

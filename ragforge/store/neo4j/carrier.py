@@ -5,6 +5,7 @@ import logging
 import random
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
+from time import monotonic
 
 from ragforge.domain import timeouts
 from ragforge.domain.errors import StoreError
@@ -54,6 +55,8 @@ class Carrier:
         """How much of a batch is sent at once: less to a server that was too slow for the one before."""
         self._warm = False
         """Whether the server has planned what rows are written by."""
+        self._in_vain_s = float("-inf")
+        """When somebody last waited for a server that did not come back."""
         self._partial = 0
         self._missing = ""
         self.abandoned_stale = False
@@ -101,7 +104,10 @@ class Carrier:
         self._missing = why
 
     async def reached(self, timeout_s: float) -> bool:
-        """Whether the server is there; one that was away is tried again for this long."""
+        """Whether the server is there; one that was away is tried again for this long, but not much longer
+        where that was in vain a moment ago: a command that asks it several times waits once."""
+        if monotonic() - self._in_vain_s < timeouts.NEO4J_REACH_S_MAX:
+            timeout_s = min(timeout_s, timeouts.NEO4J_REACH_AGAIN_S_MAX)
         with suppress(TimeoutError):
             async with asyncio.timeout(timeout_s):
                 while self.away and not isinstance(self._trouble, LoginRefused):
@@ -110,6 +116,8 @@ class Carrier:
                         await self._moved.wait()
                     if self.away:
                         await asyncio.sleep(timeouts.NEO4J_CARRY_RETRY_S_FIRST)
+        if self.away:
+            self._in_vain_s = monotonic()
         return not self.away
 
     async def settle(self, timeout_s: float) -> bool:
