@@ -193,7 +193,7 @@ async def test_database_of_another_program_is_refused_and_left_alone(tmp_path: P
 
 
 async def test_folder_in_the_files_place_is_explained(tmp_path: Path) -> None:
-    with pytest.raises(StoreUnavailable, match="RAGFORGE_STORE"):
+    with pytest.raises(StoreDamaged, match="RAGFORGE_STORE"):
         await reopen(tmp_path)
 
 

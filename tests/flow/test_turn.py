@@ -373,7 +373,7 @@ async def test_a_long_history_is_cut_to_the_window_and_a_line_says_so(
             events = await say(session, f"message {n} " + "long words " * 1_000)
         assert ended(events).status is TurnStatus.FINISHED
         notices = [event.text for event in events if type(event).__name__ == "Notice"]
-        assert any("left out" in text for text in notices)
+        assert any("leaves out" in text for text in notices)
         assert "message 0" not in str(gemini.asked("streamGenerateContent")[-1].body)
 
 

@@ -231,7 +231,10 @@ async def test_parallel_is_as_serial() -> None:
             "line 2, LOOP: LOOP takes a whole number from 0 on, not 'b'.",
         ),
         ("LIMIT $X, -1", "line 1, LIMIT: LIMIT takes a whole number from 0 on, not -1."),
-        ("LLM_EXEC $X, 'm', {task: 'none'}", "line 1, LLM_EXEC: There is no task 'none'"),
+        (
+            "EXTRACT $T, 'none'\nLLM_EXEC $X, 'm', {task: $T}",
+            "line 2, LLM_EXEC: There is no task 'none'",
+        ),
     ],
 )
 async def test_a_fault_names_its_line(text: str, expected: str) -> None:

@@ -84,7 +84,7 @@ async def test_of_several_projects_with_its_remote_the_user_chooses_by_who_where
         await chat.until(lambda: isinstance(chat.top, ChooseScreen), "the question")
         asked = "\n".join(each.text for each in chat.top.query(PlainText))
         assert "zoo: last used by ada@example.org in /home/x/zoo" in asked
-        key = next(line[0] for line in asked.splitlines() if "  zoo: " in line)
+        key = next(line.split()[0] for line in asked.splitlines() if "  zoo: " in line)
         await chat.pilot.press(key)
         await chat.until(lambda: project_of(chat) == "id of zoo", "the project")
     async with lab.chat() as chat:
