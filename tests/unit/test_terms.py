@@ -341,6 +341,18 @@ def test_a_long_number_is_one_thing_in_all_of_its_turn() -> None:
     assert Validity([alone, other]).replacement(alone, said) is None
 
 
+def test_a_short_number_with_its_unit_is_one_thing_in_all_of_its_turn() -> None:
+    said = "a lock that closes slower than three minutes alerts the keeper"
+    old, between, new = turns(
+        (said, "The tolerance is three minutes in `locks.py`, and the nine gates are in `gates.toml`."),
+        ("Which birds nest at the weir?", "Herons."),
+        ("Three minutes is too nervous. Make the tolerance five.", "The tolerance is five minutes now."),
+    )
+    assert Validity([old, between, new]).replacement(old, said) is not None
+    other = turns((said, "Chimes sound every 3 minutes."), ("3 days is too nervous a limit, 5.", ""))
+    assert Validity(other).replacement(other[0], said) is None
+
+
 def test_what_an_answer_says_took_the_place_of_something_goes_when_that_returns() -> None:
     old, new = turns(
         ("move the queue to Postgres, it loses jobs", "`jobs.sql` takes the place of the Kafka consumer."),

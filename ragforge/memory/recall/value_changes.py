@@ -56,11 +56,19 @@ def gives_old_value(change: ValueChange, statement: str, mine: Spoken | None) ->
         return False
     if change.of:
         return True
+    units = {each.unit for each in stated_values(statement)}
     if not is_telling(change.old):
-        return len(words & change.by.terms) >= SHARED_MIN
+        if len(words & change.by.terms) >= SHARED_MIN:
+            return True
+        # With the unit it may be one: "2 degrees is too nervous".
+        values = {each for each in stated_values(change.sentence) if each.number in old and each.unit}
+        if not values & {*stated_values(statement)}:
+            return False
+        same = [each for text, each, _ in mine.framed if values & {*stated_values(text)}] if mine else []
+    else:
+        same = [each for _, each, numbers in mine.framed if old <= numbers] if mine else []
     # In one turn such a number is one thing, whatever else a sentence says of it.
-    same = (each for _, each, numbers in mine.framed if old <= numbers) if mine else ()
-    return bool(words.union(*same) & change.by.terms - {each.unit for each in stated_values(statement)})
+    return bool(words.union(*same) & change.by.terms - units)
 
 
 def _comparable(statement: str, old: frozenset[str]) -> Iterable[str]:
