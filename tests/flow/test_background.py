@@ -90,6 +90,23 @@ async def test_summarising_was_awaited_on_the_critical_path(tmp_path: Path, gemi
         await call.hung_up.wait()
 
 
+async def test_a_short_run_catches_up_on_what_earlier_ones_left(
+    tmp_path: Path, gemini: GeminiStandIn
+) -> None:
+    """It ends before the delayed work would begin; were that not hurried, nobody would ever do it."""
+    gemini.always_structured(by_the_model("PostgreSQL it is."))
+    env = environ(tmp_path, gemini)
+    async with beside(tmp_path, env) as session:
+        await session.workspace.background.close()
+        left = [ended(await say(session, text)).id for text in ("one", "two")]
+        assert await summaries_of(session) == []
+    async with beside(tmp_path, env, timing=replace(QUICK, start_s=10 * WAIT_S)) as session:
+        own = ended(await say(session, "three")).id
+        await session.workspace.background.finish(timeout_s=WAIT_S)
+        covering = await session.workspace.store.summaries.covering([*left, own])
+        assert [len(covering.get(turn_id, ())) for turn_id in (*left, own)] == [1, 1, 1]
+
+
 async def test_a_turn_that_came_during_summarising_was_dropped(tmp_path: Path, gemini: GeminiStandIn) -> None:
     go_on = asyncio.Event()
     gemini.script_structured(lambda request: (Until(go_on), by_the_model("The first.")(request)))

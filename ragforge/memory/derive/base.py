@@ -182,6 +182,9 @@ class Derivation(ABC):
         self.own_done = asyncio.Event()
         """Set while nothing of this run's turns waits that quitting should wait for."""
         self.own_done.set()
+        self.earlier_done = asyncio.Event()
+        """Set while a short run need not wait for what earlier runs left: done, or impossible now."""
+        self.earlier_done.set()
         self.note = ""
         """Why it waits, for the user; empty while all goes well."""
         self.waiting = 0

@@ -93,6 +93,7 @@ class TurnSummaries(Derivation):
 
     def __init__(self, desk: Desk) -> None:
         super().__init__(desk)
+        self.earlier_done.clear()
         self._own: dict[str, str] = {}
         """Turns of this run that wait, oldest first, each with its session."""
         self._in_hand: set[str] = set()
@@ -174,6 +175,16 @@ class TurnSummaries(Derivation):
 
     async def step(self) -> float | None:
         """Summarise those that lack a summary, then ask the model for better ones. Raises StoreError."""
+        found = False
+        try:
+            found = await self._summarise_listed()
+        finally:
+            if not found:
+                self.earlier_done.set()
+        return 0 if found else await self._make_better()
+
+    async def _summarise_listed(self) -> bool:
+        """Summarise some of those that lack a summary; whether there were any. Raises StoreError."""
         for home in list(self.desk.homes.values()):
             if not home.settings.memory.enabled:
                 continue
@@ -184,8 +195,8 @@ class TurnSummaries(Derivation):
                     await self._side_by_side(home, turns)
                 # Only what was done is not to be listed again: a store may have failed before.
                 self._last_done = [turn.id for turn in turns]
-                return 0
-        return await self._make_better()
+                return True
+        return False
 
     async def _listed(self, home: Home) -> list[Turn]:
         """Turns that lack a summary and nobody is at, oldest first. Raises StoreError."""

@@ -82,8 +82,15 @@ class Background:
                     await self._work.own_done()
 
     async def finish(self, *, timeout_s: float) -> None:
-        """Wait for the work on this run's turns, for at most so long; the rest is done by a next start."""
-        await self.understood(timeout_s=timeout_s)
+        """Wait for the work on this run's turns, then for what earlier runs left, for at most so long.
+
+        The rest is done by a next start.
+        """
+        with suppress(TimeoutError):
+            async with asyncio.timeout(timeout_s):
+                await self.understood(timeout_s=timeout_s)
+                if self._work:
+                    await self._work.earlier_done()
         if self._work:
             with suppress(TimeoutError):
                 async with asyncio.timeout(min(timeout_s, timeouts.HEADLESS_BACKUP_S_MAX)):

@@ -95,6 +95,14 @@ class Work:
         for derivation in self._desk.derivations:
             await derivation.own_done.wait()
 
+    async def earlier_done(self) -> None:
+        """Begin at once with what earlier runs left, and wait until that is done, or cannot be done now."""
+        for derivation in self._desk.derivations:
+            if not derivation.earlier_done.is_set():
+                for queue in derivation.queues:
+                    self._desk.lanes[queue].hurry()
+                await derivation.earlier_done.wait()
+
     def opened(self, session: Session) -> None:
         """This session is in front now."""
         is_new = session.workspace.project.id not in self._desk.in_front
