@@ -2,12 +2,12 @@
 
 import re
 from collections.abc import Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 
 from msgspec.structs import replace
 
 from ragforge.domain.approvals import Constraint
-from ragforge.domain.language.base import AnyOf, first_group, words_in
+from ragforge.domain.language.base import AnyOf, Language, first_group, language_of, languages, words_in
 from ragforge.domain.memories import STRENGTHS, Memory, MemorySource, MemoryType, Strength
 from ragforge.domain.turns import Turn
 from ragforge.memory.material import CONSTRAINT_CHARS_MAX, CONSTRAINTS_MAX
@@ -27,7 +27,6 @@ _DEMANDS = AnyOf(lambda language: language.demands)
 _BINDS = AnyOf(lambda language: language.binds)
 _OBLIGES = AnyOf(lambda language: language.obliges)
 _EXPERIENCES = AnyOf(lambda language: language.experiences)
-_CONDITION = AnyOf(lambda language: language.condition)
 _WHO_SINCE = AnyOf(lambda language: language.who_since)
 _REQUIRES = AnyOf(lambda language: language.requires)
 _OF_WORKING = AnyOf(lambda language: language.of_working)
@@ -83,8 +82,19 @@ def sets_language(words: str) -> bool:
 
 def condition_of(sentence: str) -> str:
     """When or where alone the rule holds: "you write SQL"; empty where it always does."""
-    found = _CONDITION.search(plain(sentence))
+    words = plain(sentence)
+    spoken = language_of(words)
+    # Where the language can be told, in no other: "on" begins no condition in French.
+    read = (each for language, each in _conditions() if spoken is None or language is spoken)
+    found = next(filter(None, (each.search(words) for each in read)), None)
     return first_group(found) if found else ""
+
+
+@cache
+def _conditions() -> tuple[tuple[Language, AnyOf], ...]:
+    return tuple(
+        (each, AnyOf(lambda one, each=each: one.condition if one is each else ())) for each in languages()
+    )
 
 
 @lru_cache(1_024)

@@ -3,14 +3,15 @@
 import re
 from collections.abc import Collection
 
-from ragforge.domain.language.base import AnyOf, first_group
+from ragforge.domain.language.base import AnyOf, filled, first_group, stop_words
 from ragforge.memory.statements import is_question, is_wondering, plain
 
 _LEAVES = AnyOf(lambda language: language.leaves)
 _ON_LEAVE = AnyOf(lambda language: language.on_leave)
-_CLAUSE = re.compile(r"(?:[^,;.!?]|[,;.!?](?=\S))+[,;.!?]*\s*")
-_NAME = re.compile(r"\W*(?:(?:and|et|mais|but) )?([A-ZÀ-Þ][\w-]+)(?= [a-zà-ÿ])")
+_CLAUSE = re.compile(filled(r"(?:\b<title>\.|[^,;.!?]|[,;.!?](?=\S))+[,;.!?]*\s*"))
+_NAME = re.compile(filled(r"\W*(?:(?:and|et|mais|but) )?<who>(?=,? [a-zà-ÿ])"))
 """That a clause begins with."""
+_ASIDE = re.compile(r"\s*\(([^()]*)\)")
 
 
 def who_left(sentence: str) -> frozenset[str]:
@@ -18,7 +19,7 @@ def who_left(sentence: str) -> frozenset[str]:
     words = plain(sentence)
     if is_question(words) or is_wondering(words):
         return frozenset()
-    return frozenset(map(first_group, _LEAVES.finditer(words)))
+    return _names(_LEAVES, words)
 
 
 def who_stops(sentence: str) -> frozenset[str]:
@@ -26,7 +27,12 @@ def who_stops(sentence: str) -> frozenset[str]:
     words = plain(sentence)
     if is_question(words) or is_wondering(words):
         return frozenset()
-    return frozenset(map(first_group, _ON_LEAVE.finditer(words)))
+    return _names(_ON_LEAVE, words)
+
+
+def _names(pattern: AnyOf, words: str) -> frozenset[str]:
+    found = map(first_group, pattern.finditer(words))
+    return frozenset(each for each in found if each.lower() not in stop_words())  # "What's left"
 
 
 def names_somebody(sentence: str, names: Collection[str]) -> bool:
@@ -40,7 +46,13 @@ def who_acts(sentence: str) -> frozenset[str]:
 
 
 def without_actors(sentence: str, gone: Collection[str]) -> str:
-    """The sentence without the clauses that begin with one of these names; empty where no other is left."""
-    clauses: list[str] = _CLAUSE.findall(sentence)
-    left = [each for each in clauses if not ((found := _NAME.match(each)) and found[1] in gone)]
-    return sentence if len(left) == len(clauses) else "".join(left).strip().rstrip(",;")
+    """The sentence without the clauses, and what is in brackets, that begin with one of these names; empty
+    where nothing else is left."""
+
+    def is_theirs(clause: str) -> bool:
+        return (found := _NAME.match(clause)) is not None and found[1] in gone
+
+    words = _ASIDE.sub(lambda aside: "" if is_theirs(aside[1]) else aside[0], sentence)
+    clauses: list[str] = _CLAUSE.findall(words)
+    left = [each for each in clauses if not is_theirs(each)]
+    return words if len(left) == len(clauses) else "".join(left).strip().rstrip(",;")

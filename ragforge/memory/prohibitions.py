@@ -307,11 +307,11 @@ def _place_after(field: str, words: str) -> tuple[str, ...]:
 
 @cache
 def _verb() -> re.Pattern[str]:
-    """A verb that tells the deed, with its ending."""
+    """A verb that tells the deed, with its ending; no name of a file that begins like one: "CHANGELOG.md"."""
     kinds = dict.fromkeys(name for language in languages() for name in language.deeds)
     verbs = {kind: "|".join(each.deeds[kind] for each in languages() if kind in each.deeds) for kind in kinds}
     parts = [rf"(?P<{kind}>(?:{pattern})\w*)" for kind, pattern in verbs.items()]
-    return re.compile(rf"(?<!\w)(?:to |d'|de )?(?:{'|'.join(parts)})", re.IGNORECASE)
+    return re.compile(rf"(?<!\w)(?:to |d'|de )?(?:{'|'.join(parts)})(?!\w|\.\w)", re.IGNORECASE)
 
 
 def _deed_of(verb: str) -> Deed | None:

@@ -52,6 +52,7 @@ _ORDERS = AnyOf(lambda language: language.cues.get("order", ()))
 _IN_TONGUE = AnyOf(lambda language: language.in_tongue)
 _CLAUSES = re.compile(r"[,;:]\s+|\s(?:and|et)\s")
 _CLAUSE_END = re.compile(r"[,;:](?=\s)|[.!?](?=\s|$)")
+_JOINS = re.compile(r"([,;:]\s+(?:(?:and|but|et|mais)\s+)?|\s(?:and|et)\s)")
 _AND = re.compile(r"\s(?:and|et)\s")
 
 AS_ASKED = "as asked"
@@ -106,6 +107,23 @@ def ending(sentence: str, wish: str) -> Ending:
         return by_slot
     how = {by_slot, _allowed(sentence, wish), _stopped(sentence, wish)} - {Ending.NONE}
     return min(how, default=Ending.NONE)
+
+
+@lru_cache(TEXTS_KEPT_MAX)
+def without_ended(sentence: str, wish: str) -> str:
+    """The wish without the clauses that the user's later sentence ends; empty where what is left would not be
+    a wish by itself."""
+    if not sentence or len(sentences(wish)) > 1:
+        return ""
+    first, *others = _JOINS.split(wish.strip())
+    left = ""
+    for joined, clause in zip(("", *others[::2]), (first, *others[1::2]), strict=True):
+        if ending(sentence, clause) is Ending.WHOLE:
+            continue
+        if not is_wish(clause) or ending(sentence, clause) is Ending.PART:
+            return ""
+        left += f"{joined if left else ''}{clause}"
+    return "" if left == wish.strip() else left
 
 
 @lru_cache(TEXTS_KEPT_MAX)

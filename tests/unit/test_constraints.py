@@ -13,7 +13,7 @@ from ragforge.memory.constraints import (
     strength_of,
 )
 from ragforge.memory.memories import new_memory
-from ragforge.memory.prohibitions import WORD_CHARS_MAX, names_in, prohibitions_in
+from ragforge.memory.prohibitions import WORD_CHARS_MAX, names_in, prohibitions_in, wanted_in
 from ragforge.memory.subjects import applies_to_in
 
 USE, CHANGE, DELETE = Deed.USE, Deed.CHANGE, Deed.DELETE
@@ -278,6 +278,8 @@ def test_a_path_is_taken_without_the_full_stop_behind_it(sentence: str, path: st
         ("please always add an example when you explain a concept", "you explain a concept"),
         ("si tu écris du SQL, mets toujours un LIMIT", "tu écris du SQL"),
         ("dans les migrations, ne supprime jamais de colonne", "les migrations"),
+        ("on Windows, always use the launcher", "Windows"),
+        ("on se dit vous, toujours, dans les textes", ""),
         ("From now on use tabs.", ""),
         ("don't touch the lock file unless I ask", ""),
         ("Never commit without running the tests.", ""),
@@ -331,3 +333,8 @@ def test_a_name_is_never_as_long_as_a_line_that_was_pasted() -> None:
     assert names_in("never touch src/api.py") == ("src/api.py",)
     [cut] = names_in(f"never touch {'a/' * 1_000}b.py")
     assert len(cut) <= WORD_CHARS_MAX
+
+
+def test_a_file_that_is_named_like_a_verb_is_no_verb() -> None:
+    assert wanted_in("edit CHANGELOG.md") == ("CHANGELOG.md",)
+    assert wanted_in("CHANGELOG.md is next to notes.md") == ()

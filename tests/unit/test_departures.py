@@ -12,6 +12,15 @@ from ragforge.memory.set_values import sets_otherwise
         ("Otto left, Ida waters the beds now", {"Otto"}),
         ("Zoé est partie, c'est Paul qui taille les haies", {"Zoé"}),
         ("Ida takes over from Otto", {"Otto"}),
+        ("Otto's last day was Thursday", {"Otto"}),
+        ("Otto is no longer with us, ask Ida", {"Otto"}),
+        ("Dr. van der Loo has left the team", {"van der Loo"}),
+        ("Mme Le Braz est partie en retraite mardi (belle fête)", {"Le Braz"}),
+        ("M. Sorel n'est plus là", {"Sorel"}),
+        ("Ida remplace Mme Le Braz", {"Le Braz"}),
+        ("c'était le dernier jour de Zoé", {"Zoé"}),
+        ("Zoé est partie chercher du pain", set[str]()),
+        ("What's left", set[str]()),
         ("Otto left a note", set[str]()),
         ("what if Otto left?", set[str]()),
         ("on remplace Nginx par Caddy", set[str]()),
@@ -27,6 +36,8 @@ def test_of_those_who_left_only_their_own_clauses_go() -> None:
     assert without_actors("Otto waters the beds.", {"Otto"}) == ""
     assert without_actors(said, {"Zoé"}) == said == without_actors(said, ())
     assert without_actors("Ask Otto about the beds.", {"Otto"}) == "Ask Otto about the beds."
+    assert without_actors("Never prune in May (Otto, he checks it).", {"Otto"}) == "Never prune in May."
+    assert without_actors("M. Sorel taille les haies, moi les rosiers", {"Sorel"}) == "moi les rosiers"
 
 
 @pytest.mark.parametrize(

@@ -82,6 +82,7 @@ HOLDS = [
     ("the colours live in `palette_json`", "", "hm", "Should I say `palette_json` is removed?"),
     ("payments go through Sendwave", "", "what if Sendwave is gone tomorrow", ""),
     ("the tariff cache holds ten minutes", "", "go", "`StationCache` is deleted."),
+    ("`Tonemill.Limiter` clips too early", "", "tidy up", "`lib/tonemill/chorus.ex` is removed."),
     # The same, or another part, is built on something.
     (
         "tiles to memcached please",
@@ -134,6 +135,25 @@ def test_what_is_gone_or_not_picked_is_outdated(said: str, told: str, later: str
 def test_what_only_looks_like_it_holds(said: str, told: str, later: str, answer: str) -> None:
     old, new = turns((said, told), (later, answer))
     assert Validity([old, new]).replacement(old, said or told) is None
+
+
+def test_of_a_wish_that_ended_in_part_what_is_left_is_shown_without_a_mark() -> None:
+    wish = "Keep answers in two lines, and no emojis."
+    old, new = turns((wish, ""), ("emojis are fine again", ""))
+    assert Validity([old, new]).what_holds(old, wish) == ("Keep answers in two lines", None)
+    old, new = turns(("Never deploy on a Friday.", ""), ("Friday mornings are fine by me", ""))
+    held, by = Validity([old, new]).what_holds(old, "Never deploy on a Friday.")
+    assert held == "Never deploy on a Friday."
+    assert by is not None
+    assert by.in_part
+
+
+def test_a_rule_stays_without_what_is_said_of_somebody_who_left() -> None:
+    rule = "Never prune in May (Mme Le Braz, she checks the hedges)."
+    old, new = turns((rule, ""), ("Mme Le Braz has left, Ida has the hedges", ""))
+    valid = Validity([old, new])
+    assert valid.replacement(old, rule) is None
+    assert valid.still_open(old.started_at, rule) == "Never prune in May."
 
 
 def test_what_something_was_built_on_meanwhile_is_outdated_and_what_it_is_built_on_again_holds() -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from ragforge.memory.wishes import Ending, Wish, ending, wishes_in
+from ragforge.memory.wishes import Ending, Wish, ending, wishes_in, without_ended
 
 
 @pytest.mark.parametrize(
@@ -84,6 +84,24 @@ def test_what_is_said_for_a_part_leaves_the_rest(wish: str, later: str) -> None:
 )
 def test_a_wish_for_something_else_ends_nothing(wish: str, later: str) -> None:
     assert ending(later, wish) is Ending.NONE
+
+
+@pytest.mark.parametrize(
+    ("wish", "later", "left"),
+    [
+        ("Keep answers short, and no emojis.", "emojis are fine again", "Keep answers short"),
+        (
+            "Reply in Dutch, and commit messages in English.",
+            "answer in English from now on",
+            "commit messages in English.",
+        ),
+        ("Never deploy on a Friday.", "Friday mornings are fine by me", ""),
+        ("No emojis, they blur on my screen, and keep it short.", "emojis are fine again", ""),
+        ("No emojis.", "emojis are fine again", ""),
+    ],
+)
+def test_the_rest_of_a_wish_is_what_is_one_by_itself(wish: str, later: str, left: str) -> None:
+    assert without_ended(later, wish) == left
 
 
 def test_what_is_wanted_of_a_slot_is_told_from_what_is_not() -> None:

@@ -352,6 +352,12 @@ FRAMES: Mapping[str, str] = {
         r"désormais)[\w.+#-]*\w[+#]*){0,2})"
     ),
     "proper": r"((?-i:[A-ZÀ-Þ][\w.+#-]*(?: [A-ZÀ-Þ][\w.+#-]*)?)|<known>|<weekday>)",
+    "title": r"(?-i:M|Mr|Mrs|Ms|Dr|Pr|Prof|Mme|Mlle)\b",
+    # The name without a title: "Le Goff" of "Mme Le Goff".
+    "who": (
+        r"(?:<title>\.? )?((?-i:(?:(?:L[ea]|D[eu]|V[ao]n|Di|El|Al|Ben) |(?:van|von) (?:de[rn] )?|de la )?"
+        r"(?:[A-ZÀ-Þ]')?[A-ZÀ-Þ][\w-]+))"
+    ),
     "phrase": r"((?:[^,;.!?]|\.(?=\w))+)",
     "thing": r"((?:[\w.+#-]+ ){0,3}?[\w.+#-]*[\w+#])<ends>",
 }

@@ -1219,7 +1219,7 @@ LANGUAGE = Language(
         r"switch(?:ed|ing)?|migrat(?:e|ed|ing)|took|take|chose|picked)(?: over)?(?: to)? (<known>)\b",
     ),
     on_leave=(
-        r"((?-i:[A-ZÀ-Þ][\w-]+)) (?:no longer|doesn't|does not|won't) "
+        r"<who> (?:no longer|doesn't|does not|won't) "
         r"(?:(?:do|look|handle|take|lead|deploy|review|run)\w*)\b(?:[^.;!?]{0,40}\bany ?more)?",
     ),
     permits=(
@@ -1487,14 +1487,19 @@ LANGUAGE = Language(
     gives_value=(r"\b(?:use|take|say|go with|try|set|put|prefer|please|pls|i'd|let's)\b",),
     leaves=(
         (
-            r"((?-i:[A-ZÀ-Þ][\w-]+)) (?:has |have |just |is )?(?:left|quit|resigned|gone|retire[ds]|"
-            r"leaves)"
+            r"<who>(?:'s)? (?:has |have |just |already |is )*(?:left|quit|resigned|gone|retire[ds]|leaves|"
+            r"leaving|"
+            r"no longer (?:here|around|with us|on the (?:team|project))|(?:been )?(?:laid off|let go))"
             r"(?: (?:the (?:team|company|project)|us))?"
             r"(?: (?:(?:at the end of|in|on|last|this|next) (?:<month>|<weekday>|week|month|summer|year)|"
-            r"for (?:another|a new|a different) \w+))?(?=\s*(?:[,.;!]|and\b|so\b|$))"
+            r"for (?:another|a new|a different) \w+|yesterday|today|for good|\w+ (?:days|weeks|months) ago))?"
+            r"(?=\s*(?:[,.;:!(–—]|and\b|so\b|$))"
         ),
-        r"((?-i:[A-ZÀ-Þ][\w-]+)) (?:is|goes|went) on (?:\w+ )?leave\b",
-        r"\b(?:replaces|(?:takes|took) over from|succeeds) ((?-i:[A-ZÀ-Þ][\w-]+))",
+        r"<who> (?:isn't|is not) (?:here|around|with us|on the (?:team|project)) any ?more\b",
+        r"<who>'s last day (?:here |with us |at work )?(?:was|is)\b",
+        r"\b(?:said|say) (?:good)?bye to <who>",
+        r"<who> (?:is|goes|went) on (?:\w+ )?leave\b",
+        r"\b(?:replaces|(?:takes|took) over from|succeeds) <who>",
     ),
     stops_doing=(
         r"(?<!n't )(?<!never )(?<!not )(?<!without )\b(?:stop|quit) (?=\w+ing\b|with\b)",

@@ -1097,7 +1097,7 @@ LANGUAGE = Language(
         r"(?:sur|à|avec|vers) (<known>)\b",
         r"\b(?:ce sera|va pour|on prend|prenons|allons-y pour|c'est parti pour) (<known>)\b",
     ),
-    on_leave=(r"((?-i:[A-ZÀ-Þ][\w-]+)) ne (?:l[ea]s? |s'en |s'y )?\w+ plus\b",),
+    on_leave=(r"<who> ne (?:l[ea]s? |s'en |s'y )?\w+ plus\b",),
     permits=(
         r"\b(?:tu peux|vous pouvez|on peut|tu as le droit d(?:e |')|vous avez le droit d(?:e |'))"
         r"(?: maintenant| désormais| aussi| de nouveau)? ?"
@@ -1308,12 +1308,19 @@ LANGUAGE = Language(
     ),
     leaves=(
         (
-            r"((?-i:[A-ZÀ-Þ][\w-]+)) (?:est partie?|s'en va|(?:part|est) en (?:congé|retraite)(?: \w+)?|"
-            r"nous quitte|part (?:<weekday>|la semaine prochaine|le mois prochain|fin <month>)|n'est plus là|"
-            r"nous a quittée?s?|a démissionné|"
-            r"a quitté (?:l'équipe|la boîte|le projet|l'entreprise))(?=\s*(?:[,.;!]|et\b|donc\b|alors\b|$))"
+            r"<who> (?:(?:est partie?|s'en va|nous a quittée?s?|nous quitte|est(?= en (?:congé|retraite))|"
+            r"part(?= (?:en (?:congé|retraite)|<weekday>|la semaine|le mois|fin|demain)))"
+            r"(?: en (?:congé|retraite)(?: (?:maternité|paternité|parental))?)?|"
+            r"n'est plus (?:là|parmi nous|avec nous|chez nous|dans (?:l'équipe|la boîte|le projet))|"
+            r"a démissionné|a changé de (?:service|boîte|poste|équipe)|"
+            r"a quitté (?:l'équipe|la boîte|le projet|l'entreprise|le service))"
+            r"(?: (?:hier|demain|<weekday>(?: dernier| prochain)?|ce matin|cette semaine|"
+            r"(?:la semaine|le mois|l'année) (?:prochaine?|dernière?)|l'an dernier|(?:fin|en) <month>|"
+            r"pour de bon))?"
+            r"(?=\s*(?:[,.;:!(–—]|et\b|donc\b|alors\b|$))"
         ),
-        r"\b(?:remplace|prend la suite de|prend la place de|succède à) ((?-i:[A-ZÀ-Þ][\w-]+))\b(?! par\b)",
+        r"\bdernier jour d(?:e |')<who>",
+        r"\b(?:remplace|prend la suite de|prend la place de|succède à) <who>\b(?! par\b)",
     ),
     stops_doing=(
         r"(?<!pas )(?<!jamais )\b(?:arrête[rz]?|cesse[rz]?) (?:de |d'|avec )",

@@ -4,7 +4,7 @@ from ragforge.domain.language.base import AnyOf
 from ragforge.domain.memories import MemoryType
 from ragforge.domain.messages import own_text
 from ragforge.domain.turns import Turn
-from ragforge.memory.departures import names_somebody
+from ragforge.memory.departures import names_somebody, without_actors
 from ragforge.memory.likeness import names_in
 from ragforge.memory.period_words import stated_period
 from ragforge.memory.purposes import names_part, purposes_in, uses
@@ -42,6 +42,9 @@ def given_up_in(statement: str, by: Spoken) -> str:
 def handed_over(statement: str, by: Spoken) -> str:
     """The later sentence by which somebody does no longer what the statement says of them."""
     for name, sentence in by.handing_over.items():
+        rest = without_actors(statement, by.leaving & {name})
+        if rest and not names_somebody(rest, [name]):
+            continue  # what else the statement says holds
         if names_somebody(statement, [name]) and about(statement) & by.terms - terms(name):
             return sentence
     return ""

@@ -182,8 +182,8 @@ def statement(passages: TurnPassages, valid: Validity | None = None) -> Statemen
     marked_by: Replacement | None = None
     for said, chars_max in ((passages.user, USER_CHARS_MAX), (passages.answer, ANSWER_CHARS_MAX)):
         for each in sorted(said, key=lambda one: -one.fitness.score):
-            text = valid.still_open(passages.turn.started_at, each.text) if valid else each.text
-            by = valid.replacement(passages.turn, each.text) if valid else None
+            held, by = valid.what_holds(passages.turn, each.text) if valid else (each.text, None)
+            text = valid.still_open(passages.turn.started_at, held) if valid else held
             holds = by is None or not by.is_whole
             if by and not holds and (each is wanted or any(map(_asks, parts))):
                 marked = f"{cut_sentence(one_line(each.text), chars_max)} {by.mark}"

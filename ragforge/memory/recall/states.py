@@ -92,7 +92,7 @@ def _removals(told: Sequence[str]) -> Iterator[Removal]:
             if at is None:  # it is a part of what is written: `mail-client` of `old-mail-client`
                 yield Removal(names, frozenset(), frozenset(), sentence)
                 continue
-            name = written[at]
+            name = written[at].rpartition("/")[2]  # of a path the folders are still there
             parts = (part.lower() for part in name_parts(name) if part != name)
             # `the Redis code in it`: of Redis only that is gone.
             is_part = bool(content_words(" ".join(written[at + 1 : at + 2])))

@@ -46,7 +46,7 @@ from ragforge.memory.statements import plain
 from ragforge.memory.terms import about, numbers_in, terms, with_digits
 from ragforge.memory.todo_list import todo_list
 from ragforge.memory.value_names import renames
-from ragforge.memory.wishes import Ending, ending, is_wish
+from ragforge.memory.wishes import Ending, ending, is_wish, without_ended
 
 NEW_CHARS_MAX = 80
 """Of what holds now, in a mark."""
@@ -65,6 +65,8 @@ class Replacement(Struct, frozen=True):
     """Whether something of the statement still holds."""
     is_sure: bool = True
     """Whether a rule knows it; else it is only likely."""
+    ended_by: str = ""
+    """The user's sentence that ends a part of it, where it is a wish."""
 
     @property
     def is_whole(self) -> bool:
@@ -114,6 +116,12 @@ class Validity:
         digits = with_digits(statement)
         return self._last_replacement(turn, digits) or self._likely(turn, digits)
 
+    def what_holds(self, turn: Turn, statement: str) -> tuple[str, Replacement | None]:
+        """The statement without the clauses that ended since, and what replaced something in the rest."""
+        while (by := self.replacement(turn, statement)) and (left := without_ended(by.ended_by, statement)):
+            statement = left
+        return statement, by
+
     def _last_replacement(self, turn: Turn, statement: str) -> Replacement | None:
         """What a rule knows to have replaced a statement with digits."""
         later = [each for each in reversed(self._spoken) if self._is_before(turn, each.turn)]
@@ -123,7 +131,8 @@ class Validity:
             if not text or self._returned(statement, text, by):
                 continue
             if _is_at_times(text, statement) or _leaves_rest(text, statement, by):
-                at_times = at_times or _replacement(by, text, in_part=True)
+                ended_by = text if text in by.ending else ""
+                at_times = at_times or _replacement(by, text, in_part=True, ended_by=ended_by)
                 continue
             # "make it 60" may have been replaced itself by "no, 30", or by the value that held before.
             again = self._last_replacement(by.turn, text) if numbers_in(text) else None
@@ -160,15 +169,18 @@ class Validity:
     def holding(self, memory: Memory) -> str:
         """What of the memory holds; empty where nothing does."""
         on = (self._by_id[turn] for turn in memory.turns if turn in self._by_id)
-        found = (self.replacement(each.turn, memory.content) for each in on)
-        # What somebody else says replaces nothing of what a person wants.
-        whose = ("", memory.owner)
-        changes = [
-            each for each in found if each and (not memory.owner or self._person(each.turn_id) in whose)
-        ]
+        content, changes = memory.content, list[Replacement]()
+        for each in on:
+            left, by = self.what_holds(each.turn, content)
+            # What somebody else says replaces nothing of what a person wants.
+            last = by or self.replacement(each.turn, content)
+            if last and memory.owner and self._person(last.turn_id) not in ("", memory.owner):
+                continue
+            content = left
+            changes += [by] if by else []
         if any(each.is_whole for each in changes):
             return ""
-        left = self.still_open(memory.created_at, memory.content) or ""
+        left = self.still_open(memory.created_at, content) or ""
         if left.endswith(":"):
             return ""  # the words before a list, without it
         return f"{left} {changes[-1].mark}" if left and changes else left
@@ -303,9 +315,11 @@ class Validity:
         return next((each for each, change in changes if takes_back(each, change, statement)), "")
 
 
-def _replacement(by: Spoken, text: str, *, in_part: bool = False, is_sure: bool = True) -> Replacement:
+def _replacement(
+    by: Spoken, text: str, *, in_part: bool = False, is_sure: bool = True, ended_by: str = ""
+) -> Replacement:
     short = cut_sentence(one_line(by.written.get(text, text)), NEW_CHARS_MAX)
-    return Replacement(by.turn.id, by.turn.started_at, short, in_part, is_sure)
+    return Replacement(by.turn.id, by.turn.started_at, short, in_part, is_sure, ended_by)
 
 
 def _is_at_times(text: str, statement: str) -> bool:
