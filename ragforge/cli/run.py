@@ -17,6 +17,7 @@ from ragforge.commands.base import Followed, Report, UserQuestion
 from ragforge.commands.program_run import RunFront
 from ragforge.commands.run import RunArguments, execution_for
 from ragforge.domain.programs import ProgramView
+from ragforge.domain.words import counted
 
 if TYPE_CHECKING:  # costs more than all of `ragforge --version`
     from ragforge.workflow.check import SpuProgram
@@ -72,8 +73,8 @@ def _summary(program: "SpuProgram", source: str) -> list[str]:
     operations = {each.operation for each in own}
     labels = [name for name in program.labels if name not in program.standard]
     lines = [
-        f"{program.name or source}: {len(labels)} labels, {len(own)} instructions, "
-        f"{len(operations)} different operations"
+        f"{program.name or source}: {counted(len(labels), 'label')}, {counted(len(own), 'instruction')}, "
+        f"{counted(len(operations), 'different operation')}"
     ]
     if program.standard:
         lines.append(f"from std.spu: {', '.join(sorted(program.standard))}")

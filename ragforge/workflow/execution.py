@@ -166,7 +166,7 @@ class Execution:
         """Say where a resumed run continues, and what may be paid twice."""
         code, at = self._program.code, self.run.state.at
         if at < len(code):
-            asks = code[at].operation != "WAIT_INPUT"
+            asks = not code[at].operation.startswith("WAIT_")
             risk = " A call that was in progress there may be paid again." if asks else ""
             self._front.tell(f"Continuing at line {code[at].at.line}.{risk}")
 

@@ -204,8 +204,8 @@ class Operation(Struct, frozen=True):
     """What an operation does.
 
     run: gets the values of the operands, without a register that is only written; what it returns goes into
-    the first operand where that is a register. is_durable: it asks, shows or changes something outside, so
-    the state is kept before and after it.
+    the first operand where that is a register. is_durable: it asks, shows or changes something outside, or
+    takes time, so the state is kept before and after it.
     """
 
     name: str

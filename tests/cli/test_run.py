@@ -131,7 +131,7 @@ async def test_wrong_programs_names_and_inputs_are_told(alone: Program) -> None:
     checked = await alone.run("run", "talk.spu", "--dry-run")
     assert checked.code == 0
     assert checked.out.splitlines() == [
-        "talk: 1 labels, 5 instructions, 3 different operations",
+        "talk: 1 label, 5 instructions, 3 different operations",
         "line 5: asks 'helper'",
         "line 8: asks 'helper'",
         "No model is set for helper: add --model, or set programs.models.helper.",

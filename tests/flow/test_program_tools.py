@@ -1,5 +1,6 @@
 """Programs that call tools and hand tasks to the assistant: with the consent of any call, as versions."""
 
+import asyncio
 from contextlib import aclosing
 from pathlib import Path
 
@@ -203,6 +204,22 @@ async def test_build_goes_another_round_until_the_second_model_agrees(
     assert (session.cwd / "two.txt").exists()
     assert heard[-1] == "I wrote two.txt too."
     assert any("two.txt is missing" in request.last_text for request in gemini.asked())
+
+
+async def test_a_wait_is_marked_and_goes_on_without_a_word_of_calls(session: Session) -> None:
+    (session.cwd / "slow.spu").write_text(".program slow\nDISPLAY 'before'\nWAIT_SECONDS 30\n")
+    front = RunFront()
+    execution = await execution_for(session, RunArguments("slow.spu"), front.front)
+    async with asyncio.timeout(20), aclosing(front.follow(execution)) as said:
+        async for each in said:
+            if isinstance(each, ProgramView) and 3 in each.present:
+                break  # as Esc does
+    resumed = RunFront()
+    execution = await execution_for(session, RunArguments("slow.spu", resume=True), resumed.front)
+    async with asyncio.timeout(20), aclosing(resumed.follow(execution)) as said:
+        assert await anext(each async for each in said if not isinstance(each, ProgramView)) == (
+            "Continuing at line 3."
+        )
 
 
 async def test_a_state_of_any_size_goes_on(session: Session) -> None:

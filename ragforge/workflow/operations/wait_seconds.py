@@ -15,4 +15,4 @@ async def _run(host: ProgramHost, operands: tuple[Value, ...]) -> Value:
     await asyncio.sleep(seconds)
 
 
-OPERATION = Operation("WAIT_SECONDS", _run)
+OPERATION = Operation("WAIT_SECONDS", _run, is_durable=True)
