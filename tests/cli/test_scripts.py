@@ -79,6 +79,15 @@ async def test_a_slash_command_runs_or_is_refused_and_never_reaches_the_model(
     assert len(openai.chats) == asked + 1
 
 
+async def test_a_missing_key_is_pasted_in_the_interface_and_needs_no_flag(alone: Program) -> None:
+    nothing = {"GEMINI_API_KEY": "", "GOOGLE_API_KEY": "", "RAGFORGE_MODEL": "gemini:gemini-3.8-flash"}
+    ran = await alone.run("-p", "Hi.", env=nothing)
+    assert ran.code == 3
+    assert "none is set" in ran.err
+    assert "in the interface" in ran.err
+    assert "--model PROVIDER" not in ran.err
+
+
 async def test_a_screen_is_not_unknown_but_needs_the_interface(quick: Program) -> None:
     refused = await quick.run("-p", "/trust")
     assert (refused.code, refused.out) == (2, "")

@@ -182,7 +182,7 @@ def _open(model: str, parts: ProviderParts) -> Provider:
     if key is None:
         raise ModelRefusedKey(
             "Gemini needs a key, and none is set. Get one at https://aistudio.google.com/apikey, then set "
-            "GEMINI_API_KEY, or paste it in the interface after /model."
+            "GEMINI_API_KEY, or paste it where you choose a model in the interface."
         )
     value, source = key
     return GeminiProvider(
