@@ -42,9 +42,9 @@ def test_of_what_people_type_all_day_little_is_kept_that_should_not_be() -> None
 
 
 def test_what_other_writers_say_is_found_as_measured() -> None:
-    """They saw neither the rules nor the training messages. Other messages of theirs are trained on."""
+    """They saw neither the rules nor the training messages. Other messages of most of them are trained on."""
     report = measure_statements(read_statements(OTHER_WRITERS))
-    for language, precision, recall in (("en", 0.7, 0.5), ("fr", 0.76, 0.54)):
+    for language, precision, recall in (("en", 0.72, 0.52), ("fr", 0.77, 0.55)):
         found = report.counts("language", language)
         assert found.precision >= precision, report.table()
         assert found.recall >= recall, report.table()
