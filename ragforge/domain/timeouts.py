@@ -12,8 +12,8 @@ PROCESS_END_S_MAX = 0.1
 THREAD_STOP_S_MAX = 5.0
 """How long a cancelled call waits for its thread; longer only where the disk itself hangs."""
 HEADLESS_BACKGROUND_S_MAX = 5.0
-"""How long `-p` waits for the summary of its own turn, and then for those that earlier runs left; the rest is
-done by the next run."""
+"""How long `-p` waits for the summary of its own turn, and as long again for those of earlier runs; the
+next run does the rest."""
 HEADLESS_CALLS_S_MAX = 15.0
 """How long `-p` waits, after that, for answers that are paid for already: each would be asked for again."""
 HEADLESS_BACKUP_S_MAX = 2.0

@@ -82,16 +82,17 @@ class Background:
                     await self._work.own_done()
 
     async def finish(self, *, timeout_s: float) -> None:
-        """Wait for the work on this run's turns, then for what earlier runs left, for at most so long.
+        """Wait for the work on this run's turns, then for what earlier runs left, for at most so long each.
 
         The rest is done by a next start.
         """
-        with suppress(TimeoutError):
-            async with asyncio.timeout(timeout_s):
-                await self.understood(timeout_s=timeout_s)
-                if self._work:
-                    await self._work.earlier_done()
         if self._work:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(timeout_s) as limit:
+                    await self._work.own_done()
+                    # In a time of its own: a busy server needs most of the first for this run's turn.
+                    limit.reschedule(asyncio.get_running_loop().time() + timeout_s)
+                    await self._work.earlier_done()
             with suppress(TimeoutError):
                 async with asyncio.timeout(min(timeout_s, timeouts.HEADLESS_BACKUP_S_MAX)):
                     await self._work.backed_up.wait()
