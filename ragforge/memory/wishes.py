@@ -39,6 +39,8 @@ _STOPS = AnyOf(lambda language: language.stops)
 _STOPS_DOING = AnyOf(lambda language: language.stops_doing)
 _PERMITS = AnyOf(lambda language: language.permits)
 _NARROWS = AnyOf(lambda language: language.restricts)
+_PERMITS_IT = AnyOf(lambda language: language.permits_it)
+_CONTRASTS = AnyOf(lambda language: language.contrasts)
 _ASKS_FIRST = AnyOf(lambda language: language.asks_first)
 _LIMITS = AnyOf(lambda language: language.limits)
 _ANSWERS_IN = AnyOf(lambda language: language.answers_in)
@@ -217,13 +219,17 @@ def _allowed(sentence: str, rule: str) -> Ending:
     paths = [each for each in names_in(rule) if is_path(each) and each not in _places_in(rule)]
     for each in _granted(words):
         granted = first_group(each)
+        if _PERMITS_IT.match(granted.strip()):
+            granted = f"{words[: each.start()]} {granted}"
         named = [name for name in names_in(granted) if is_path(name)]
         if any(_is_within(name, path) for name in named for path in paths):
             return Ending.WHOLE if set(named) >= set(paths) else Ending.PART
         if paths and named:
             continue
         without_asking = _ASKS_FIRST.search(each[0]) is not None and _ASKS_FIRST.search(wanted) is not None
-        shared = about(f"{granted} {' '.join(name_parts(granted))}") & (about(rule) | objects_of(rule))
+        ruled = about(rule) | objects_of(rule)
+        said = about(f"{granted} {' '.join(name_parts(granted))}")
+        shared = frozenset(each for each in said if stands_among(each, ruled))
         if (
             len(shared) >= SHARED_MIN
             or set(names_in(granted)) & set(names_in(rule)) - _places_in(rule)
@@ -337,7 +343,7 @@ def _narrowed(sentence: str) -> Iterator[str]:
     before = ""
     for each in _CLAUSE_END.split(plain(sentence)):
         if found := _NARROWS.search(each):
-            yield each[: found.start()].strip() or before
+            yield _CONTRASTS.without(each[: found.start()].strip() or before)
         before = each
 
 

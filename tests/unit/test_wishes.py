@@ -30,6 +30,8 @@ from ragforge.memory.wishes import Ending, Wish, ending, wishes_in, without_ende
         ("Never change the wire format.", "the freeze is lifted, the wire format can change again"),
         ("Ask me before you restart the kiln.", "you can restart the kiln without asking"),
         ("Ne touche pas à la billetterie.", "la billetterie, vas-y"),
+        ("Answer in Dutch.", "answer in the same language as me"),
+        ("Réponds en anglais.", "réponds-moi dans la langue où je te parle"),
     ],
 )
 def test_another_wish_for_the_same_ends_it(wish: str, later: str) -> None:
@@ -52,6 +54,9 @@ def test_another_wish_for_the_same_ends_it(wish: str, later: str) -> None:
         ("Relance la suite Cypress à chaque fois.", "Cypress, seulement avant une livraison"),
         ("Never touch the plans in plans/.", "the plans rule is only for plans/2019 now"),
         ("Never publish without asking me.", "you don't need my ok to publish drafts"),
+        ("No tests that compare screenshots.", "screenshot tests are stable at last, you may add some"),
+        ("Ne touche pas aux icônes.", "les icônes sont à nous, tu peux les retoucher"),
+        ("Tu commentes chaque fonction.", "par contre les commentaires cachent tout, seulement dans l'API"),
     ],
 )
 def test_what_is_said_for_a_part_leaves_the_rest(wish: str, later: str) -> None:
@@ -75,6 +80,7 @@ def test_what_is_said_for_a_part_leaves_the_rest(wish: str, later: str) -> None:
         ),
         ("Use conventional commits.", "commit messages in English please"),
         ("Never push to main.", "you may push to the other branch"),
+        ("Never touch the icons.", "the fonts are ours now, you may edit them"),
         ("Never touch payroll/.", "the payroll report is fine now"),
         ("Don't touch the wire format.", "does the wire format change again?"),
         ("No floats in codec.c.", "codec.c can change again"),

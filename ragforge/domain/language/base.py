@@ -278,6 +278,10 @@ class Language(Struct, frozen=True, kw_only=True):
     """The first group is the name of somebody who does something no longer."""
     permits: Patterns = ()
     """Something is allowed; the first group is what, or begins it."""
+    permits_it: Patterns = ()
+    """What is allowed was named before: "you may add some"."""
+    contrasts: Patterns = ()
+    """Begins what is to be otherwise than what was said before."""
     asks_first: Patterns = ()
     """Somebody is to be asked before something is done."""
     limits: Patterns = ()

@@ -1222,6 +1222,7 @@ LANGUAGE = Language(
         r"<who> (?:no longer|doesn't|does not|won't) "
         r"(?:(?:do|look|handle|take|lead|deploy|review|run)\w*)\b(?:[^.;!?]{0,40}\bany ?more)?",
     ),
+    permits_it=(r"^(?:\w+ ){0,2}(?:it|them|some|one|ones|those)(?: again| now| too)?$",),
     permits=(
         r"\b(?:you|we|agents) (?:may|can|are (?:now )?(?:allowed|free) to)(?: now| again| also)? "
         r"(?!(?:now )?(?:stop|skip|drop|forget|see|find|imagine|leave out)\b)([^,;.!?]+)",
@@ -1257,6 +1258,7 @@ LANGUAGE = Language(
         r"(?: I(?:'m| am)? (?:use|using|write|writing|speak|ask|type|wrote)| of (?:my|the) (?:message|"
         r"question)s?)?\b",
         r"\bthe (?:same )?language (?:that )?I (?:use|write|speak|ask|am using)\b",
+        r"\bin the same language (?:as|that) (?:me|I|my|mine)\b",
     ),
     in_tongue=(r"\b(?:in|to) <tongue>\b", r"(?:^|[,:] )<tongue> \w+"),
     unwanted=(

@@ -1098,6 +1098,10 @@ LANGUAGE = Language(
         r"\b(?:ce sera|va pour|on prend|prenons|allons-y pour|c'est parti pour) (<known>)\b",
     ),
     on_leave=(r"<who> ne (?:l[ea]s? |s'en |s'y )?\w+ plus\b",),
+    permits_it=(
+        r"^(?:(?:en|y|l[ea]|les) |l')\w+(?:er|ir|re)(?: (?:maintenant|désormais|de nouveau|aussi))?$",
+    ),
+    contrasts=(r"^(?:par contre|en revanche|du coup),? ",),
     permits=(
         r"\b(?:tu peux|vous pouvez|on peut|tu as le droit d(?:e |')|vous avez le droit d(?:e |'))"
         r"(?: maintenant| désormais| aussi| de nouveau)? ?"
@@ -1126,8 +1130,8 @@ LANGUAGE = Language(
         r"seulement|stp|svp)\b",
     ),
     answers_as_asked=(
-        r"\bdans (?:la (?:même )?langue (?:que j'utilise|où j'écris|dans laquelle|de (?:mes?|la) )|ma "
-        r"langue)",
+        r"\bdans (?:la (?:même )?langue (?:que (?:j'utilise|moi\b)|(?:où|dans laquelle) (?:je |j')|"
+        r"de (?:mes?|ma|la) )|ma langue)",
         r"\bcomme je (?:te )?(?:parle|l'écris)\b",
     ),
     in_tongue=(r"\ben <tongue>\b",),
