@@ -31,7 +31,7 @@ from ragforge.memory.wishes import Ending, Wish, ending, wishes_in, without_ende
         ("Ask me before you restart the kiln.", "you can restart the kiln without asking"),
         ("Ne touche pas à la billetterie.", "la billetterie, vas-y"),
         ("Answer in Dutch.", "answer in the same language as me"),
-        ("Réponds en anglais.", "réponds-moi dans la langue où je te parle"),
+        ("Réponds en anglais.", "réponds-moi dans la langue où je parle"),
     ],
 )
 def test_another_wish_for_the_same_ends_it(wish: str, later: str) -> None:
@@ -56,7 +56,7 @@ def test_another_wish_for_the_same_ends_it(wish: str, later: str) -> None:
         ("Never publish without asking me.", "you don't need my ok to publish drafts"),
         ("No tests that compare screenshots.", "screenshot tests are stable at last, you may add some"),
         ("Ne touche pas aux icônes.", "les icônes sont à nous, tu peux les retoucher"),
-        ("Tu commentes chaque fonction.", "par contre les commentaires cachent tout, seulement dans l'API"),
+        ("Tu commentes chaque classe.", "par contre les commentaires cachent tout, seulement dans l'API"),
     ],
 )
 def test_what_is_said_for_a_part_leaves_the_rest(wish: str, later: str) -> None:
