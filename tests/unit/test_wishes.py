@@ -56,7 +56,7 @@ def test_another_wish_for_the_same_ends_it(wish: str, later: str) -> None:
         ("Never publish without asking me.", "you don't need my ok to publish drafts"),
         ("No tests that compare screenshots.", "screenshot tests are stable at last, you may add some"),
         ("Ne touche pas aux icônes.", "les icônes sont à nous, tu peux les retoucher"),
-        ("Tu commentes chaque classe.", "par contre les commentaires cachent tout, seulement dans l'API"),
+        ("Mets toujours des commentaires.", "par contre les commentaires cachent tout, seulement dans l'API"),
     ],
 )
 def test_what_is_said_for_a_part_leaves_the_rest(wish: str, later: str) -> None:
