@@ -99,6 +99,12 @@ KINDS: tuple[SecretKind, ...] = (
     _prefixed("ATCTT3", r"[\w=-]{60,}", name="atlassian admin token"),
     _prefixed("sha256~", f"{_WORD}{{40,}}", name="openshift token"),
     SecretKind("terraform token", ("atlasv1",), rf"{_ALNUM}{{14}}\.atlasv1\.[\w=-]{{40,}}"),
+    # Before Vault 1.10. A method's name is as long now and then, but holds no digit among its letters.
+    SecretKind(
+        "old vault token",
+        ("s.",),
+        rf"s\.(?<![\w.-]s\.)(?=[A-Za-z]{{0,23}}\d)(?=[a-z0-9]{{0,23}}[A-Z]){_ALNUM}{{24}}(?![\w.(])",
+    ),
     _prefixed("hvs.", f"{_WORD}{{20,}}", name="vault token"),
     _prefixed("hvb.", f"{_WORD}{{20,}}", name="vault batch token"),
     SecretKind(
@@ -167,7 +173,7 @@ KINDS: tuple[SecretKind, ...] = (
     _prefixed("r8_", f"{_ALNUM}{{36,}}", name="replicate token"),
     _prefixed("pcsk_", r"\w{40,}", name="pinecone key"),
     _prefixed("tvly-", f"{_WORD}{{20,}}"),
-    _prefixed("voyage-", f"pa-{_WORD}{{40,}}|(?<![A-Za-z0-9])pa-{_WORD}{{43}}{_END}", name="voyage key"),
+    _prefixed("pa-", rf"(?={_WORD}{{0,42}}\d)(?={_WORD}{{0,42}}[A-Z]){_WORD}{{43}}{_END}", name="voyage key"),
     _prefixed("fw_", f"{_ALNUM}{{24}}{_END}", name="fireworks key"),
     _prefixed("jina_", f"{_ALNUM}{{60,}}", name="jina key"),
     _prefixed("csk-", f"{_ALNUM}{{40,}}", name="cerebras key"),
@@ -191,6 +197,11 @@ KINDS: tuple[SecretKind, ...] = (
     _either("duffel token", "duffel_live_ duffel_test_", r"[\w=-]{40,}"),
     _either("easypost key", "EZAK EZTK", f"{_ALNUM}{{54,}}"),
     _either("lob key", "live_ test_", f"(?:pub_)?{_HEX}{{31,}}"),
+    SecretKind(
+        "adyen key",
+        ("AQE",),
+        rf"AQE(?<!{_ALNUM}AQE){_BASE64}{{40,}}=*-{_BASE64}{{40,}}=*-[^\s\"'\\]{{8,32}}",
+    ),
     SecretKind(
         "braintree token",
         ("access_token$",),
@@ -308,6 +319,34 @@ KINDS: tuple[SecretKind, ...] = (
         "password behind <<<",
         ("--password-stdin", "--with-token"),
         r"--(?:password-stdin|with-token)\s*<<<\s*[\"']?(?P<value>[^\s\"'\\$<{]{4,})",
+    ),
+    SecretKind(
+        "openssl",
+        ("openssl",),
+        r"\bopenssl\s[^\n|;&]{0,200}?(?<=\s)(?:-k|-pass(?:in|out)?[ \t]+[\"']?pass:)[ \t]*[\"']?"
+        r"(?P<value>[^\s\"'\\$<{]{4,})",
+    ),
+    SecretKind(
+        "zip",
+        ("zip ",),
+        r"\b(?:un)?zip\s[^\n|;&]{0,100}?(?<=\s)-P[ \t]*[\"']?(?P<value>[^\s\"'\\$<{]{4,})",
+    ),
+    SecretKind(
+        "7z",
+        ("7z",),
+        r"\b7z[azr]?\s[^\n|;&]{0,100}?(?<=\s)-p[\"']?(?P<value>[^\s\"'\\$<{]{4,})",
+    ),
+    SecretKind(
+        "ldap tools",
+        ("ldap",),
+        r"\bldap(?:add|compare|delete|modify|modrdn|passwd|search|whoami)\s[^\n|;&]{0,200}?(?<=\s)-w"
+        r"[ \t]*[\"']?(?P<value>[^\s\"'\\$<{]{4,})",
+    ),
+    SecretKind(
+        "samba tools",
+        ("smbclient", "rpcclient", "smbget"),
+        r"\b(?:smbclient|rpcclient|smbget)\s[^\n|;&]{0,100}?(?<=\s)-U[ \t]*[\"']?[\w.@\\-]{1,60}%"
+        r"(?P<value>[^\s\"'\\$<{]{4,})",
     ),
     SecretKind(
         "keytool",

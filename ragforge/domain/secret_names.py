@@ -76,7 +76,7 @@ _ASSIGNED = r"""(?xi)
 (?: \\?["'`\]] ){0,2}+
 (?: [ ]?:[ ]?[a-z_][\w.\[\],|]{0,40}+[ ]?(?==[^=]) )?
 (?P<gap>[ \t]{0,12}+)
-(?P<sign> => | :=? | \?= | ={1,3} | (?<=[ ]) )
+(?P<sign> => | :(?!:)=? | \?= | ={1,3} | (?<=[ ]) )
 [ \t]{0,12}+
 (?: (?P<quote>\\?["'`])(?P<quoted>[^"'`\\\n]{1,400}+) | (?P<bare>[^\s"'`]{1,400}+) )
 """
@@ -98,13 +98,16 @@ _SETTING = r"""(?xi)
 \b (?: (?:requirepass|masterauth|(?:root)?bindpw) [ \t]+ ["']? | psk=\\{0,3}["'] ) ([^\s"'$<{\\]{6,64}+)
 """
 _SAID = r"""(?xi)
-(?: pass[ ]?(?:word|phrase|code) | passwd | mot[ ]de[ ]passe | mdp | pw | secret | token | jeton | key | pin
+(?: pass[ ]?(?:word|phrase|code) | passwd | mot[ ]de[ ]passe | mdp | pw | secret | key | pin
+  | (?:token|jeton)(?:[ ]d['’]acc(?:è|e)s)?
   | cl(?:é|e)[ ](?:d['’]?|de[ ]l?['’]?)?[ ]?(?:api|acc(?:è|e)s) )
 (?: [ ](?:wi-?fi|root|admin|ssh|sudo|mysql|postgres) )?
 (?: [ ]{1,3}
     (?: (?:for|of|to|on|at|in|de|du|pour|sur)[ ]\S{1,40}+[ ](?:\S{1,40}+[ ])?? )?
     (?: is|was|will[ ]be|are|est|était|sera|c['’]est )
-  | (?P<short> ['’]s ) )
+  | (?P<short> ['’]s )
+  | (?P<colon> (?: [ ](?:you|we|i|to|for|pour|que|du|de)(?:[ ][\w'’-]{1,30}+){1,5}? )?
+    [ \u00a0\u202f]? (?=:) ) )
 [ ]{0,2} (?: now|still|simply|:|maintenant|toujours )?
 [ ]{1,3} ["'`«“]?[ ]? (?P<value>[^\s"'`«»“”]{4,200}+)
 """
@@ -116,6 +119,24 @@ _HEADER = (
 _COOKIES = r"(?i)\bcookie[\"']?[ \t]{0,4}:[ \t]{0,4}[\"']?[^\r\n\"']{10,8000}+"
 _COOKIE = r"(?<==)[^\s;,=]{16,4000}+"
 _LOGIN = r"(?:-u|--user)[ =]{1,3}[\"']?[\w.@-]{0,60}+:([^\s\"'@/:]{3,100}+)"
+_USERS = "user(?:name)?|login|account|identifiants?|utilisateur|compte|credentials?|creds"
+_PASSWORDS = "password|passphrase|pass|pw|mot de passe|mdp"
+_TOLD = r"[\"'`«“]?([^\s\"'`«»“”,;]{6,200}+)"
+_PAIR_TOLD = (
+    rf"(?i)\b(?:{_USERS})(?: ?[:=])? [\"'`]?[\w.@+-]{{1,40}}+[\"'`]?"
+    rf"(?: / |(?: ?[,;/]| and| et)? (?:the |le )?(?:{_PASSWORDS})(?: is| est)?(?: ?[:=])? ){_TOLD}"
+)
+_PAIR_TOLD_BACK = (
+    rf"(?i)\b(?:{_PASSWORDS})(?: ?[:=])? {_TOLD}"
+    rf"(?=[\"'`]?(?: ?[,;/]| for| and| pour| et) (?:the |le )?(?:{_USERS})\b)"
+)
+_GIVEN = r"(?i)\b(?:with|use|using|put|set|try|type|avec|utilise[rz]?|mets|prends|tape)"
+_AS_PASSWORD = (
+    rf"{_GIVEN} {_TOLD}[\"'`»”]?"
+    rf"(?= (?:as|comme) (?:\w{{1,8}} )?(?:(?:root|admin|wi-?fi|ssh|sudo) )?(?:{_PASSWORDS})\b)"
+)
+_TOKENS = r"(?:(?:api|access) )?(?:token|key)|jeton|cl[ée] (?:d['’])?(?:api|acc[èe]s)"
+_TOKEN_TOLD = rf"{_GIVEN} (?:\w{{1,8}} )?(?:{_TOKENS}) {_TOLD}"
 
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+")
 _NAME_END = re.compile(r"[A-Za-z0-9_.-]*\Z")
@@ -129,7 +150,9 @@ _VARIABLE = re.compile(
 _CALL = re.compile(r"[^\W\d][\w.]*[(\[]")
 _HEX = re.compile(r"(?:0x)?[a-fA-F0-9]+")
 _DRAWN = re.compile(r"[\w+/=.~:!@#$%^&*?-]+")
-_SETTER = re.compile(r"(?:\bsetx|\bENV|\bconfig set|\bconfigure set|\bsecret set) (?:\S{0,80}:)?\Z")
+_SETTER = re.compile(
+    r"(?:\bsetx|\bset(?: -\w{1,4}){1,3}|\bENV|\bconfig set|\bconfigure set|\bsecret set) (?:\S{0,80}:)?\Z"
+)
 _STOPS = re.compile(r"[,;)}\]|&]")
 _SUFFIXES = re.compile(
     r"(?:ed|ing|able|ible|ive|ful|less|ly|ent|ant|ory|ary|al|ous|ct|id|ty|ong|ort|own|ept|ent|ite|ire|oire|if|ique|eux|é|és"
@@ -261,6 +284,8 @@ def _said(found: re.Match[str], mark: str) -> tuple[int, int] | None:
         return None  # "the password's length"
     if mark in value or not _is_said(trimmed, strong=strong):
         return None
+    if found["colon"] is not None and not (_is_written_password(trimmed) if strong else _is_token(trimmed)):
+        return None  # "the token you asked for: see step2"
     return found.start("value"), found.start("value") + len(trimmed)
 
 
@@ -419,6 +444,11 @@ def _is_written_password(value: str) -> bool:
     return not _is_placeholder(value) and any(char.isdigit() for char in value)
 
 
+def _is_told_password(value: str) -> bool:
+    """In a sentence without a verb, where most words say something about a password: it has both kinds."""
+    return _is_written_password(value) and any(char.isalpha() for char in value) and "(" not in value
+
+
 def _is_said(value: str, *, strong: bool) -> bool:
     """Whether a word of a sentence is the password, and not what is said of one."""
     if len(value) < 4 or _is_placeholder(value) or value.lower() in _COMMON or "(" in value:
@@ -444,5 +474,13 @@ _FORMS: tuple[tuple[tuple[str, ...], str, Callable[[str], bool]], ...] = (
     (("password '", 'password "', "identified "), _SQL, _is_password),
     (("requirepass", "masterauth", "bindpw", 'psk="', "psk='"), _SETTING, _is_written_password),
     (("curl",), _LOGIN, _is_password),
+    (("password", "pass", "pw ", "mdp", "mot de passe", " / "), _PAIR_TOLD, _is_told_password),
+    (
+        ("password ", "pass ", "pw ", "mdp ", "mot de passe ", "passphrase "),
+        _PAIR_TOLD_BACK,
+        _is_told_password,
+    ),
+    ((" as ", " comme "), _AS_PASSWORD, _is_told_password),
+    (("token ", "key ", "jeton ", "clé "), _TOKEN_TOLD, _is_token),
 )
 """In small letters what a text holds with one of the pattern; and whether the last group is a secret."""

@@ -66,6 +66,16 @@ INNOCENT = (
     "machine github.com login ada password <token>",
     "token=getUserAccessTokenFromHeader1",
     "Set-Cookie: theme=dark; lang=fr; Path=/settings/appearance/index",
+    "tests/test_password.py::test_a_password_of_2_lines",
+    "use utf8mb4 as charset, with sha256 as the hash of the password",
+    "the token you asked for: see step2 of the setup",
+    "jeton : voir la page 12",
+    "user enters password, login checks it",
+    "user.email / user.name2",
+    "self.someMethodOfThisModules(1)",
+    "openssl s_client -key k.pem -connect host:443",
+    "zip -r out.zip docs && unzip -P",
+    "openssl enc -k $PASSWORD -in a",
 )
 
 
@@ -122,7 +132,7 @@ def test_a_stream_shows_what_the_whole_would(text: str, cuts: list[int]) -> None
 
 REPEATED = (
     "a", "pass", "password=", "key: ", "token ", "secret is ", "password for ",
-    "eyJ", "sk-", "://a:", "<token>",
+    "eyJ", "sk-", "://a:", "<token>", "user a, ", "use token ", "use as password ", "openssl -k", "zip -P ",
     "-----BEGIN PRIVATE KEY-----", "authorization: bearer ", "curl -u ", "?sig=", "=", "0123456789abcdef",
 )  # fmt: skip
 
