@@ -35,6 +35,9 @@ OBJECT_SHARE_MIN = 0.3
 SHORT_WORDS_MAX = 4
 """A clause of so few words that names what is wanted wants it: "whole files"."""
 
+GRANTED_CHARS_MAX = 400
+"""Of a sentence, in which a permission is looked for: the patterns take time by the square of its length."""
+
 _STOPS = AnyOf(lambda language: language.stops)
 _STOPS_DOING = AnyOf(lambda language: language.stops_doing)
 _PERMITS = AnyOf(lambda language: language.permits)
@@ -284,7 +287,7 @@ def _how_much(ended: frozenset[str], wish: str, limits: frozenset[str]) -> Endin
 
 def _granted(words: str) -> Iterator[re.Match[str]]:
     """Where the plain sentence allows something: "flash it without asking", not "never without asking"."""
-    for each in _PERMITS.finditer(words):
+    for each in _PERMITS.finditer(words[:GRANTED_CHARS_MAX]):
         is_demanded = forbids_something(each[0]) or not is_negative(each[0], _UNWANTED)
         if not (_ASKS_FIRST.search(each[0]) and is_demanded):
             yield each

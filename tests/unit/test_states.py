@@ -1,9 +1,12 @@
 """What is gone, built on something else or not picked is outdated; what only looks like it holds."""
 
+import time
+
 import pytest
 
 from ragforge.memory.recall.spoken import WORD_CHARS_MAX, spoken_turn
 from ragforge.memory.recall.validity import Validity
+from ragforge.memory.wishes import may_end
 from tests.unit.test_terms import turns
 
 REPLACED = [
@@ -175,3 +178,17 @@ def test_what_no_person_says_as_a_word_is_not_compared() -> None:
     spoken = spoken_turn(turn)
     assert {len(word) for said in spoken.sentences for word in said.split()} <= set(range(WORD_CHARS_MAX + 1))
     assert "drop Typesense" in spoken.own
+
+
+def test_whether_a_very_long_sentence_allows_something_takes_no_time_by_its_square() -> None:
+    def best_s(words: int) -> float:
+        took = []
+        for turn in range(3):  # each sentence is another: what was found of one is kept
+            started = time.thread_time()
+            may_end(f"we {'never ' * words}{turn}")
+            took.append(time.thread_time() - started)
+        return min(took)
+
+    best_s(10)
+    assert best_s(400) < 8 * best_s(100) + 0.02  # 16 times as long, if it were by the square
+    assert may_end("you may push to main now")
