@@ -62,8 +62,7 @@ async def _check(options: Options, args: RunArguments) -> int:
 
 def _tell_faults(source: str, kind: str, faults: "Sequence[Fault]") -> None:
     for fault in faults:
-        place = f"{source}:{fault.at.line}:{fault.at.column}" if fault.at.line else source
-        tell(f"{place}: {kind}: {fault.message}")
+        tell(f"{fault.place_in(source)}: {kind}: {fault.message}")
 
 
 def _summary(program: "SpuProgram", source: str) -> list[str]:

@@ -377,30 +377,29 @@ def find_verb(name: str) -> Verb[Any] | None:
 
 
 ELSEWHERE = {
-    **{"settings": "config", "login": "model", "approvals": "permissions", "yolo": "mode"},
-    **{"versions": "log", "tree": "log", "restore": "undo", "rollback": "undo", "checkpoint": "branch"},
-    **{
-        "keys": "help",
-        "keybindings": "help",
-        "shortcuts": "help",
-        "compress": "compact",
-        "summarize": "compact",
-    },
-    **{"usage": "cost", "about": "status", "title": "rename", "todos": "todo", "tasks": "jobs"},
+    **{"settings": "config", "login": "model", "approvals": "permissions", "allowed-tools": "permissions"},
+    **{"versions": "log", "tree": "log", "usage": "cost", "about": "status", "title": "rename"},
+    **{"compress": "compact", "summarize": "compact", "todos": "todo", "tasks": "jobs", "bashes": "jobs"},
+    **{"keys": "help", "keybindings": "help", "shortcuts": "help"},
 }
-"""Names of such commands in other assistants, and what does the same here."""
+"""Names of such commands in other assistants that work here, and what does the same."""
+NEAR = {"yolo": "mode", "restore": "undo", "rollback": "undo", "checkpoint": "branch"}
+"""Names of such commands in other assistants, and what comes nearest here: it is only suggested."""
+
+
+def name_here(name: str) -> str:
+    """Return what a command is called here, whatever another assistant calls it."""
+    return ELSEWHERE.get(name, name)
 
 
 def verb_named(name: str, verbs: Mapping[str, Verb[Any]]) -> Verb[Any]:
     """Return the verb with this name or alias. Raises UsageError that suggests the nearest one."""
     named = {alias: verb for verb in verbs.values() for alias in (verb.name, *verb.aliases)}
-    if name in named:
-        return named[name]
+    if verb := named.get(name) or named.get(name_here(name)):
+        return verb
     if (verb := find_verb(name)) and verb.is_on(Face.SHELL):
         raise UsageError(f"Unknown command /{name}. Run it in a shell: ragforge {name}")
-    near = (
-        [ELSEWHERE.get(name, "")] if ELSEWHERE.get(name) in named else get_close_matches(name, named, 1, 0.7)
-    )
+    near = [NEAR[name]] if NEAR.get(name) in named else get_close_matches(name, named, 1, 0.7)
     hint = f" Did you mean /{near[0]}?" if near else " Try /help."
     raise UsageError(f"Unknown command /{name}.{hint}")
 

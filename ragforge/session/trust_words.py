@@ -10,13 +10,16 @@ from ragforge.session.trust import FileTrust
 
 
 class TrustWords(Struct, frozen=True):
-    """How the user is asked: about new files, about changed ones, why; and what the two answers mean."""
+    """How the user is asked: about new files, about changed ones, why; what the two answers mean, and what
+    is said after them."""
 
     new: str
     changed: str
     why: str
     trust: str
     without: str
+    trusted: str
+    untrusted: str
 
 
 INSTRUCTIONS = TrustWords(
@@ -26,6 +29,8 @@ INSTRUCTIONS = TrustWords(
     "the model act against you.",
     "the model reads them until they change",
     "the model does not read them",
+    "The model reads them from the next message on.",
+    "The model does not read them.",
 )
 PROGRAM = TrustWords(
     "This program came with the project. Do you trust it?",
@@ -34,6 +39,8 @@ PROGRAM = TrustWords(
     "first. Its tool calls need approval like any other.",
     "it can run until it changes",
     "it does not run",
+    "The program can run until it changes.",
+    "The program does not run.",
 )
 COMMAND = TrustWords(
     "This command came with the project. Do you trust it?",
@@ -42,11 +49,28 @@ COMMAND = TrustWords(
     "allowed-tools needs no approval in its turn. If somebody else wrote it, read it first.",
     "it can run until it changes",
     "it does not run",
+    "The command can run until it changes.",
+    "The command does not run.",
 )
 
 
 def trust_words(files: Sequence[FileTrust]) -> TrustWords:
-    """What fits the files."""
-    if all(file.path.suffix == SUFFIX for file in files):
+    """What fits the files; where they are of several kinds, the words of instructions."""
+    kinds = _kinds(files)
+    return kinds[0] if len(kinds) == 1 else INSTRUCTIONS
+
+
+def answered_words(files: Sequence[FileTrust], *, trusted: bool) -> str:
+    """What follows from the answer, a sentence for each kind of file."""
+    return " ".join(kind.trusted if trusted else kind.untrusted for kind in _kinds(files))
+
+
+def _kinds(files: Sequence[FileTrust]) -> list[TrustWords]:
+    found = {_kind(file): None for file in files}
+    return [kind for kind in (INSTRUCTIONS, COMMAND, PROGRAM) if kind in found]
+
+
+def _kind(file: FileTrust) -> TrustWords:
+    if file.path.suffix == SUFFIX:
         return PROGRAM
-    return COMMAND if all(file.path.is_relative_to(COMMANDS_FOLDER) for file in files) else INSTRUCTIONS
+    return COMMAND if file.path.is_relative_to(COMMANDS_FOLDER) else INSTRUCTIONS

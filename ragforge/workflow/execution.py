@@ -411,9 +411,7 @@ def assembled(content: bytes, source: str) -> SpuProgram:
     """The program, ready to run. Raises UsageError with all that is wrong, a line each."""
     assembly = assemble(content, built=built_operations())
     if assembly.program is None:
-        faults = "\n".join(
-            f"{source}:{fault.at.line}:{fault.at.column}: {fault.message}" for fault in assembly.faults
-        )
+        faults = "\n".join(f"{fault.place_in(source)}: {fault.message}" for fault in assembly.faults)
         raise UsageError(f"{source} cannot run.\n{faults}")
     return assembly.program
 

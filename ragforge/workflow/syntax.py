@@ -126,6 +126,10 @@ class Fault(Struct, frozen=True, gc=False):
     at: Spot
     message: str
 
+    def place_in(self, source: str) -> str:
+        """`FILE:LINE:COLUMN`, or just the file where the whole text is meant."""
+        return f"{source}:{self.at.line}:{self.at.column}" if self.at.line else source
+
     def __str__(self) -> str:
         return (
             f"line {self.at.line}, column {self.at.column}: {self.message}" if self.at.line else self.message

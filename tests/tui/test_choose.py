@@ -45,6 +45,19 @@ QUESTION = "A file has changed since then, by you or another session. What shoul
 DIFF = "--- a\n+++ b\n" + "".join(f"+line {number}\n" for number in range(40))
 
 
+async def test_the_lines_of_an_answer_begin_below_each_other(lab: Lab) -> None:
+    async with lab.chat(size=(40, 30)) as chat:
+        screen = ChooseScreen("Which?", "", OPTIONS)
+        await chat.app.push_screen(screen)
+        answer = screen.query_one("#_2", PlainText)
+        await chat.until(lambda: answer.size.height > 1, "the answer takes several lines")
+        await chat.pilot.press("down", "down")
+        drawn = [line.text for line in answer.render_lines(answer.outer_size.region)]
+        assert drawn[0].startswith("› 2  restore: put there")
+        assert all(line.startswith(" " * 5) and line[5] != " " for line in drawn[1:])
+        assert " ".join(line[5:].strip() for line in drawn) == f"restore: {OPTIONS[1].meaning}"
+
+
 @pytest.mark.parametrize("diff", ["", DIFF], ids=["files", "diff"])
 async def test_where_not_even_the_answers_fit_all_of_it_scrolls(lab: Lab, diff: str) -> None:
     size = (30, 14)
@@ -120,7 +133,7 @@ async def test_a_choice_spells_out_what_cannot_be_seen(lab: Lab) -> None:
         await chat.app.push_screen(screen)
         await chat.until(lambda: screen.query(TextRows), "the question")
         texts = [part.text for part in screen.query(PlainText)]
-        assert texts[:3] == [SPELLED, SPELLED, f"  1  {SPELLED}: {SPELLED}"]
+        assert texts[:3] == [SPELLED, SPELLED, f"{SPELLED}: {SPELLED}"]
         assert [line.text for line in screen.query_one(TextRows).lines] == [SPELLED]
 
 

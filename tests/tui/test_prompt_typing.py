@@ -1,5 +1,6 @@
 """Typing, sending, clearing and the history."""
 
+import pytest
 from textual import events
 
 from ragforge.tui import keys
@@ -290,8 +291,47 @@ async def test_a_slash_behind_a_message_that_was_taken_back_begins_a_command_and
         assert app.prompt.text == "remove all of it"
         assert app.prompt.bring_back("the one before!")  # it takes the place of the other
         assert app.prompt.text == "the one before!"
-        await pilot.press("backspace", "/")
+        await pilot.press("end", "backspace", "/")
         await until(pilot, lambda: app.prompt.text == "the one before/")
+
+
+@pytest.mark.parametrize("typed", ["now the docs", "!ls"])
+async def test_what_is_typed_after_an_undo_takes_the_place_of_the_message_which_is_kept(typed: str):
+    app = PromptApp()
+    async with app.run_test() as pilot:
+        assert app.prompt.bring_back("remove all of it\nat once")
+        await send_line(pilot, "/undo")
+        await until(pilot, lambda: app.sent == ["/undo"])
+        await pilot.press(*typed)
+        await until(pilot, lambda: app.prompt.text == typed)
+        assert app.prompt.sent.entries()[0] == "remove all of it\nat once"
+        await pilot.press("up")
+        await until(pilot, lambda: app.prompt.text == "remove all of it\nat once")
+
+
+async def test_an_arrow_or_end_edits_a_message_that_was_taken_back_and_enter_sends_it():
+    app = PromptApp()
+    async with app.run_test() as pilot:
+        app.prompt.bring_back("remove it")
+        await pilot.press("right", *" all")
+        await until(pilot, lambda: app.prompt.text == "remove it all")
+        app.prompt.set_draft("")
+        app.prompt.bring_back("remove it")
+        await pilot.press("left", *"do ")
+        await until(pilot, lambda: app.prompt.text == "do remove it")
+        app.prompt.set_draft("")
+        app.prompt.bring_back("remove it")
+        await send_line(pilot, "")
+        await until(pilot, lambda: app.sent == ["remove it"])
+
+
+async def test_ctrl_c_clears_a_message_that_was_taken_back_though_it_is_selected():
+    app = PromptApp()
+    async with app.run_test() as pilot:
+        app.prompt.bring_back("remove it")
+        await pilot.press("ctrl+c")
+        await until(pilot, lambda: not app.prompt.text)
+        assert app.prompt.sent.entries()[0] == "remove it"
 
 
 async def test_a_message_that_was_taken_back_never_mixes_with_what_is_being_written():

@@ -77,6 +77,19 @@ async def test_what_is_typed_before_the_setup_is_seen_goes_to_the_prompt(lab: La
         await chat.until(lambda: chat.draft == "fix it")
 
 
+async def test_an_enter_that_ends_typed_words_takes_no_line_of_the_setup(lab: Lab) -> None:
+    lab.set_environ(key=False)
+    async with lab.chat() as chat:
+        await at_setup(chat)
+        await chat.pilot.press(*"fix it", "enter", *"and b", "enter")
+        await chat.until(lambda: chat.top.typed_meanwhile == "fix it\nand b\n")
+        assert chat.top.query_one(Input).has_class("hidden")
+        await chat.pilot.press("down", "up", "enter")
+        await chat.until(lambda: chat.top.query_one(Input).has_focus, "after an arrow Enter takes the line")
+        await chat.pilot.press("escape", "escape")
+        await chat.until(lambda: chat.draft == "fix it\nand b")
+
+
 async def test_closing_the_setup_ends_what_it_was_asking(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
     lab.set_environ(key=False)
     async with lab.chat() as chat:

@@ -147,6 +147,15 @@ async def test_a_running_tool_shows_its_last_lines_and_its_seconds() -> None:
         await until(pilot, lambda: "line 9" not in app.text())
 
 
+async def test_a_call_without_a_subject_has_one_blank_before_its_outcome() -> None:
+    app = ChatApp()
+    async with app.run_test() as pilot:
+        app.transcript.show(TurnStarted(turn()))
+        app.transcript.show(ToolEnded(call("shell", {}, "no command", status=CallStatus.FAILED)))
+        await until(pilot, lambda: app.query(ToolHead))
+        assert app.query_one(ToolHead).render().plain.startswith("✗ shell · failed")
+
+
 @pytest.mark.parametrize("how", ["click", "enter", "toggle"])
 async def test_a_tool_line_opens_to_its_input_and_output_and_closes_again(how: str) -> None:
     app = ChatApp()

@@ -4,8 +4,10 @@ from pathlib import Path
 
 import pytest
 
+from ragforge.domain.errors import UsageError
 from ragforge.session.program_files import SHIPPED
 from ragforge.workflow.check import Assembly, assemble
+from ragforge.workflow.execution import assembled
 from ragforge.workflow.language import OPERATIONS
 from ragforge.workflow.machine import built_operations
 from ragforge.workflow.parse import BYTES_MAX
@@ -81,6 +83,14 @@ def test_every_operation_of_the_language_can_run() -> None:
     faults = assemble(CREATOR, built={"CMP"}).faults
     refused = [fault.message.split()[0] for fault in faults if "cannot run it" in fault.message]
     assert len(refused) == len(set(refused)) == 39
+
+
+def test_a_file_that_is_too_large_is_named_without_a_line() -> None:
+    with pytest.raises(UsageError) as raised:
+        assembled(b";" * (BYTES_MAX + 1), "big.spu")
+    assert str(raised.value).splitlines()[1:] == [
+        "big.spu: A program has at most 1,000,000 bytes; this has more."
+    ]
 
 
 def test_all_that_is_wrong_is_said_at_once() -> None:

@@ -41,7 +41,7 @@ class LineCommands:
             await self._screens.open(name, args)
             return
         outcome = await conversation.run(name, args, verbs_on(Face.INTERFACE))
-        if name == "config" and args.strip():
+        if base.name_here(name) == "config" and args.strip():
             await conversation.reload_settings()
         await self._carry_out(outcome)
         with suppress(RagforgeError):

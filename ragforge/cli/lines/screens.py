@@ -15,6 +15,7 @@ from ragforge.domain.printable import one_line
 from ragforge.domain.words import counted, first_words
 from ragforge.session import servers
 from ragforge.session.instructions import all_instructions, answer_instructions
+from ragforge.session.trust_words import answered_words
 from ragforge.versions.book import VersionBook
 
 LISTED_MAX = 20
@@ -133,9 +134,7 @@ class LineScreens:
             return
         trusted = await self._questions.trusts(files)
         await answer_instructions(session, files, trusted=trusted)
-        self._printer.line(
-            "The model reads them from the next message on." if trusted else "The model does not read them."
-        )
+        self._printer.line(answered_words(files, trusted=trusted))
 
     async def _hints(self, args: str) -> None:
         hints = self._face.conversation.hints

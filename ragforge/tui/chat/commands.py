@@ -29,6 +29,9 @@ from ragforge.tui.textual_types import app_of
 
 Result = TypeVar("Result")
 
+RETURNED = "The undone message is selected in the prompt: type to replace it, or press Right to edit it."
+RETURNED_TO_HISTORY = "Your draft is kept; press Up for the message that was undone."
+
 
 class ChatCommands(Struct, frozen=True):
     """What slash commands do in the chat; and the chat as the screens see it that they open."""
@@ -85,7 +88,8 @@ class ChatCommands(Struct, frozen=True):
         """Run a command. Raises RagforgeError."""
         await asyncio.shield(asyncio.wrap_future(self.chat.commands))
         name, _, args = line.partition(" ")
-        if name == "config":
+        here = base.name_here(name)
+        if here == "config":
             check_keys(self.ready(), args)  # before it is written
         verbs = interface_verbs()
         work = self.ready().run(name, args, verbs)
@@ -95,7 +99,7 @@ class ChatCommands(Struct, frozen=True):
         if outcome is None:
             self.chat.say(f"/{name} was interrupted.")
             return
-        if name == "config" and args.strip():
+        if here == "config" and args.strip():
             await self.ready().reload_settings()
             adopt_settings(self.chat, self.ready())
         await self._carry_out(name, outcome)
@@ -188,8 +192,11 @@ class ChatCommands(Struct, frozen=True):
             await chat.show_session(draft=None)
         for line in moved.lines:
             chat.say(line)
-        if result.chat and not chat.prompt.bring_back(result.draft) and result.draft.strip():
-            chat.say("Your draft is kept; press Up for the message that was undone.")
+        if not result.chat:
+            return
+        is_shown = chat.prompt.bring_back(result.draft)
+        if result.draft.strip():
+            chat.say(RETURNED if is_shown else RETURNED_TO_HISTORY)
 
     async def _follow(self, name: str, lines: AsyncGenerator[base.Followed, None]) -> None:
         """Say each line as it comes, and do what comes of it."""

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
+from rich.segment import Segment
 from textual import events
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Vertical, VerticalScroll
+from textual.geometry import Region
+from textual.strip import Strip
 
 from ragforge.domain.reveal import spelled_out
 from ragforge.tui.screens.dialog import Dialog
@@ -32,6 +35,28 @@ _SCROLLS = {
     **{"home": -_FAR, "end": _FAR},
     **{"shift+up": -STEP, "shift+down": STEP, "pageup": -STEP, "pagedown": STEP},
 }
+
+
+class ChoiceLine(PlainText):
+    """An answer behind its key; where it takes several lines, they begin below each other."""
+
+    def __init__(self, mark: str, words: str, *, id: str) -> None:
+        super().__init__(words, id=id, classes="dialog-choice")
+        self._mark = mark
+        self.styles.padding = (0, 0, 0, len(mark))
+
+    def set_mark(self, mark: str) -> None:
+        """Show another mark, of the same width."""
+        self._mark = mark
+        self.refresh()
+
+    def render_lines(self, crop: Region) -> list[Strip]:
+        """The lines, the first one with the mark in its padding."""
+        lines = super().render_lines(crop)
+        if lines and crop.y == 0:
+            mark = Strip([Segment(self._mark, self.rich_style)])
+            lines[0] = Strip.join([mark.crop(crop.x), lines[0].crop(max(0, len(self._mark) - crop.x))])
+        return lines
 
 
 class ChooseScreen(Dialog[str | None]):
@@ -63,15 +88,17 @@ class ChooseScreen(Dialog[str | None]):
                 if self._rows:
                     yield TextRows(self._rows)
             for key in self._options:
-                yield PlainText(self._line(key), classes="dialog-choice", id=f"_{key}")
-            yield PlainText(f"  Esc  {self.ESCAPE}", classes="dialog-choice", id="_0")
+                yield ChoiceLine(self._mark(key), self._words(key), id=f"_{key}")
+            yield ChoiceLine("  Esc  ", self.ESCAPE, id="_0")
             if self._rows:
                 yield KeyHint(self._hint)
 
-    def _line(self, key: str) -> str:
+    def _mark(self, key: str) -> str:
+        return f"{'›' if key == self._cursor else ' '} {key}  "
+
+    def _words(self, key: str) -> str:
         option = self._options[key]
-        cursor = "›" if key == self._cursor else " "
-        return spelled_out(f"{cursor} {key}  {option.name}: {option.meaning}")
+        return spelled_out(f"{option.name}: {option.meaning}")
 
     @property
     def _hint(self) -> str:
@@ -88,7 +115,7 @@ class ChooseScreen(Dialog[str | None]):
         others = sum(
             child.outer_size.height + child.styles.margin.height
             for child in dialog.children
-            if child is not detail
+            if child is not detail and child.display
         )
         left = self.size.height - dialog.gutter.height - others
         if left < DETAIL_ROWS_MIN:
@@ -124,7 +151,7 @@ class ChooseScreen(Dialog[str | None]):
         at = (0 if by > 0 else last) if before is None else max(0, min(last, keys.index(before) + by))
         self._cursor = keys[at]
         for key in filter(None, (before, self._cursor)):
-            self.query_one(f"#_{key}", PlainText).set_text(self._line(key))
+            self.query_one(f"#_{key}", ChoiceLine).set_mark(self._mark(key))
         self.query_one(f"#_{self._cursor}").scroll_visible(animate=False)
 
     def on_click(self, event: events.Click) -> None:

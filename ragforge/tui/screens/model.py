@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from time import monotonic
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import events, on, work
+from textual.actions import SkipAction
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
@@ -12,7 +14,9 @@ from textual.widgets import Input, OptionList
 from textual.widgets.option_list import Option
 from textual.worker import Worker
 
+from ragforge.domain import timeouts
 from ragforge.domain.errors import RagforgeError
+from ragforge.tui.key_watch import key_watch_of
 from ragforge.tui.screens.base import Chat, NamedScreen
 from ragforge.tui.screens.dialog import Dialog
 from ragforge.tui.textual_types import app_of
@@ -42,12 +46,19 @@ FIRST_GEMINI = "gemini:gemini-3.8-flash"
 class ModelScreen(Dialog[str | None]):
     """A sentence on what was chosen, or None where nothing was."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "back", show=False)]
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "back", show=False),
+        Binding("enter", "end_message", show=False, priority=True),
+    ]
 
     def __init__(self, conversation: Conversation, *, first: bool = False) -> None:
         super().__init__()
         self._conversation = conversation
         self._first = first
+        self._is_typing = False
+        """Whether the last key was part of a message, so that Enter ends it and chooses nothing."""
+        self._prompt_key_s = float("-inf")
+        """When the last key went to the prompt, before this came up."""
         self._asks_for = ""
         self._url = ""
         self._lists_models = False
@@ -64,6 +75,7 @@ class ModelScreen(Dialog[str | None]):
 
     def on_mount(self) -> None:
         """Show what is known at once, and what runs on this machine when it has answered."""
+        self._prompt_key_s = key_watch_of(self).last_key_s
         self._menu()
 
     def _present(self) -> str:
@@ -115,9 +127,18 @@ class ModelScreen(Dialog[str | None]):
 
     def on_key(self, event: events.Key) -> None:
         """At the first start it comes by itself: what is typed then, but in its own line, was a message."""
-        if self._first and not self._asks_for and event.is_printable:
+        self._is_typing = self._first and not self._asks_for and event.is_printable
+        if self._is_typing:
             event.stop()
             self.keep_typed(event)
+
+    def action_end_message(self) -> None:
+        """End the message that is being typed; else Enter is the list's or the line's."""
+        is_early = self._first and monotonic() - self._prompt_key_s < timeouts.APPROVAL_QUIET_S
+        if not (self._is_typing or is_early):
+            raise SkipAction
+        self._is_typing = False
+        self.keep_typed(events.Key("enter", "\r"))
 
     @on(OptionList.OptionSelected)
     def _chosen(self, event: OptionList.OptionSelected) -> None:

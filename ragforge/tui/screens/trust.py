@@ -9,6 +9,7 @@ from typing import ClassVar
 
 from msgspec.structs import replace
 from textual import events
+from textual.content import Content
 
 from ragforge.commands.base import Option
 from ragforge.domain import timeouts
@@ -17,12 +18,14 @@ from ragforge.domain.reveal import spelled_out
 from ragforge.domain.words import counted
 from ragforge.session.instructions import all_instructions, answer_instructions
 from ragforge.session.trust import FileTrust
-from ragforge.session.trust_words import trust_words
+from ragforge.session.trust_words import answered_words, trust_words
 from ragforge.tui.key_watch import key_watch_of
 from ragforge.tui.screens.base import Chat, NamedScreen
-from ragforge.tui.screens.choose import ChooseScreen
+from ragforge.tui.screens.choose import SHORT, ChooseScreen
+from ragforge.tui.screens.dialog import ROWS_ROOMY
 from ragforge.tui.widgets.diff_view import diff_lines
-from ragforge.tui.widgets.text_rows import TextLine
+from ragforge.tui.widgets.key_hint import KeyHint
+from ragforge.tui.widgets.text_rows import TextLine, TextRows
 
 SPELLED = "Invisible characters are shown as <U+200B>."
 
@@ -66,6 +69,16 @@ class TrustScreen(ChooseScreen):
     def on_mount(self) -> None:
         """Count from the last key on."""
         self._last_key_s = key_watch_of(self).last_key_s
+
+    def on_resize(self) -> None:
+        """On a few rows what the files say comes first, and the keys give their row to it."""
+        super().on_resize()
+        why, rows = self.query_one(".dialog-detail"), self.query_one(TextRows)
+        first, second = (rows, why) if self.size.height < SHORT else (why, rows)
+        self.query_one("#choice-detail").move_child(first, before=second)
+        is_low = self.size.height < ROWS_ROOMY
+        self.query_one(KeyHint).display = not is_low
+        self.query_one(".dialog").border_title = Content(self._hint if is_low else "")
 
     def on_key(self, event: events.Key) -> None:
         """Is it an answer, or was it meant for what was there before?"""
@@ -125,9 +138,7 @@ async def _open(chat: Chat, _: str) -> None:
     if answer is not None:
         trusted = answer == TrustAnswer.TRUST
         await answer_instructions(session, files, trusted=trusted)
-        chat.say(
-            "The model reads them from the next message on." if trusted else "The model no longer reads them."
-        )
+        chat.say(answered_words(files, trusted=trusted))
 
 
 SCREEN = NamedScreen(

@@ -12,7 +12,7 @@ from typing import ClassVar
 from msgspec import Struct
 from textual.actions import SkipAction
 from textual.binding import BindingType
-from textual.document._document import Location
+from textual.document._document import Selection
 from textual.message import Message
 
 from ragforge.domain.errors import UsageError
@@ -45,7 +45,7 @@ class Aside(Struct, frozen=True):
     """A draft put aside while the prompt serves for something else; it comes back afterwards."""
 
     text: str
-    cursor: Location
+    selection: Selection
     kind: CompletionKind
 
 
@@ -291,8 +291,11 @@ class Prompt(RecallArea, inherit_bindings=False):
         self.post_message(self.Submitted(text))
 
     def action_clear(self) -> None:
-        """Copy what is selected; else clear, the text being kept in the history; the second time quit."""
-        if self._copy_selection():
+        """Copy what is selected; else clear, the text being kept in the history; the second time quit.
+
+        A message that returned comes selected, without the user having selected it: it is cleared.
+        """
+        if not self.shows_returned and self._copy_selection():
             return
         now_s = self.clock()
         if now_s - self._cleared_at_s <= QUIT_TWICE_S:
@@ -469,7 +472,7 @@ class Prompt(RecallArea, inherit_bindings=False):
 
     def _put_aside(self, kind: CompletionKind, text: str, title: str) -> None:
         self._leave_aside()
-        self._aside = Aside(self.text, self.cursor_location, kind)
+        self._aside = Aside(self.text, self.selection, kind)
         self.border_title = title
         self.placeholder = SEARCH_PLACEHOLDER if kind is CompletionKind.HISTORY else PLACEHOLDER
         self._put(text)
@@ -493,7 +496,7 @@ class Prompt(RecallArea, inherit_bindings=False):
         self._completion.close()
         if aside:
             self._put(aside.text)
-            self.move_cursor(aside.cursor)
+            self.selection = aside.selection
 
     def _put(self, text: str) -> None:
         self.set_text(text)

@@ -64,15 +64,23 @@ class RecallArea(PasteArea, inherit_bindings=False):
     def bring_back(self, text: str) -> bool:
         """Show a message that was taken back, or "" for none any more, where nothing is being written.
 
-        Elsewhere it is the newest in the history. Whether it is shown.
+        It is selected, so that what is typed next takes its place. Elsewhere it is the newest in the history.
+        Whether it is shown.
         """
         is_free = not (self.is_lent or self.walking or self.text.strip()) or self.shows_returned
         if is_free:
             self.set_text(cleaned(text))
             self._returned = self.text
+            self.select_all()
         elif text:
             self.sent.add(text)
         return is_free
+
+    def type_over(self, text: str) -> None:
+        """Put the text in the selection's place; a message that returned is kept in the history."""
+        if self.shows_returned and not self.selection.is_empty:
+            self.sent.add(self.whole)
+        super().type_over(text)
 
     def mark_returned(self) -> None:
         """What is shown is a message that returned, and nothing else."""

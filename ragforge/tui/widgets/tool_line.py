@@ -97,7 +97,7 @@ class ToolHead(Widget, can_focus=True):
         subject_content = Content(subject).truncate(room, ellipsis=True) if subject else Content("")
         return Content.assemble(
             (GLYPHS[self.status], _STYLES[self.status]),
-            (f" {printable(name)} ", "bold"),
+            (f" {printable(name)}{' ' if subject else ''}", "bold"),
             subject_content,
             (tail, "$foreground-muted"),
         )
