@@ -28,12 +28,13 @@ from ragforge.embedders.base import Embedder
 from ragforge.embedders.registry import open_embedder
 from ragforge.embedders.static import StaticEmbedder
 from ragforge.memory.recall.similarity import (
-    SIMILAR_MIN,
     WARNINGS_MAX,
     WEIGHTS,
     Problem,
+    measured_by,
     problem_of,
     scores,
+    similar_min,
 )
 
 OWN = Path(__file__).with_name("tasks.jsonl")
@@ -139,7 +140,7 @@ def main() -> None:
     except UsageError as error:
         raise SystemExit(str(error)) from error
     print(f"{len(tasks)} tasks, {len(queries)} queries, by {embedder.name}; {GOALS}")
-    print(report(tasks, queries, table, SIMILAR_MIN))
+    print(report(tasks, queries, table, similar_min(measured_by(embedder.name))))
     if chosen.curve:
         for step in range(1, 20):
             print(report(tasks, queries, table, step / 20))

@@ -20,7 +20,7 @@ from ragforge.embedders.base import Embedder
 from ragforge.embedders.registry import open_embedder
 from ragforge.embedders.static import StaticEmbedder
 from ragforge.memory.recall import similarity
-from ragforge.memory.recall.similarity import SIMILAR_MIN, Weights
+from ragforge.memory.recall.similarity import Weights, measured_by, similar_min
 
 load_numpy()
 
@@ -77,7 +77,7 @@ def fitted(rows: Floats, labels: Floats) -> list[float]:
     return [*weights.tolist(), float(found[-1] - mean @ weights)]
 
 
-def weights_of(files: Sequence[TaskFile], stored: float) -> tuple[list[float], Weights]:
+def weights_of(files: Sequence[TaskFile], stored: float, least: float) -> tuple[list[float], Weights]:
     """Those of kinship and of similarity."""
     kin = fitted(
         np.concatenate([each.pairs for each in files]), np.concatenate([each.of_one_topic for each in files])
@@ -85,8 +85,8 @@ def weights_of(files: Sequence[TaskFile], stored: float) -> tuple[list[float], W
     evidence = [each for file in files for each in file.evidence(stored, kin)]
     similar = np.concatenate([each.similar.ravel() for each in files]).astype(float)
     rows = np.concatenate([each for each, _ in evidence])
-    least = round(float(np.percentile(rows[:, 2], FEW)), 2)
-    rows[:, 2] = np.maximum(rows[:, 2], least)
+    other_min = round(float(np.percentile(rows[:, 2], FEW)), 2)
+    rows[:, 2] = np.maximum(rows[:, 2], other_min)
     first = fitted(rows, similar)
     probable = similarity.logistic(rows, first)
     ends = np.cumsum([len(each) for each, _ in evidence])[:-1]
@@ -96,7 +96,7 @@ def weights_of(files: Sequence[TaskFile], stored: float) -> tuple[list[float], W
             for each, (_, kinship) in zip(np.split(probable, ends), evidence, strict=True)
         ]
     )
-    return kin, Weights(stored, least, _rounded(first), _rounded(fitted(rows, similar)))
+    return kin, Weights(least, stored, other_min, _rounded(first), _rounded(fitted(rows, similar)))
 
 
 def _rounded(weights: Sequence[float]) -> tuple[float, ...]:
@@ -121,12 +121,12 @@ def main() -> None:
     name = parser.parse_args().embedder
     embedder = open_embedder(name, find_key=lambda _: None, endpoints={}, environ={})
     files = [TaskFile(each, embedder) for each in FILES]
-    stored = spread_of(files)
+    stored, least = spread_of(files), similar_min(measured_by(embedder.name))
     for left in files:
-        kin, weights = weights_of([each for each in files if each is not left], stored)
+        kin, weights = weights_of([each for each in files if each is not left], stored, least)
         table = [similarity.probability(*each, weights).tolist() for each in left.evidence(stored, kin)]
-        print(f"{left.name:16} {report(left.tasks, left.queries, table, SIMILAR_MIN)}")
-    kin, weights = weights_of(files, stored)
+        print(f"{left.name:16} {report(left.tasks, left.queries, table, least)}")
+    kin, weights = weights_of(files, stored, least)
     print("KIN =", tuple(round(each, 2) for each in kin))
     print(f"{embedder.name}: {weights}")
 

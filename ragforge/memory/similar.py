@@ -17,7 +17,7 @@ from ragforge.domain.vectors import Owner, OwnerKind, Vector
 from ragforge.embedders.static import StaticEmbedder
 from ragforge.memory.forgotten import read_forgotten
 from ragforge.memory.recall.search import Recall, search
-from ragforge.memory.recall.similarity import SIMILAR_MIN, Problem, measured_by, problem_of, scores
+from ragforge.memory.recall.similarity import Problem, measured_by, problem_of, scores, similar_min
 from ragforge.memory.tasks import read_tasks
 from ragforge.store.base import Store
 
@@ -92,13 +92,13 @@ async def find_similar(
     similar = [
         SimilarTask(task, score)
         for task, score in zip(tasks, measured, strict=True)
-        if score is not None and score >= SIMILAR_MIN
+        if score is not None and score >= similar_min(name)
     ]
     similar.sort(key=lambda each: -each.score)
     sessions = await _sessions(recall.store, text, similar[:SHOWN_MAX], here=here)
     found = sorted([*similar, *sessions], key=lambda each: -each.score)[:SHOWN_MAX]
     took_ms = (time.perf_counter() - began) * 1000
-    return SimilarProblems(tuple(found), SIMILAR_MIN, name, answer.limited, took_ms)
+    return SimilarProblems(tuple(found), similar_min(name), name, answer.limited, took_ms)
 
 
 async def measure(recall: Recall, text: str, tasks: Sequence[PastTask]) -> list[float | None]:
@@ -145,7 +145,7 @@ async def _sessions(
     return [
         SimilarSession(session, score, done, outcomes)
         for (session, done), score in zip(found, measured, strict=True)
-        if score is not None and score >= SIMILAR_MIN
+        if score is not None and score >= similar_min()
         for outcomes in [tuple(each.task.outcome for each in similar if each.session_id == session.id)]
     ]
 

@@ -5,7 +5,6 @@ from datetime import UTC, datetime, timedelta
 from ragforge.embedders import e5
 from ragforge.embedders.static import StaticEmbedder
 from ragforge.memory.recall.similarity import (
-    SIMILAR_MIN,
     WEIGHTS,
     Problem,
     alike_places,
@@ -14,6 +13,7 @@ from ragforge.memory.recall.similarity import (
     probability,
     problem_of,
     scores,
+    similar_min,
 )
 
 DAY = datetime(2026, 3, 2, tzinfo=UTC)
@@ -41,7 +41,7 @@ def test_what_changed_the_same_files_in_the_same_days_is_kin() -> None:
 def test_another_matter_that_is_nearer_counts_against_a_problem() -> None:
     far = problem_of("The report has a wrong date.", files=["web/day.py"], at=DAY + timedelta(days=50))
     alone = score([far], 0)
-    assert score([NEAR], 0) >= SIMILAR_MIN
+    assert score([NEAR], 0) >= similar_min()
     assert score([NEAR, far], 1) < alone
 
 
@@ -65,7 +65,7 @@ def test_the_same_few_words_are_similar_however_common_they_are() -> None:
         for embedder in WEIGHTS:
             [found] = scores(words, [problem_of(words)], [0.9], embedder=embedder)
             assert found is not None
-            assert found >= SIMILAR_MIN, (words, embedder)
+            assert found >= similar_min(embedder), (words, embedder)
 
 
 def test_vectors_of_a_known_embedder_count_beside_the_included_one() -> None:
@@ -80,3 +80,13 @@ def test_vectors_of_a_known_embedder_count_beside_the_included_one() -> None:
     assert measured_by("gemini:other") in WEIGHTS
     assert scores(QUERY, []) == []
     assert alike_places([]) == []
+
+
+def test_a_question_asked_again_is_similar_whatever_was_answered() -> None:
+    asked = problem_of("When does the ferry to Skye leave?", "At noon, and at four on Sundays.")
+    other = problem_of("Make the greeting shorter.", "It is one word now.", files=["greet.txt"])
+    for words in ("When does the ferry to Skye leave?", "Tell me when the ferry to Skye leaves"):
+        found, far = scores(words, [asked, other])
+        assert found is not None
+        assert far is not None
+        assert found >= similar_min() > far

@@ -11,7 +11,7 @@ from ragforge.domain.messages import text_of
 from ragforge.domain.printable import one_line
 from ragforge.domain.tasks import PastTask
 from ragforge.memory.forgotten import MARK, NOTHING, Forgotten
-from ragforge.memory.recall.similarity import SIMILAR_MIN, Problem, problem_of, scores
+from ragforge.memory.recall.similarity import Problem, problem_of, scores, similar_min
 from ragforge.memory.sentences import cut_words, sentences
 from ragforge.store.base import Store
 
@@ -86,7 +86,7 @@ async def alike_to(
     found = [
         (score, each)
         for score, each in zip(measured[: len(lessons)], lessons, strict=True)
-        if score is not None and score >= SIMILAR_MIN
+        if score is not None and score >= similar_min()
     ]
     return sorted(found, key=lambda pair: -pair[0])
 

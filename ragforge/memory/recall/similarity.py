@@ -2,11 +2,10 @@
 
 Two texts are alike by three parts: half is the cosine of their meanings in English, a quarter that of their
 words weighted by rarity, and a quarter that of the concepts of the words. If the stored vectors were made by
-an embedder that is known here, their cosines count too. What was asked for is also compared alone, and words
-and concepts in common count once more by themselves. Then the others are asked: a problem is the more
-probable the more its own kind (tasks that are alike, change the same files and were done in the same days)
-is like the query, and the less another matter is. Weights are fitted to tasks in English and French:
-`benchmarks/tried_fit.py`.
+an embedder that is known here, their cosines count too. What was asked for is also compared alone. Then the
+others are asked: a problem is the more probable the more its own kind (tasks that are alike, change the same
+files and were done in the same days) is like the query, and the less another matter is. Weights are fitted to
+tasks in English and French: `benchmarks/tried_fit.py`.
 """
 
 import re
@@ -30,8 +29,6 @@ if TYPE_CHECKING:
 
     Floats = np.ndarray[Any, np.dtype[np.float64]]
 
-SIMILAR_MIN = 0.6
-"""The least probability of what is similar. Four of five are, in files that weights were not fitted to."""
 WARNINGS_MAX = 2
 """Of so many tasks that failed a message is warned."""
 MEANING_SHARE, WORDS_SHARE, CONCEPTS_SHARE = 0.5, 0.25, 0.25
@@ -39,9 +36,6 @@ RARITY = 10
 """How many texts without the word are assumed beside those that are compared."""
 COMMON_WEIGHT = 0.3
 """Of a word that everybody uses."""
-WORDS_COSINE_MAX = 0.4
-"""Beside the words in common it counts against a problem, as the cosine of a long text is low. That of very
-short texts is higher than any that weights were fitted to."""
 DAY_S = 86_400
 SIGNS_MAX = 512
 """Of so many problems the words and concepts are kept: each block compares all lessons of its project."""
@@ -52,35 +46,28 @@ _CAPITAL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 class Weights(Struct, frozen=True):
     """How the parts are weighed for one embedder of the stored vectors.
 
+    least: the least probability of what is similar; four of five are, in files that were left out.
     stored: the weight of its cosine beside that of the included embedder. other_min: how much another matter
     is like a query at least, where few are compared. first, second: of the logistic functions, one for each
     column of the evidence, and the bias. In the second, its kin counts by how probable it was in the first.
     """
 
+    least: float
     stored: float
     other_min: float
-    first: tuple[float, ...]
-    second: tuple[float, ...]
+    first: tuple[float, float, float, float, float]
+    second: tuple[float, float, float, float, float]
 
 
 WEIGHTS = {
     StaticEmbedder.name: Weights(
-        0.0,
-        0.25,
-        (10.37, 7.53, -18.4, 6.29, -13.87, 3.23, 0.44, 0.06, -2.04),
-        (9.46, 4.91, -15.25, 5.83, -13.41, 2.89, 0.42, 0.04, -2.17),
+        0.5, 0.0, 0.25, (15.2, 7.18, -18.75, 6.17, -2.44), (13.56, 4.63, -15.27, 5.65, -2.57)
     ),
     minilm.MODEL.vectors: Weights(
-        0.48,
-        0.39,
-        (7.16, 5.63, -10.71, 5.68, -11.38, 3.61, 0.37, 0.0, -2.58),
-        (6.25, 4.77, -8.69, 5.38, -10.6, 3.3, 0.34, -0.02, -2.59),
+        0.6, 0.48, 0.39, (8.84, 5.73, -11.0, 7.01, -2.81), (7.68, 4.84, -8.93, 6.58, -2.77)
     ),
     e5.MODEL.vectors: Weights(
-        0.68,
-        0.35,
-        (11.05, 4.88, -12.18, 3.55, -11.53, 2.9, 0.21, 0.08, -2.47),
-        (10.53, 4.47, -10.12, 3.16, -11.44, 2.61, 0.19, 0.06, -2.71),
+        0.6, 0.68, 0.35, (11.92, 4.89, -11.97, 3.74, -2.63), (11.07, 4.44, -9.75, 3.26, -2.88)
     ),
 }
 """By embedder."""
@@ -117,6 +104,11 @@ def measured_by(embedder: str) -> str:
     return embedder if embedder in WEIGHTS else StaticEmbedder.name
 
 
+def similar_min(embedder: str = StaticEmbedder.name) -> float:
+    """Return from which probability on a problem is similar, where this embedder compares."""
+    return WEIGHTS[embedder].least
+
+
 def scores(
     query: str,
     problems: Sequence[Problem],
@@ -148,31 +140,24 @@ def evidence(
 ) -> "tuple[Floats, Floats]":
     """Return the evidence for each problem, and how probable it is of all pairs that they are kin.
 
-    Shapes (problems, 8) and (problems, problems). The columns are how alike the problem, its kin, another
-    matter and what was asked for are to the query, the cosines of words and of concepts, and how rare all
-    words in common are together and the rarest one is. weight: of stored cosines, which are added.
+    Shapes (problems, 4) and (problems, problems). The columns are how alike the problem, its kin, another
+    matter and what was asked for are to the query, as cosines. weight: of stored cosines, which are added.
     """
     import numpy as np
 
-    every = _Compared([Problem(query), *problems], queries=1)
-    asked = _Compared([Problem(query), *(Problem(each.request or each.text) for each in problems)], queries=1)
-    together = every.alike()
-    near, kinship = together[0, 1:], _kinship(together[1:, 1:], problems, kin)
+    every = alike([Problem(query), *problems], queries=1)
+    asked = [Problem(query), *(Problem(each.request or each.text) for each in problems)]
+    near, kinship = every[0, 1:], _kinship(every[1:, 1:], problems, kin)
     if stored:
         near = near + weight * np.array([each or 0.0 for each in stored])
     np.fill_diagonal(kinship, 0)
     unlike = 1 - kinship
     np.fill_diagonal(unlike, 0)
-    common = every.words.rare[0] * every.words.rare[1:]
     columns = [
         near,
         np.maximum((near * kinship).max(axis=1), 0),
         (near * unlike).max(axis=1),
-        asked.alike(1)[0, 1:],
-        np.minimum(WORDS_COSINE_MAX, every.words.rows[1:] @ every.words.rows[0]),
-        every.concepts.rows[1:] @ every.concepts.rows[0],
-        np.sqrt(common).sum(axis=1),
-        np.sqrt(common).max(axis=1, initial=0),
+        alike(asked, queries=1)[0, 1:],
     ]
     return np.stack(columns, axis=-1), kinship
 
@@ -244,45 +229,31 @@ def _kinship(near: "Floats", problems: Sequence[Problem], kin: Sequence[float]) 
     return 1 / (1 + np.exp(-raw))
 
 
-def alike(problems: Sequence[Problem]) -> "Floats":
-    """How alike all pairs are."""
-    return _Compared(problems).alike()
+def alike(problems: Sequence[Problem], *, queries: int = 0) -> "Floats":
+    """How alike all pairs are. How rare a word is, those after the queries say."""
+    import numpy as np
+
+    read = compared([each.text for each in problems])
+    meanings = np.stack([np.frombuffer(each.english, dtype=np.float32) for each in read]).astype(np.float64)
+    signs = list(map(_signs, problems))
+    words, concepts = ([each[part] for each in signs] for part in (0, 1))
+    found: Floats = MEANING_SHARE * (meanings @ meanings.T)
+    for share, each in ((WORDS_SHARE, words), (CONCEPTS_SHARE, concepts)):
+        rows = _by_rarity(each, queries)
+        found += share * (rows @ rows.T)
+    return found
 
 
-class _Signs:
-    """Words or concepts of texts. How rare one is, the texts after the queries say.
+def _by_rarity(sets: Sequence[frozenset[str]], queries: int) -> "Floats":
+    """A row a set, of length 1 or 0, rare signs weighing more."""
+    import numpy as np
 
-    rare: a row a text, how rare each sign is that it has. rows: the same, of length 1 or 0.
-    """
-
-    def __init__(self, sets: Sequence[frozenset[str]], queries: int) -> None:
-        import numpy as np
-
-        held, names = _incidence(sets)
-        counts, texts = held[queries:].sum(axis=0), len(sets) - queries
-        usual = np.array([COMMON_WEIGHT if each in common_terms() else 1.0 for each in names])
-        self.rare: Floats = held * np.log((RARITY + texts) / (1 + counts)) * usual
-        self.rows: Floats = self.rare / np.maximum(np.linalg.norm(self.rare, axis=1, keepdims=True), 1e-9)
-
-
-class _Compared:
-    """Texts in the three parts by which they are compared."""
-
-    def __init__(self, problems: Sequence[Problem], *, queries: int = 0) -> None:
-        import numpy as np
-
-        read = compared([each.text for each in problems])
-        vectors = np.stack([np.frombuffer(each.english, dtype=np.float32) for each in read])
-        self.meanings: Floats = vectors.astype(np.float64)
-        signs = list(map(_signs, problems))
-        self.words, self.concepts = (_Signs([each[part] for each in signs], queries) for part in (0, 1))
-
-    def alike(self, first: int | None = None) -> "Floats":
-        """How alike these texts are to all. first: so many of them; None for all."""
-        found: Floats = MEANING_SHARE * (self.meanings[:first] @ self.meanings.T)
-        for share, signs in ((WORDS_SHARE, self.words), (CONCEPTS_SHARE, self.concepts)):
-            found += share * (signs.rows[:first] @ signs.rows.T)
-        return found
+    held, names = _incidence(sets)
+    counts, texts = held[queries:].sum(axis=0), len(sets) - queries
+    usual = np.array([COMMON_WEIGHT if each in common_terms() else 1.0 for each in names])
+    rows: Floats = held * np.log((RARITY + texts) / (1 + counts)) * usual
+    found: Floats = rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-9)
+    return found
 
 
 def _incidence(sets: Sequence[frozenset[str]]) -> "tuple[Floats, list[str]]":
