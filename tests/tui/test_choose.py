@@ -133,7 +133,7 @@ async def test_a_choice_spells_out_what_cannot_be_seen(lab: Lab) -> None:
         await chat.app.push_screen(screen)
         await chat.until(lambda: screen.query(TextRows), "the question")
         texts = [part.text for part in screen.query(PlainText)]
-        assert texts[:3] == [SPELLED, SPELLED, f"{SPELLED}: {SPELLED}"]
+        assert texts[:3] == [SPELLED, SPELLED, f"  1  {SPELLED}: {SPELLED}"]
         assert [line.text for line in screen.query_one(TextRows).lines] == [SPELLED]
 
 

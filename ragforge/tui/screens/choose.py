@@ -45,6 +45,11 @@ class ChoiceLine(PlainText):
         self._mark = mark
         self.styles.padding = (0, 0, 0, len(mark))
 
+    @property
+    def text(self) -> str:
+        """The key and the words."""
+        return f"{self._mark}{super().text}"
+
     def set_mark(self, mark: str) -> None:
         """Show another mark, of the same width."""
         self._mark = mark
