@@ -53,7 +53,7 @@ PLANTED = {
     "requirepass hunter2": "hunter2",
     'psk="correct-horse9"': "correct-horse9",
     f"aws configure set aws_secret_access_key {AWS}": AWS,
-    f"npm config set //registry.npmjs.org/:_authToken {HEX}": HEX,
+    f"npm config set //npm.example.org/:_authToken {HEX}": HEX,
     f"setx DATADOG_API_KEY {HEX}": HEX,
     f"ENV API_TOKEN {HEX}": HEX,
     "my password's hunter2, don't tell": "hunter2",
