@@ -37,7 +37,7 @@ _SCROLLS = {
 }
 
 
-class ChoiceLine(PlainText):
+class AnswerLine(PlainText):
     """An answer behind its key; where it takes several lines, they begin below each other."""
 
     def __init__(self, mark: str, words: str, *, id: str) -> None:
@@ -93,8 +93,8 @@ class ChooseScreen(Dialog[str | None]):
                 if self._rows:
                     yield TextRows(self._rows)
             for key in self._options:
-                yield ChoiceLine(self._mark(key), self._words(key), id=f"_{key}")
-            yield ChoiceLine("  Esc  ", self.ESCAPE, id="_0")
+                yield AnswerLine(self._mark(key), self._words(key), id=f"_{key}")
+            yield AnswerLine("  Esc  ", self.ESCAPE, id="_0")
             if self._rows:
                 yield KeyHint(self._hint)
 
@@ -156,7 +156,7 @@ class ChooseScreen(Dialog[str | None]):
         at = (0 if by > 0 else last) if before is None else max(0, min(last, keys.index(before) + by))
         self._cursor = keys[at]
         for key in filter(None, (before, self._cursor)):
-            self.query_one(f"#_{key}", ChoiceLine).set_mark(self._mark(key))
+            self.query_one(f"#_{key}", AnswerLine).set_mark(self._mark(key))
         self.query_one(f"#_{self._cursor}").scroll_visible(animate=False)
 
     def on_click(self, event: events.Click) -> None:
