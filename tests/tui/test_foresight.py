@@ -191,7 +191,7 @@ async def test_a_marked_turn_opens_to_what_was_expected_and_what_happened(filled
 
 
 def suggested(chat: Chat) -> str:
-    return chat.screen.parts.hint.words
+    return chat.screen.hint.words
 
 
 async def suggesting(chat: Chat, gemini: GeminiStandIn, message: str, *calls: Call) -> None:
@@ -237,7 +237,7 @@ async def test_a_suggestion_gives_way_and_ends_with_its_time(
     lab.set_environ()
     async with lab.chat((80, 24)) as chat:
         await suggesting(chat, gemini, "Read dates")
-        hint, live = chat.screen.parts.hint, chat.screen.parts.live
+        hint, live = chat.screen.hint, chat.screen.parts.live
         hint.look("undo the last turn", known=frozenset({"undo"}))
         await chat.until(lambda: suggested(chat).startswith("/undo"), "a command is named")
         await gives_way(chat)

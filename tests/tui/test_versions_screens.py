@@ -161,7 +161,7 @@ async def test_escape_twice_goes_back_to_before_a_turn_after_showing_what_that_t
 async def test_natural_words_hint_at_the_command_and_enter_still_sends_them(lab: Lab) -> None:
     async with worked(lab) as chat:
         await chat.sees("1 file changed, +1 -1 · /undo undoes it")
-        hint = chat.screen.parts.hint
+        hint = chat.screen.hint
         for words, command in (
             ("undo that", "undo"),
             ("undo the migration in models.py", ""),

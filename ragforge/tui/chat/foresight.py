@@ -61,7 +61,7 @@ class ChatForesight:
         if self._is_shown or message:
             self._is_shown = bool(message)
             self._chat.prompt.suggestion = message
-            self._chat.parts.hint.suggest(message)
+            self._chat.hint.suggest(message)
 
     async def _after(self, ended: TurnEnded) -> None:
         await self._chat.mark([ended.turn])
@@ -107,7 +107,7 @@ class ChatForesight:
         chat = self._chat
         return not (
             chat.prompt.text
-            or chat.parts.hint.command
+            or chat.hint.command
             or chat.parts.live.display
             or chat.start_list.is_open
             or not chat.is_active

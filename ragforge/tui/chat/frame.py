@@ -17,13 +17,16 @@ from textual.widgets import Input, Static
 
 from ragforge.domain.errors import RagforgeError
 from ragforge.tui import terminal
+from ragforge.tui.chat.status import status_at_start, status_of
 from ragforge.tui.keys import with_present_keys
 from ragforge.tui.launch import Known, Leaving
 from ragforge.tui.project_files import PathMatches, ProjectFiles
 from ragforge.tui.textual_types import app_of, changed_keys
 from ragforge.tui.widgets.completion import CommandRow, Completion
 from ragforge.tui.widgets.focus import FocusReturned
+from ragforge.tui.widgets.hint_line import HintLine
 from ragforge.tui.widgets.prompt import Prompt
+from ragforge.tui.widgets.status_line import StatusLine
 
 if TYPE_CHECKING:  # loaded after the first frame
     import threading
@@ -35,7 +38,6 @@ if TYPE_CHECKING:  # loaded after the first frame
     from ragforge.tui.chat.parts import ChatParts
     from ragforge.tui.screens.dialog import Dialog
     from ragforge.tui.widgets.start_list import StartList
-    from ragforge.tui.widgets.status_line import StatusLine
     from ragforge.tui.widgets.transcript import Transcript
     from ragforge.tui.widgets.turn_record import StoredTurns
 
@@ -44,13 +46,15 @@ Result = TypeVar("Result")
 
 
 class ChatFrame(Screen[None]):
-    """The prompt, and what is mounted around it once its first frame has been drawn."""
+    """The prompt with the lines below it, and what is mounted around them once their first frame is drawn."""
 
     AUTO_FOCUS = "#prompt"
 
     def __init__(self, known: Known) -> None:
         super().__init__()
-        self._known = known
+        self.hint = HintLine()
+        self.status = StatusLine(status_at_start(known), id="status")
+        """What the session knows of itself, in a line."""
         self.conversation: Conversation | None = None
         self.is_closed = False
         self.sent_early = ""
@@ -66,9 +70,8 @@ class ChatFrame(Screen[None]):
         self._own_commands: tuple[CommandRow, ...] = ()
 
     async def mount_parts(self) -> None:
-        """Mount the widgets above and below the prompt, in place of what kept their room."""
+        """Mount the other widgets around the prompt, in place of what kept their room."""
         from ragforge.tui.chat.parts import make_parts
-        from ragforge.tui.chat.status import status_at_start
 
         parts = make_parts(
             load_before=self._load_before,
@@ -77,12 +80,11 @@ class ChatFrame(Screen[None]):
             show_said=lambda turn_id: self.run_worker(self.attempt(self._show_said(turn_id)), group="said"),
             prompt_is_empty=lambda: not self.prompt.text,
         )
-        parts.status.status = status_at_start(self._known)
         async with self.batch():
             await self.query(".room").remove()
             above = (parts.transcript, parts.live, parts.program, parts.todos, parts.approval, parts.queue)
             await self.mount(*above, before=0)
-            await self.mount(parts.hint, parts.start_list, parts.status, after=self.prompt)
+            await self.mount(parts.start_list, before=self.status)
         self._parts = parts
 
     def take_conversation(self, conversation: Conversation) -> None:
@@ -91,8 +93,8 @@ class ChatFrame(Screen[None]):
         self._files = ProjectFiles(conversation.workspace.place.cwd)
 
     def compose(self) -> ComposeResult:
-        """The prompt, and room for what comes above and below it."""
-        yield Static(classes="room tall")
+        """The prompt with the lines below it, and room for what comes above."""
+        yield Static(classes="room")
         completion = Completion(
             commands=self._commands,
             files=self._find_files,
@@ -101,7 +103,8 @@ class ChatFrame(Screen[None]):
         )
         yield completion
         yield Prompt(completion=completion, id="prompt")
-        yield Static(classes="room")
+        yield self.hint
+        yield self.status
 
     @property
     def prompt(self) -> Prompt:
@@ -117,11 +120,6 @@ class ChatFrame(Screen[None]):
     def start_list(self) -> StartList:
         """The sessions below the prompt, until one is chosen or begun."""
         return self.parts.start_list
-
-    @property
-    def status(self) -> StatusLine:
-        """What the session knows of itself, in a line."""
-        return self.parts.status
 
     @property
     def parts(self) -> ChatParts:
@@ -271,8 +269,6 @@ class ChatFrame(Screen[None]):
         if draft is not None:
             self.prompt.set_draft(draft)
         await self._load_turns(conversation, at)
-        from ragforge.tui.chat.status import status_of
-
         self.status.status = status_of(conversation)
         self.show_queue()
         await self.show_todos()
@@ -329,8 +325,6 @@ class ChatFrame(Screen[None]):
     def show_status(self) -> None:
         """Draw what the session knows of itself."""
         if self.conversation:
-            from ragforge.tui.chat.status import status_of
-
             self.status.status = status_of(self.conversation, self.status.status)
 
     # Keeping and leaving

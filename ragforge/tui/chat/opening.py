@@ -119,7 +119,7 @@ def adopt_settings(chat: ChatFrame, conversation: Conversation) -> None:
     env = conversation.workspace.child_env
     chat.prompt.use(bound=bound, env=env, pasted=conversation.pasted_dir, vim=settings.ui.keys == "vim")
     chat.parts.approval.use(bound=bound, env=env)
-    chat.parts.hint.use_keys(bound)
+    chat.hint.use_keys(bound)
     chat.parts.live.use_keys(bound)
     if isinstance(app, ThemedApp):
         app.use_theme(settings.theme)

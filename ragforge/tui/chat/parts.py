@@ -1,4 +1,4 @@
-"""The widgets of the chat that are mounted after its first frame, which is the prompt alone."""
+"""The widgets of the chat that are mounted after its first frame."""
 
 from __future__ import annotations
 
@@ -8,12 +8,10 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from ragforge.tui.widgets.approval import ApprovalDock
-from ragforge.tui.widgets.hint_line import HintLine
 from ragforge.tui.widgets.live_line import LiveLine
 from ragforge.tui.widgets.program_panel import ProgramPanel
 from ragforge.tui.widgets.queue_list import QueueList
 from ragforge.tui.widgets.start_list import StartList
-from ragforge.tui.widgets.status_line import StatusLine
 from ragforge.tui.widgets.todo_panel import TodoPanel
 from ragforge.tui.widgets.transcript import Transcript
 
@@ -33,9 +31,7 @@ class ChatParts(Struct, frozen=True):
     approval: ApprovalDock
     live: LiveLine
     queue: QueueList
-    hint: HintLine
     start_list: StartList
-    status: StatusLine
 
 
 def make_parts(
@@ -57,7 +53,5 @@ def make_parts(
         ),
         LiveLine(on_shown=transcript.give_room_to_live_line, id="live"),
         QueueList(id="queue"),
-        HintLine(),
         StartList(hint=START_HINT, id="start-list"),
-        StatusLine(id="status"),
     )

@@ -47,8 +47,9 @@ TWICE_S_MAX = 0.8
 class ChatScreen(ChatFrame):
     """The conversation, the prompt, and between them whatever asks or waits.
 
-    Its first frame is the prompt alone; the other parts are loaded and mounted when that has been drawn, and
-    then the session is opened. Keys typed before that go into the prompt; a message sent before waits in it.
+    Its first frame is the prompt and the status line; the other parts are loaded and mounted when that has
+    been drawn, and then the session is opened. Keys typed before that go into the prompt; a message sent
+    before waits in it.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -146,7 +147,7 @@ class ChatScreen(ChatFrame):
     @work(group="hint", exclusive=True)
     async def _look_for_hint(self, text: str) -> None:
         rows = await asyncio.shield(asyncio.wrap_future(self.commands))
-        self.parts.hint.look(text, known=frozenset(row.name for row in rows))
+        self.hint.look(text, known=frozenset(row.name for row in rows))
 
     @work(group="draft")
     async def keep_draft(self) -> None:
@@ -180,8 +181,7 @@ class ChatScreen(ChatFrame):
 
     @on(Prompt.VimModeChanged)
     def _vim_mode_changed(self, event: Prompt.VimModeChanged) -> None:
-        if self._parts:
-            self.status.status = replace(self.status.status, vim=str(event.mode or ""))
+        self.status.status = replace(self.status.status, vim=str(event.mode or ""))
 
     @on(Prompt.TakeBack)
     async def _take_back(self, event: Prompt.TakeBack) -> None:
@@ -197,8 +197,9 @@ class ChatScreen(ChatFrame):
 
     async def on_status_line_pressed(self, event: StatusLine.Pressed) -> None:
         """Say what the piece means that was pressed, where it is seen."""
-        await self.transcript.action_end()
-        self.tell(event.about)
+        if self._parts:
+            await self.transcript.action_end()
+            self.tell(event.about)
 
     async def action_explain_status(self) -> None:
         """Say what each figure of the status line means."""
@@ -291,7 +292,7 @@ class ChatScreen(ChatFrame):
 
     def action_do_hint(self) -> None:
         """Run the command that the hint names, in place of the message."""
-        if self._parts and (command := self.parts.hint.command):
+        if self._parts and (command := self.hint.command):
             self.prompt.sent.add(self.prompt.whole)
             self.prompt.set_draft("")
             self.presenter.commands.start(command)

@@ -13,12 +13,13 @@ from textual.content import Content
 from ragforge.domain.errors import RagforgeError
 from ragforge.domain.hints import HintAction, HintAnswer, ProactiveHint
 from ragforge.domain.printable import one_line
+from ragforge.tui.cells import cut
 from ragforge.tui.keys import Where
 from ragforge.tui.screens.base import Chat, NamedScreen
 from ragforge.tui.screens.list_dialog import ListDialog, list_keys
 from ragforge.tui.widgets.key_hint import KeyHint
 from ragforge.tui.widgets.plain import PlainText
-from ragforge.tui.widgets.row_list import MUTED, NO_POINTER, POINTER, RowList, cut
+from ragforge.tui.widgets.row_list import MUTED, NO_POINTER, POINTER, RowList
 
 if TYPE_CHECKING:  # loaded after the first frame
     from ragforge.session.hints import SessionHints

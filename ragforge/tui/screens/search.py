@@ -21,10 +21,10 @@ from ragforge.domain.search import Hit, HitKind, what
 from ragforge.domain.words import age_words
 from ragforge.memory.recall.explain import reason
 from ragforge.memory.recall.search import RankedHit
+from ragforge.tui.cells import cut
 from ragforge.tui.screens.base import Chat, NamedScreen
 from ragforge.tui.screens.list_dialog import FilterDialog, in_order, list_keys
 from ragforge.tui.widgets.plain import PlainText
-from ragforge.tui.widgets.row_list import cut
 
 if TYPE_CHECKING:  # loaded after the first frame
     from ragforge.session.conversation import Conversation

@@ -12,7 +12,8 @@ from textual.content import Content
 from ragforge.domain.memories import Memory, WishOrder, wish_kind
 from ragforge.domain.printable import one_line
 from ragforge.domain.words import cost_words, counted, day_words
-from ragforge.tui.widgets.row_list import MUTED, NO_POINTER, POINTER, RowList, cut
+from ragforge.tui.cells import cut
+from ragforge.tui.widgets.row_list import MUTED, NO_POINTER, POINTER, RowList
 
 if TYPE_CHECKING:  # loaded after the first frame
     from ragforge.session.dashboard import Concept, Cost, Figure, SessionFigures

@@ -7,7 +7,8 @@ from rich.cells import cell_len
 from textual.content import Content
 
 from ragforge.domain.printable import one_line
-from ragforge.tui.widgets.row_list import MUTED, NO_POINTER, POINTER, RowList, cut
+from ragforge.tui.cells import cut
+from ragforge.tui.widgets.row_list import MUTED, NO_POINTER, POINTER, RowList
 
 NAME_SHARE_MAX = 0.5
 NAME_CELLS_MIN = 12

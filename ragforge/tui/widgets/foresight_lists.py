@@ -10,8 +10,9 @@ from textual.content import Content
 from ragforge.domain.messages import text_of
 from ragforge.domain.printable import one_line
 from ragforge.domain.words import counted
+from ragforge.tui.cells import cut
 from ragforge.tui.widgets.foresight_line import MARK
-from ragforge.tui.widgets.row_list import MUTED, NO_POINTER, POINTER, RowList, cut
+from ragforge.tui.widgets.row_list import MUTED, NO_POINTER, POINTER, RowList
 
 if TYPE_CHECKING:  # loaded after the first frame
     from ragforge.session.foresight import ForeseenTurn, Foreseer, MarkedTurn

@@ -28,9 +28,10 @@ from ragforge.domain.events import (
 )
 from ragforge.domain.printable import one_line
 from ragforge.tui import keys
+from ragforge.tui.cells import fitting
 from ragforge.tui.textual_types import app_of
 from ragforge.tui.widgets.status_line import number_words
-from ragforge.tui.widgets.tool_words import fitting, seconds_words
+from ragforge.tui.widgets.tool_words import seconds_words
 
 TICK_S = 1.0
 CHARS_PER_TOKEN = 4

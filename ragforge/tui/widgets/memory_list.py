@@ -9,7 +9,8 @@ from textual.content import Content
 from ragforge.domain.memories import Memory, MemoryType, marks_of
 from ragforge.domain.printable import one_line
 from ragforge.domain.words import age_words
-from ragforge.tui.widgets.row_list import MUTED, NO_POINTER, POINTER, RowList, cut
+from ragforge.tui.cells import cut
+from ragforge.tui.widgets.row_list import MUTED, NO_POINTER, POINTER, RowList
 
 TYPE_WIDTH = max(len(type) for type in MemoryType)
 WIDE = 60

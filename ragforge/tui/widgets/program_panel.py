@@ -8,8 +8,9 @@ from textual.content import Content
 
 from ragforge.domain.programs import CallsOfLine, ProgramRow, ProgramView
 from ragforge.domain.words import cost_words
+from ragforge.tui.cells import fitting
 from ragforge.tui.widgets.panel import Panel
-from ragforge.tui.widgets.tool_words import fitting, time_words
+from ragforge.tui.widgets.tool_words import time_words
 
 ROWS_MAX = 12
 SCREEN_SHARE = 3

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Generic, TypeVar
 
-from rich.cells import cell_len, set_cell_size
 from textual import events
 from textual.content import Content
 from textual.message import Message
@@ -152,10 +151,3 @@ class RowList(Static, Generic[Row], metaclass=AbstractMeta):
             said = textwrap.wrap(nothing, width - 4) or [""]
             lines.append(Content.styled("\n".join(f"  {line}" for line in said), MUTED))
         self.update(Content("\n").join(lines))
-
-
-def cut(text: str, width: int) -> str:
-    """The text in exactly so many cells."""
-    if cell_len(text) <= width:
-        return set_cell_size(text, max(1, width))
-    return set_cell_size(set_cell_size(text, max(1, width - 1)).rstrip() + "…", max(1, width))

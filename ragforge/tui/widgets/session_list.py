@@ -9,10 +9,11 @@ from textual.content import Content
 from ragforge.domain.printable import one_line
 from ragforge.domain.words import age_words, counted
 from ragforge.store.base_conversations import SessionRow
+from ragforge.tui.cells import cut
 from ragforge.tui.keys import with_present_keys
 from ragforge.tui.textual_types import changed_keys
 from ragforge.tui.widgets.key_hint import SEPARATOR
-from ragforge.tui.widgets.row_list import MUTED, NO_POINTER, POINTER, RowList, cut
+from ragforge.tui.widgets.row_list import MUTED, NO_POINTER, POINTER, RowList
 
 
 class SessionList(RowList[SessionRow]):

@@ -1,7 +1,10 @@
 """The status line: what works on the left, what is used on the right; the least important gives way."""
 
+from __future__ import annotations
+
 from collections.abc import Collection
 from pathlib import PurePath
+from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -14,13 +17,15 @@ from textual.selection import Selection
 from textual.widget import Widget
 
 from ragforge.domain.approvals import Mode
-from ragforge.domain.events import UsageUpdated
 from ragforge.domain.printable import one_line
 from ragforge.domain.usage import Usage
 from ragforge.domain.words import counted, first_words
+from ragforge.tui.cells import fitting
 from ragforge.tui.keys import with_present_keys
 from ragforge.tui.textual_types import changed_keys
-from ragforge.tui.widgets.tool_words import fitting
+
+if TYPE_CHECKING:  # loaded after the first frame
+    from ragforge.domain.events import UsageUpdated
 
 
 class Status(Struct, frozen=True):
@@ -58,7 +63,7 @@ class Status(Struct, frozen=True):
     notice: str = ""
     """A state that lasts, e.g. "read only" or "incognito"."""
 
-    def after(self, event: UsageUpdated) -> "Status":
+    def after(self, event: UsageUpdated) -> Status:
         """The status with a step's tokens and cost added."""
         cost = None if self.cost_usd is None or event.cost_usd is None else self.cost_usd + event.cost_usd
         return replace(

@@ -3,8 +3,6 @@
 import re
 from collections.abc import Sequence
 
-from rich.cells import cell_len, set_cell_size
-
 from ragforge.domain.printable import one_line, printable
 from ragforge.domain.turns import CallStatus, ToolCall
 from ragforge.domain.versions import Version, files_touched
@@ -145,8 +143,3 @@ def time_words(ms: float) -> str:
         return f"{seconds:.1f} s" if seconds < 10 else f"{seconds:.0f} s"
     minutes, seconds = divmod(round(ms / 1000), 60)
     return f"{minutes} m {seconds} s"
-
-
-def fitting(text: str, width: int) -> str:
-    """The text in so many cells; `…` ends one that is cut."""
-    return text if cell_len(text) <= width else set_cell_size(text, max(0, width - 1)).rstrip() + "…"

@@ -6,7 +6,8 @@ from rich.cells import cell_len
 from textual.content import Content
 
 from ragforge.domain.printable import one_line
-from ragforge.tui.widgets.row_list import MUTED, NO_POINTER, POINTER, RowList, cut
+from ragforge.tui.cells import cut
+from ragforge.tui.widgets.row_list import MUTED, NO_POINTER, POINTER, RowList
 from ragforge.versions.turns import TurnRow
 from ragforge.versions.words import row_words
 

@@ -10,7 +10,8 @@ from ragforge.domain.ids import short_id
 from ragforge.domain.printable import one_line
 from ragforge.domain.words import age_words
 from ragforge.store.base_versions import VersionRow
-from ragforge.tui.widgets.row_list import MUTED, NO_POINTER, POINTER, RowList, cut
+from ragforge.tui.cells import cut
+from ragforge.tui.widgets.row_list import MUTED, NO_POINTER, POINTER, RowList
 from ragforge.versions.graph import GraphLine
 from ragforge.versions.log import files_words, names_words
 from ragforge.versions.state import Head
