@@ -12,7 +12,8 @@ from textual.widgets import Input, OptionList
 from ragforge.commands.base import run_command
 from ragforge.memory import forget_request
 from ragforge.session import setup
-from ragforge.tui.chat.screen import DRAFT_KEPT_AFTER_S
+from ragforge.tui.chat.frame import ChatFrame
+from ragforge.tui.chat.screen import DRAFT_KEPT_AFTER_S, ChatScreen
 from ragforge.tui.screens.confirm import ConfirmScreen
 from ragforge.tui.screens.model import ModelScreen
 from ragforge.tui.widgets.plain import PlainText
@@ -314,6 +315,25 @@ async def test_a_long_draft_does_not_return_once_it_was_sent(lab: Lab) -> None:
         conversation = chat.screen.ready()
         await asyncio.gather(conversation.keep_draft("word " * 200_000), conversation.keep_draft(""))
         assert await conversation.folder_draft() == ""
+
+
+async def test_the_first_frame_has_the_status_line(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    loaded = asyncio.Event()
+
+    async def mount_parts(chat: ChatScreen) -> None:
+        await loaded.wait()
+        await ChatFrame.mount_parts(chat)
+
+    monkeypatch.setattr(ChatScreen, "mount_parts", mount_parts)
+    async with lab.chat(opens=False) as chat:
+        status = chat.screen.status
+        await chat.until(lambda: status.region.bottom == chat.screen.size.height)
+        assert "ask" in str(status.render())
+        await chat.pilot.click(status)  # nothing to explain it in yet
+        loaded.set()
+        await chat.until(lambda: not is_opening(chat.app))
+        assert status.is_attached
+        assert status.region.bottom == chat.screen.size.height
 
 
 async def test_what_is_typed_while_it_opens_is_kept(lab: Lab) -> None:
