@@ -19,6 +19,7 @@ from ragforge.tui.first_prompt.prompt import FirstPrompt
 from ragforge.tui.key_watch import KeyWatch
 from ragforge.tui.keys import app_bindings, with_present_keys
 from ragforge.tui.launch import Known, Leaving, OpenSession
+from ragforge.tui.mouse import LeftClicks
 from ragforge.tui.terminal_driver import BracketsPastes, TerminalDriver
 from ragforge.tui.theme import ThemedApp
 
@@ -27,7 +28,7 @@ log = logging.getLogger(__name__)
 STOP_SIGNALS = (signal.SIGTERM, signal.SIGHUP)
 
 
-class RagforgeApp(ThemedApp[Leaving], KeyWatch[Leaving]):
+class RagforgeApp(ThemedApp[Leaving], KeyWatch[Leaving], LeftClicks[Leaving]):
     """ragforge in the terminal.
 
     open_session: opens what was asked for on the command line; it runs after the first frame, because

@@ -9,7 +9,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, ClassVar
 
 from msgspec.structs import replace
-from textual import on, work
+from textual import events, on, work
 from textual.binding import Binding, BindingType
 from textual.timer import Timer
 
@@ -20,6 +20,7 @@ from ragforge.tui.chat.frame import ChatFrame
 from ragforge.tui.key_watch import key_watch_of
 from ragforge.tui.keys import Where, declared
 from ragforge.tui.launch import Known, OpenSession
+from ragforge.tui.mouse import select_clicked
 from ragforge.tui.textual_types import app_of
 from ragforge.tui.widgets.completion import Completion
 from ragforge.tui.widgets.prompt import Prompt
@@ -206,6 +207,12 @@ class ChatScreen(ChatFrame):
         if self._parts:
             await self.transcript.action_end()
             self.tell(self.status.explained())
+
+    # The mouse
+
+    def on_click(self, event: events.Click) -> None:
+        """Select a word or a paragraph of the conversation."""
+        select_clicked(self, event)
 
     # What was recalled
 

@@ -1,0 +1,61 @@
+"""What the mouse does beside Textual's own: which presses are clicks, and what several of them select."""
+
+import re
+from typing import TypeVar
+
+from textual import events
+from textual.app import App
+from textual.geometry import Offset
+from textual.screen import Screen
+from textual.selection import SELECT_ALL, Selection
+
+Result = TypeVar("Result")
+
+LEFT = 1
+SLIP_CELLS = 1
+"""A click may slip so far to the side."""
+_WORD = re.compile(r"\w+|[^\w\s]+")
+
+
+class LeftClicks(App[Result]):
+    """An app in which the left button alone does something, and what was dragged over is not clicked."""
+
+    _pressed_at = Offset()
+
+    async def on_event(self, event: events.Event) -> None:
+        """Leave out other buttons, and let no click come of a drag."""
+        if isinstance(event, events.MouseDown | events.MouseUp) and not event.is_forwarded:
+            if event.button != LEFT:
+                return
+            if isinstance(event, events.MouseDown):
+                self._pressed_at = event.screen_offset
+            elif was_dragged(event.screen_offset - self._pressed_at):
+                self._mouse_down_widget = None  # that is all that Textual makes a click of
+        await super().on_event(event)
+
+
+def was_dragged(by: Offset) -> bool:
+    """Whether the button was let go elsewhere than it was pressed."""
+    return bool(by.y) or abs(by.x) > SLIP_CELLS
+
+
+def select_clicked(screen: Screen[Result], event: events.Click) -> None:
+    """Select the word at a double click, and the paragraph at a third: Textual takes far more."""
+    if event.chain == 3 and event.widget is not None:
+        event.widget.text_select_all()
+    if event.chain != 2:
+        return
+    widget, at = screen.get_widget_and_offset_at(int(event.screen_x), int(event.screen_y))
+    whole = widget.get_selection(SELECT_ALL) if widget is not None and widget.allow_select else None
+    if widget is None or at is None or whole is None:
+        return
+    lines = whole[0].split("\n")
+    start, end = word_at(lines[at.y], at.x) if at.y < len(lines) else (0, 0)
+    if end:
+        screen.selections = {widget: Selection(Offset(start, at.y), Offset(end, at.y))}
+
+
+def word_at(line: str, column: int) -> tuple[int, int]:
+    """Where the word at this column begins and ends; (0, 0) for none."""
+    spans = (each.span() for each in _WORD.finditer(line))
+    return next((span for span in spans if span[0] <= column < span[1]), (0, 0))
