@@ -1,16 +1,25 @@
 """What the mouse does, and what it does not; afterwards keys go where they went before."""
 
 from collections.abc import AsyncIterator
+from time import monotonic
 
 import pytest
+from textual.containers import VerticalScroll
+from textual.widgets import Input
 
 from ragforge.commands.base import run_command
+from ragforge.tui.screens.confirm import ConfirmScreen
+from ragforge.tui.screens.search import SearchScreen
+from ragforge.tui.screens.trust import TrustScreen
+from ragforge.tui.widgets.completion import Completion
 from ragforge.tui.widgets.fold import Fold
+from ragforge.tui.widgets.recall_line import RecalledItem
+from ragforge.tui.widgets.todo_panel import TodoPanel
 from ragforge.tui.widgets.tool_line import ToolHead
 from ragforge.tui.widgets.turn_list import TurnList
-from tests.standins.gemini import Call, Calls, GeminiStandIn, Text, Thought
+from tests.standins.gemini import Call, Calls, GeminiStandIn, Hang, Text, Thought
 from tests.tui.chat_app import Chat, Lab
-from tests.tui.mouse import MIDDLE, RIGHT, Mouse, place_of
+from tests.tui.mouse import MIDDLE, RIGHT, Mouse, place_of, rows
 
 PARAGRAPHS = "\n\n".join(f"Paragraph {number} has several-words." for number in range(60))
 
@@ -74,3 +83,116 @@ async def test_a_double_click_selects_the_word_and_a_third_the_paragraph(chat: C
     await chat.pilot.press("ctrl+c")
     await chat.type("k")
     assert (chat.app.clipboard, chat.draft) == ("Paragraph 2 has several-words.", "k")
+
+
+async def test_the_wheel_over_the_prompt_moves_the_conversation(chat: Chat) -> None:
+    turns = await top_of(chat)
+    mouse = Mouse(chat)
+    await mouse.wheel(chat.screen.prompt, times=3)
+    await chat.until(lambda: turns.scroll_y == 3)
+    await mouse.wheel(chat.screen.status, down=False)
+    await chat.until(lambda: turns.scroll_y == 2)
+    await chat.type("k")
+    assert chat.draft == "k"
+
+
+async def test_the_wheel_goes_through_what_is_offered_and_a_click_takes_it(chat: Chat) -> None:
+    mouse = Mouse(chat)
+    await chat.type("/s")
+    offered = chat.screen.query_one(Completion)
+    await chat.until(lambda: offered.is_open)
+    first = offered.chosen
+    await mouse.wheel(offered)
+    second = offered.chosen
+    assert first
+    assert second
+    assert second != first
+    await mouse.wheel(offered, down=False)
+    assert offered.chosen == first
+    await mouse.click(second.label)
+    assert chat.draft == second.insert
+    await chat.type("k")
+    assert chat.draft == f"{second.insert}k"
+
+
+async def test_an_item_that_was_recalled_opens_and_is_forgotten_without_a_key(chat: Chat) -> None:
+    await top_of(chat)
+    mouse = Mouse(chat)
+    await mouse.click("▸ recalled")
+    await chat.until(lambda: chat.screen.query(RecalledItem))
+    item = chat.screen.query_one(RecalledItem)
+    for lines in (3, 1):
+        await mouse.click((item.region.x + 2, item.region.y))
+        await chat.until(lambda lines=lines: len(item.text.splitlines()) == lines)
+    await mouse.click("Delete forgets")
+    await chat.until(lambda: isinstance(chat.top, ConfirmScreen))
+    await mouse.until("y  yes", lambda: chat.top is chat.screen)
+    await chat.sees("Forgotten:")
+    await chat.type("k")
+    assert chat.draft == "k"
+
+
+async def test_the_to_do_list_opens_with_a_click_and_shows_what_fits_with_another(lab: Lab) -> None:
+    items = [{"text": f"step {number}", "state": "pending"} for number in range(12)]
+    lab.gemini.script(Calls(Call("todo", {"items": items})), Text("Begun."))
+    async with lab.chat(size=(100, 40)) as chat:
+        await chat.say("begin")
+        await chat.turn_ended()
+        mouse, panel = Mouse(chat), chat.screen.query_one(TodoPanel)
+        await chat.until(lambda: panel.region.height == 5)
+        await mouse.click("To do ·")
+        await chat.until(lambda: panel.region.height == 13, "all of it")
+        await mouse.click("step 7")
+        await chat.until(lambda: panel.region.height == 5, "what fits")
+        await chat.type("k")
+        assert chat.draft == "k"
+
+
+async def test_a_queued_message_is_taken_back_with_a_click(lab: Lab) -> None:
+    lab.gemini.script((Text("a "), Hang()))
+    async with lab.chat() as chat:
+        await chat.say("go")
+        await chat.sees("a ")
+        await chat.say("and then")
+        mouse = Mouse(chat)
+        await chat.until(lambda: any("queued  and then" in row for row in rows(chat)))
+        await mouse.click("Up edits")
+        await chat.until(lambda: chat.draft == "and then")
+        await chat.type("!")
+        assert chat.draft == "and then!"
+        x, y = place_of(chat, "s · Esc interrupts")
+        await mouse.click((x + 6, y))
+        await chat.turn_ended()
+
+
+async def test_the_wheel_at_the_end_of_what_it_scrolls_chooses_nothing_else(lab: Lab) -> None:
+    lab.gemini.script(*(Text(f"Tabs, number {number}.") for number in range(4)))
+    async with lab.chat(size=(80, 18)) as chat:
+        for number in range(4):
+            await chat.say(f"tabs {number}")
+            await chat.turn_ended()
+        await chat.say("/search tabs")
+        await chat.until(lambda: isinstance(chat.top, SearchScreen))
+        hits = chat.top.query_one(VerticalScroll)
+        await chat.until(lambda: hits.max_scroll_y > 0)
+        await Mouse(chat).wheel(hits, times=60)
+        await chat.until(lambda: hits.scroll_y == hits.max_scroll_y)
+        assert chat.top._index == 0
+        await chat.type("k")
+        assert chat.top.query_one(Input).value == "tabsk"
+
+
+async def test_a_click_right_after_typing_answers_no_question_about_instructions(lab: Lab) -> None:
+    (lab.project / "AGENTS.md").write_text("Use tabs.\n")
+    async with lab.chat() as chat:
+        await chat.until(lambda: isinstance(chat.top, TrustScreen))
+        mouse, question = Mouse(chat), chat.top
+        question._last_key_s = monotonic() + 60  # however slow this machine is: it is too soon
+        await mouse.click("1  Trust")
+        await chat.pilot.pause()
+        assert chat.top is question
+        question._last_key_s = 0.0
+        await mouse.click("1  Trust")
+        await chat.until(lambda: chat.top is chat.screen)
+        await chat.type("k")
+        assert chat.draft == "k"

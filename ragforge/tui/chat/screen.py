@@ -214,6 +214,16 @@ class ChatScreen(ChatFrame):
         """Select a word or a paragraph of the conversation."""
         select_clicked(self, event)
 
+    def on_mouse_scroll_down(self) -> None:
+        """The wheel moves the conversation wherever nothing else scrolls, as over the prompt."""
+        if self._parts:
+            self.transcript.action_line_down()
+
+    def on_mouse_scroll_up(self) -> None:
+        """As down."""
+        if self._parts:
+            self.transcript.action_line_up()
+
     # What was recalled
 
     @work(group="command")

@@ -7,10 +7,10 @@ from abc import abstractmethod
 from contextlib import suppress
 from typing import TYPE_CHECKING, ClassVar
 
-from textual import on
+from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Vertical
+from textual.containers import Vertical, VerticalScroll
 from textual.message import Message
 from textual.screen import ScreenResultType
 from textual.widgets import Input
@@ -55,18 +55,25 @@ class ListDialog(Dialog[ScreenResultType], metaclass=AbstractMeta):
     async def _step(self, by: int) -> None:
         """Choose the row so many further down."""
 
-    async def on_mouse_scroll_down(self) -> None:
+    async def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
         """The wheel, where nothing else scrolls, goes through the rows."""
-        await self._step(1)
+        if not self._scrolls_there(event):
+            await self._step(1)
 
-    async def on_mouse_scroll_up(self) -> None:
+    async def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
         """As down."""
-        await self._step(-1)
+        if not self._scrolls_there(event):
+            await self._step(-1)
 
     @on(RowList.Clicked)
     async def _double_clicked(self, event: RowList.Clicked) -> None:
         if event.again and self.TAKES_DOUBLE_CLICKS:
             await self.run_action("take")
+
+    def _scrolls_there(self, event: events.MouseEvent) -> bool:
+        """Whether the mouse is on what scrolls by itself, which leaves the wheel to others at its end."""
+        under = self.get_widget_at(*event.screen_offset)[0].ancestors_with_self
+        return any(isinstance(each, VerticalScroll) and each.max_scroll_y for each in under)
 
     async def action_list_up(self) -> None:
         await self._step(-1)

@@ -97,9 +97,9 @@ class TrustScreen(ChooseScreen):
         self.keep_typed(event)
 
     def on_click(self, event: events.Click) -> None:
-        """Answer with the mouse."""
-        if monotonic() - self._last_key_s >= timeouts.APPROVAL_QUIET_S:
-            super().on_click(event)
+        """Answer with the mouse, once no key was pressed for a while."""
+        if monotonic() - self._last_key_s < timeouts.APPROVAL_QUIET_S:
+            event.prevent_default()  # else Textual calls the other classes' as well
 
 
 class TrustAgainScreen(TrustScreen):

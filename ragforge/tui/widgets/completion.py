@@ -228,6 +228,16 @@ class Completion(Static):
         rows = self._rows_max
         return min(max(0, self._index - rows // 2), max(0, len(self._choices) - rows))
 
+    def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
+        """The wheel goes through the lines."""
+        event.stop()
+        self.step(1)
+
+    def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
+        """As down."""
+        event.stop()
+        self.step(-1)
+
     def on_click(self, event: events.Click) -> None:
         """Take the line."""
         row = self._first_row + event.y

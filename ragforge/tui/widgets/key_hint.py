@@ -1,7 +1,7 @@
 """What the keys of a dialog do: each of them can be clicked as well."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from textwrap import wrap
 from typing import Any
@@ -42,8 +42,10 @@ class KeyHint(PlainText):
 
     DEFAULT_CSS = "KeyHint { pointer: pointer; }"
 
-    def __init__(self, text: str = "") -> None:
-        super().__init__(text, classes="dialog-hint")
+    def __init__(self, text: str = "", *, actions: Sequence[str] = (), classes: str = "dialog-hint") -> None:
+        """actions: those of the keys that it names; the screen's where none are given."""
+        super().__init__(text, classes=classes)
+        self._actions = actions
         self._whole = text
         self._lines = key_lines(text, cell_len(text))
 
@@ -74,13 +76,21 @@ class KeyHint(PlainText):
 
     def _lay_out(self) -> None:
         whole = self._present()
-        own = {keys.shown(key): key for each in changed_keys(self).values() for key in each.split(",")}
-        self._lines = key_lines(whole, self.content_size.width or cell_len(whole), own)
+        self._lines = key_lines(
+            whole, self.content_size.width or cell_len(whole), own_names(changed_keys(self))
+        )
         super().set_text("\n".join(line.text for line in self._lines))
 
     def _present(self) -> str:
         changed = changed_keys(self)
-        return renamed(self._whole, changed, bound_on(self.screen)) if changed else self._whole
+        if not changed:
+            return self._whole
+        return renamed(self._whole, changed, self._actions or bound_on(self.screen))
+
+
+def own_names(changed: Mapping[str, str]) -> dict[str, str]:
+    """The keys that are not the table's, by their names."""
+    return {keys.shown(key): key for each in changed.values() for key in each.split(",")}
 
 
 def bound_on(screen: Screen[Any]) -> list[str]:

@@ -2,11 +2,13 @@
 
 from collections.abc import Sequence
 
+from textual import events
 from textual.content import Content
 from textual.widgets import Static
 
 from ragforge.tui.keys import with_present_keys
-from ragforge.tui.textual_types import changed_keys
+from ragforge.tui.textual_types import app_of, changed_keys
+from ragforge.tui.widgets.key_hint import KeyLine, key_lines, own_names
 
 SHOWN_MAX = 3
 KEYS = "Up edits the last · Esc stops, and edits all"
@@ -26,6 +28,9 @@ class QueueList(Static):
     }
     """
 
+    _keys: KeyLine | None = None
+    """What stands in the last line."""
+
     def show(self, texts: Sequence[str]) -> None:
         """Show these, the first to go on top; of many the middle is counted rather than listed."""
         self.set_class(bool(texts), "-waiting")
@@ -33,7 +38,17 @@ class QueueList(Static):
         if (hidden := len(texts) - SHOWN_MAX) > 0:
             more = Content.styled(f"queued  {hidden} more", "dim")
             lines = [*lines[: SHOWN_MAX - 1], more, lines[-1]]
+        self._keys = None
         if lines:
-            said = with_present_keys(KEYS, changed_keys(self), "up", "close")
+            changed = changed_keys(self)
+            said = with_present_keys(KEYS, changed, "up", "close")
+            [self._keys] = key_lines(said, max(1, len(said)), own_names(changed))
             lines.append(Content.styled(said, "dim"))
         self.update(Content("\n").join(lines))
+
+    def on_click(self, event: events.Click) -> None:
+        """Press the key that the last line names there."""
+        at = event.get_content_offset(self)
+        if at and self._keys and at.y == self.content_size.height - 1 and (key := self._keys.key_at(at.x)):
+            event.stop()
+            app_of(self).simulate_key(key)

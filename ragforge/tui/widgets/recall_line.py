@@ -2,6 +2,7 @@
 
 from typing import ClassVar
 
+from textual import events
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.message import Message
@@ -12,16 +13,16 @@ from ragforge.domain.ids import short_id
 from ragforge.domain.printable import one_line, printable
 from ragforge.domain.search import HitKind
 from ragforge.domain.words import counted, day_words
-from ragforge.tui.keys import Where, declared, with_present_keys
-from ragforge.tui.textual_types import changed_keys
+from ragforge.tui.keys import Where, declared
 from ragforge.tui.widgets.fold import BodyFold, FoldHead
+from ragforge.tui.widgets.key_hint import KeyHint
 from ragforge.tui.widgets.plain import PlainText
 
 KEYS = (
-    "F6 and the arrows, or a click, choose an item. Right shows it in full with its scores. Enter opens its "
-    "turn. Delete forgets a memory (asks first). Esc returns."
+    "F6 and the arrows, or a click, choose an item · Right shows it in full with its scores · Left folds "
+    "it · Enter opens its turn · Delete forgets a memory (asks first) · Esc returns"
 )
-KEYS_NAMED = ("walk", "show_figures", "open_recalled", "forget_recalled")
+KEYS_NAMED = ("walk", "show_figures", "hide_figures", "open_recalled", "forget_recalled")
 ITEM_CHARS_SHOWN = 600
 """Of an item's words; the turn that it comes from has the rest."""
 
@@ -56,6 +57,11 @@ class RecalledItem(PlainText, can_focus=True):
     def __init__(self, item: Recalled) -> None:
         super().__init__(item_line(item), classes="recalled-item")
         self._item = item
+
+    def on_click(self, event: events.Click) -> None:
+        """Show it in full, or on one line again."""
+        event.stop()
+        self._open(whole=not self.has_class("-whole"))
 
     def action_show_figures(self) -> None:
         """Show all of its words, where they come from and what each source said of it."""
@@ -131,7 +137,7 @@ class RecalledBody(Widget):
             yield RecalledItem(item)
         if self._block.limited:
             yield PlainText(self._block.limited, classes="recalled-limited")
-        yield PlainText(with_present_keys(KEYS, changed_keys(self), *KEYS_NAMED), classes="recalled-hint")
+        yield KeyHint(KEYS, actions=KEYS_NAMED, classes="recalled-hint")
 
 
 def label(block: ContextBlock) -> str:

@@ -50,6 +50,16 @@ class StartList(SessionList):
         """The session that Enter resumes: the chosen one, with nothing typed the first; else none."""
         return self.chosen if self.is_open and (self.is_chosen or not typed) else None
 
+    def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
+        """The wheel goes through the sessions."""
+        event.stop()
+        self.step(1)
+
+    def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
+        """As down."""
+        event.stop()
+        self.step(-1)
+
     def on_row_list_clicked(self, event: SessionList.Clicked) -> None:
         """As Enter."""
         event.stop()

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from textual import events
 from textual.content import Content
 
 from ragforge.domain.printable import one_line
@@ -18,7 +19,7 @@ _MARKS = {
 
 
 class TodoPanel(Panel):
-    """Shown while something is still to do, until the user closes it; Ctrl+T opens all of it.
+    """Shown while something is still to do, until the user closes it; Ctrl+T or a click opens all of it.
 
     It takes a quarter of the screen at most, and half of it once it was opened.
     """
@@ -44,6 +45,12 @@ class TodoPanel(Panel):
     def toggle(self) -> None:
         """Close it where it is shown, else open all of it."""
         self._wanted = not self.is_shown
+        self._draw()
+
+    def on_click(self, event: events.Click) -> None:
+        """Open all of it, or show what fits again: closed, nothing would be left to click."""
+        event.stop()
+        self._wanted = None if self._wanted else True
         self._draw()
 
     def on_resize(self) -> None:
