@@ -8,6 +8,7 @@ from ragforge.memory.recall.similarity import (
     WEIGHTS,
     Problem,
     alike_places,
+    asks_to_add,
     evidence,
     measured_by,
     probability,
@@ -90,3 +91,41 @@ def test_a_question_asked_again_is_similar_whatever_was_answered() -> None:
         assert found is not None
         assert far is not None
         assert found >= similar_min() > far
+
+
+def test_what_asks_for_something_new_is_told_from_what_reports_a_fault() -> None:
+    for words in (
+        "Add a button to the export.",
+        "please let users export it",
+        "The export should also have a button.",
+        "Ajoute un bouton à l'export.",
+        "Il faudrait un bouton pour exporter.",
+    ):
+        assert asks_to_add(words), words
+    for words in (
+        "The button of the export does nothing.",
+        "The list shows nothing after an export.",
+        "Le bouton d'export ne fait rien.",
+        "The export adds an empty line.",
+    ):
+        assert not asks_to_add(words), words
+    fault = problem_of("The export of the bills loses its last line.", files=["shop/export.py"], at=DAY)
+    wish = problem_of("Add the export of the bills with a last line.", files=["shop/export.py"], at=DAY)
+    for query, near, far in (
+        ("The bills lose a line on export.", fault, wish),
+        ("Add a line to the export of the bills.", wish, fault),
+    ):
+        like, unlike = (scores(query, [each])[0] for each in (near, far))
+        assert like is not None
+        assert unlike is not None
+        assert like > unlike
+
+
+def test_a_word_is_compared_with_the_nearest_of_many() -> None:
+    """A long text has a meaning of its own, in which that of one word is lost."""
+    query = "The gearbox rattles."
+    long = "The driver says that he hears a transmission clatter whenever he goes up the road to the farm."
+    other = "The driver says that he sees a yellow flower whenever he goes up the road to the farm."
+    rows, _ = evidence(query, [problem_of(long), problem_of(other)], None, 0)
+    assert rows[0, 0] > rows[1, 0] + 0.05
+    assert evidence("", [problem_of("")], None, 0)[0].shape == (1, 5)

@@ -77,6 +77,8 @@ class Language(Struct, frozen=True, kw_only=True):
     """How a question begins."""
     asks_for: Patterns = ()
     """How a question begins that asks the assistant to do something."""
+    asks_to_add: Patterns = ()
+    """Something is asked for that is not there yet."""
     asks_behind: Patterns = ()
     """Where a question begins behind what its sentence tells; what is between the two is the match."""
     asks_behind_marked: Patterns = ()

@@ -173,6 +173,14 @@ LANGUAGE = Language(
         "(?:is|would) it (?:be )?(?:ok|okay|possible|too much)|(?:do|would) you mind|"
         "(?:can|could|may) I (?:have|get|ask you)|why don't (?:you|we))\\b",
     ),
+    asks_to_add=(
+        (
+            r"(?:<clause>|\b(?:and|please|to|must|should|can we|could (?:we|you)|I want|we need) )"
+            r"(?:add|allow|build|create|display|document|enable|export|generate|give|have|implement|introduce|"
+            r"let|list|make|offer|print|provide|publish|put|record|send|show|start|support|write)\b"
+        ),
+        r"\bshould also\b|\b(?:I|we) (?:want|would like)\b|\b(?:I|we)'d like\b",
+    ),
     asks_behind=(
         (
             r"(?:,| [-–—]|(?= (?:so|and|but) )) (?=(?:(?:so|and|but|then|or) )?"

@@ -1,11 +1,13 @@
 """How probable it is that two problems are the same, from 0 to 1, and from where on they are similar.
 
 Two texts are alike by three parts: half is the cosine of their meanings in English, a quarter that of their
-words weighted by rarity, and a quarter that of the concepts of the words. If the stored vectors were made by
-an embedder that is known here, their cosines count too. What was asked for is also compared alone. Then the
-others are asked: a problem is the more probable the more its own kind (tasks that are alike, change the same
-files and were done in the same days) is like the query, and the less another matter is. Weights are fitted to
-tasks in English and French: `benchmarks/tried_fit.py`.
+words weighted by rarity, and a quarter that of the concepts of the words. A query is also compared word by
+word: how near each of its words is to the nearest one of the problem, and the other way. If the stored vectors
+were made by an embedder that is known here, their cosines count too. What was asked for is also compared alone.
+Then the others are asked: a problem is the more probable the more its own kind (tasks that are alike, change
+the same files and were done in the same days) is like the query, and the less another matter is. What asks for
+something new is seldom the same as what reports a fault. Weights are fitted to tasks in English and French:
+`benchmarks/tried_fit.py`.
 """
 
 import re
@@ -17,8 +19,10 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 
 from ragforge.domain.blas import load_numpy
+from ragforge.domain.language.base import AnyOf
 from ragforge.domain.language.concepts import concepts_of
 from ragforge.domain.language.lexicon import read_text
+from ragforge.domain.language.words import stem
 from ragforge.embedders import e5, minilm
 from ragforge.embedders.static import StaticEmbedder
 from ragforge.memory.recall.fit import compared
@@ -32,14 +36,19 @@ if TYPE_CHECKING:
 WARNINGS_MAX = 2
 """Of so many tasks that failed a message is warned."""
 MEANING_SHARE, WORDS_SHARE, CONCEPTS_SHARE = 0.5, 0.25, 0.25
+NEAREST_SHARE = 0.4
+"""Of the nearest words, on top of these."""
 RARITY = 10
 """How many texts without the word are assumed beside those that are compared."""
 COMMON_WEIGHT = 0.3
 """Of a word that everybody uses."""
 DAY_S = 86_400
+WORDS_MAX = 4_096
+"""Of so many words the vectors are kept."""
 SIGNS_MAX = 512
 """Of so many problems the words and concepts are kept: each block compares all lessons of its project."""
 
+_ADDS = AnyOf(lambda language: language.asks_to_add)
 _CAPITAL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 
 
@@ -55,23 +64,23 @@ class Weights(Struct, frozen=True):
     least: float
     stored: float
     other_min: float
-    first: tuple[float, float, float, float, float]
-    second: tuple[float, float, float, float, float]
+    first: tuple[float, ...]
+    second: tuple[float, ...]
 
 
 WEIGHTS = {
     StaticEmbedder.name: Weights(
-        0.5, 0.0, 0.25, (15.2, 7.18, -18.75, 6.17, -2.44), (13.56, 4.63, -15.27, 5.65, -2.57)
+        0.55, 0.0, 0.37, (12.93, 4.71, -15.71, 5.37, -1.23, -2.32), (10.93, 4.88, -12.72, 5.28, -1.12, -2.55)
     ),
     minilm.MODEL.vectors: Weights(
-        0.6, 0.48, 0.39, (8.84, 5.73, -11.0, 7.01, -2.81), (7.68, 4.84, -8.93, 6.58, -2.77)
+        0.6, 0.62, 0.55, (6.99, 4.0, -9.48, 6.53, -1.32, -2.5), (5.81, 4.96, -7.51, 6.43, -1.19, -2.7)
     ),
     e5.MODEL.vectors: Weights(
-        0.6, 0.68, 0.35, (11.92, 4.89, -11.97, 3.74, -2.63), (11.07, 4.44, -9.75, 3.26, -2.88)
+        0.6, 0.87, 0.5, (9.11, 3.37, -9.6, 4.05, -1.21, -2.59), (8.04, 4.81, -7.64, 4.01, -1.04, -3.01)
     ),
 }
 """By embedder."""
-KIN = (16.88, 2.68, 0.76, 5.68, -9.91)
+KIN = (17.68, 2.46, 0.68, 5.51, -10.08)
 """How probable it is that two tasks are of one matter: weights of how alike they are, the files and folders
 that they share, how close their days are, and the bias."""
 
@@ -140,14 +149,16 @@ def evidence(
 ) -> "tuple[Floats, Floats]":
     """Return the evidence for each problem, and how probable it is of all pairs that they are kin.
 
-    Shapes (problems, 4) and (problems, problems). The columns are how alike the problem, its kin, another
-    matter and what was asked for are to the query, as cosines. weight: of stored cosines, which are added.
+    Shapes (problems, 5) and (problems, problems). The columns are how alike the problem, its kin, another
+    matter and what was asked for are to the query, and whether only one of both asks for something new.
+    weight: of stored cosines, which are added.
     """
     import numpy as np
 
     every = alike([Problem(query), *problems], queries=1)
-    asked = [Problem(query), *(Problem(each.request or each.text) for each in problems)]
-    near, kinship = every[0, 1:], _kinship(every[1:, 1:], problems, kin)
+    asked = [each.request or each.text for each in problems]
+    kinship = _kinship(every[1:, 1:], problems, kin)
+    near = every[0, 1:] + NEAREST_SHARE * _nearest_words(query, [each.text for each in problems])
     if stored:
         near = near + weight * np.array([each or 0.0 for each in stored])
     np.fill_diagonal(kinship, 0)
@@ -157,9 +168,16 @@ def evidence(
         near,
         np.maximum((near * kinship).max(axis=1), 0),
         (near * unlike).max(axis=1),
-        alike(asked, queries=1)[0, 1:],
+        alike(list(map(Problem, (query, *asked))), queries=1)[0, 1:]
+        + NEAREST_SHARE * _nearest_words(query, asked),
+        np.array([asks_to_add(query) != asks_to_add(each) for each in asked], dtype=float),
     ]
     return np.stack(columns, axis=-1), kinship
+
+
+def asks_to_add(text: str) -> bool:
+    """Whether it asks for something new: "Add a button", not "The button does nothing"."""
+    return _ADDS.search(text) is not None
 
 
 def probability(evidence: "Floats", kinship: "Floats", weights: Weights) -> "Floats":
@@ -244,15 +262,47 @@ def alike(problems: Sequence[Problem], *, queries: int = 0) -> "Floats":
     return found
 
 
+def _nearest_words(query: str, texts: Sequence[str]) -> "Floats":
+    """How near the words of the query are to the nearest ones of each text, and the other way, as the mean of
+    both. Rare words count more."""
+    import numpy as np
+
+    sets = [frozenset(read_text(each).english) for each in (query, *texts)]
+    held, names = _incidence(sets)
+    rows = held * _rarity(held[1:], list(map(stem, names)))
+    rows = rows / np.maximum(rows.sum(axis=1, keepdims=True), 1e-9)
+    vectors = np.stack([_word_vector(each) for each in names]) if names else np.zeros((0, 1))
+    asked = np.flatnonzero(held[0])
+    near = np.maximum(vectors[asked] @ vectors.T, 0)
+    there = [near[:, each > 0].max(axis=1, initial=0) @ rows[0, asked] for each in held[1:]]
+    found: Floats = (np.array(there) + rows[1:] @ near.max(axis=0, initial=0)) / 2
+    return found
+
+
+@lru_cache(WORDS_MAX)
+def _word_vector(word: str) -> "Floats":
+    import numpy as np
+
+    [vector] = StaticEmbedder().vectors([word])
+    return np.frombuffer(vector, dtype=np.float32).astype(np.float64)
+
+
 def _by_rarity(sets: Sequence[frozenset[str]], queries: int) -> "Floats":
     """A row a set, of length 1 or 0, rare signs weighing more."""
     import numpy as np
 
     held, names = _incidence(sets)
-    counts, texts = held[queries:].sum(axis=0), len(sets) - queries
-    usual = np.array([COMMON_WEIGHT if each in common_terms() else 1.0 for each in names])
-    rows: Floats = held * np.log((RARITY + texts) / (1 + counts)) * usual
+    rows = held * _rarity(held[queries:], names)
     found: Floats = rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-9)
+    return found
+
+
+def _rarity(held: "Floats", stems: Sequence[str]) -> "Floats":
+    """The weight of each sign by how few of the texts hold it."""
+    import numpy as np
+
+    usual = np.array([COMMON_WEIGHT if each in common_terms() else 1.0 for each in stems])
+    found: Floats = np.log((RARITY + len(held)) / (1 + held.sum(axis=0))) * usual
     return found
 
 
