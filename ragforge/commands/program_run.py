@@ -14,8 +14,10 @@ if TYPE_CHECKING:
     from ragforge.workflow.syntax import Instruction
 
 STEP_KEYS = "Enter: run it, r: registers, NAME: one of them, c: go on, q: stop"
+NO_REGISTERS = "No registers are set."
 SHOWN_CHARS_MAX = 4_000
-_CODE = (";", ".program", "--- ")
+_CODE = (";", ".program", "--- ", "{\n", "[\n")
+"""Begins what keeps its lines: a program, a difference, objects."""
 
 
 class RunFront:
@@ -78,10 +80,15 @@ class RunFront:
                     raise RunOver("Stopped before this line. --resume continues here.")
                 case "r":
                     lines = [f"${name} = {cut_line(shown(value))}" for name, value in state.registers.items()]
-                    await self._said.put("\n".join(lines) or "No registers are set.")
-                case name:
-                    value = state.registers.get(name.lstrip("$").upper())
-                    await self._said.put(shown(value)[:SHOWN_CHARS_MAX])
+                    await self._said.put("\n".join(lines) or NO_REGISTERS)
+                case said:
+                    name = said.lstrip("$").upper()
+                    if name in state.registers:
+                        await self._said.put(shown(state.registers[name])[:SHOWN_CHARS_MAX])
+                    else:
+                        names = ", ".join(f"${each}" for each in state.registers)
+                        known = f"Registers: {names}." if names else NO_REGISTERS
+                        await self._said.put(f"There is no register ${name}. {known}")
 
     async def _display(self, text: str) -> None:
         await self._said.put(Report(exact=f"{text.rstrip()}\n", markdown=_as_markdown(text)))

@@ -41,7 +41,8 @@ class CallsOfLine(Struct, frozen=True):
 
 
 class ProgramView(Struct, frozen=True):
-    """A run at one moment. present: the lines that run now. begun: those of them that are new, as text."""
+    """A run at one moment. present: the lines that run now. begun: those of them that are new, as text.
+    done: those of long operations that have ended."""
 
     name: str
     rows: tuple[ProgramRow, ...]
@@ -51,3 +52,4 @@ class ProgramView(Struct, frozen=True):
     total: str
     """How many calls there were, and what they cost of what the run may cost."""
     begun: tuple[str, ...] = ()
+    done: frozenset[int] = frozenset()

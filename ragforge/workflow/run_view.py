@@ -11,7 +11,8 @@ from ragforge.workflow.runs import ProgramCall
 
 LINE_CHARS = 70
 _TOLD = frozenset({"LLM_EXEC", "AGENT_EXEC", "TOOL_EXEC", "CHECK"})
-"""Operations whose beginning is said in a line where there is no listing; the others are over at once."""
+"""Operations that take long: their beginning is said in a line where there is no listing, and their end is
+marked where there is one."""
 
 
 class RunWatch:
@@ -21,6 +22,7 @@ class RunWatch:
         self._program = program
         self._rows = _rows(program)
         self._present: tuple[int, ...] = ()
+        self._done = frozenset[int]()
 
     def view(
         self, places: tuple[int, ...] | None, calls: Sequence[ProgramCall], price_usd_max: float
@@ -29,13 +31,17 @@ class RunWatch:
         before, code = self._present, self._program.code
         self._present = before if places is None else places
         new = [code[at] for at in self._present if at not in before]
+        over = [code[at] for at in before if at not in self._present]
+        self._done |= {each.at.line for each in over if each.operation in _TOLD}
         told = (each for each in new if each.operation in _TOLD and each.at.line)
         begun = tuple(f"> line {each.at.line}: {cut_line(each)}" for each in told)
         cost = sum_costs(call.cost_usd for call in calls)
         limit = "" if cost is None else f" of ${price_usd_max:g}"
         total = f"{counted(len(calls), 'call')} · {cost_words(cost)}{limit}"
         present = frozenset(code[at].at.line for at in self._present)
-        return ProgramView(self._program.name, self._rows, present, _by_line(calls), total, begun)
+        return ProgramView(
+            self._program.name, self._rows, present, _by_line(calls), total, begun, self._done
+        )
 
 
 def _rows(program: SpuProgram) -> tuple[ProgramRow, ...]:

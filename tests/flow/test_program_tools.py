@@ -250,3 +250,20 @@ async def test_a_state_of_any_size_goes_on(session: Session) -> None:
     assert str(shown.exact).strip() == large.strip()
     store = session.workspace.store
     assert not (await lacking(store, session.workspace.blobs, None, None)).needed
+
+
+async def test_a_register_that_is_not_there_is_answered_with_those_that_are(session: Session) -> None:
+    (session.cwd / "steps.spu").write_text(".program steps\n    EXTRACT $A, 'one'\n    DISPLAY $A\n")
+    front = RunFront(steps=True)
+    execution = await execution_for(session, RunArguments("steps.spu", step=True), front.front)
+    answers, heard = iter(["plan", "", "plan", "a", "", ""]), list[str]()
+    async for each in front.follow(execution):
+        if isinstance(each, UserQuestion):
+            each.reply(next(answers))
+        elif isinstance(each, str):
+            heard.append(each)
+    assert heard[:3] == [
+        "There is no register $PLAN. No registers are set.",
+        "There is no register $PLAN. Registers: $A.",
+        "one",
+    ]

@@ -94,3 +94,22 @@ def test_no_line_is_wider_than_there_is_room(width: int) -> None:
     view = ProgramView("wide", (row,), frozenset(), calls, "3 calls · unpriced of $1")
     content = program_content(view, rows_max=4, width=width)
     assert max(line.cell_length for line in content.split("\n")) <= width
+
+
+async def test_a_tool_that_has_ended_is_marked_as_a_call_of_a_model_is(lab: Lab) -> None:
+    answered = asyncio.Event()
+    lab.project.mkdir(parents=True, exist_ok=True)
+    (lab.project / "look.spu").write_text(
+        ".program look\n.needs tools\n    TOOL_EXEC $A, 'read', {path: 'look.spu'}\n"
+        "    LLM_EXEC $B, 'reader', {text: $A.text}\n    DISPLAY [{who: 'a'}, {who: 'b'}]\n"
+    )
+    lab.gemini.script((Until(answered), Text("It looks.")))
+    async with lab.chat((100, 36)) as chat:
+        await chat.say("/run look.spu")
+        await chat.until(lambda: marked(chat) == ["4"], "the model is asked")
+        assert next(line for line in panel(chat) if "TOOL_EXEC" in line).startswith("✓")
+        answered.set()
+        await chat.until(lambda: panel(chat) == [], "the program has ended")
+        await chat.sees('"who": "b"')
+        shown = [line.strip(" │") for line in chat.words().splitlines()]
+        assert '"who": "a"' in shown, "each object has its own lines"

@@ -91,7 +91,8 @@ def _line(view: ProgramView, row: ProgramRow, *, numbers: int, width: int) -> Co
         return Content.styled(fitting(f"{' ' * (numbers + 3)}{row.text}", width), "$foreground-muted")
     calls = view.calls.get(row.line)
     is_present = row.line in view.present
-    mark, style = ("▸", "$text-primary") if is_present else ("✓", "$text-success") if calls else (" ", "")
+    is_done = bool(calls) or row.line in view.done
+    mark, style = ("▸", "$text-primary") if is_present else ("✓", "$text-success") if is_done else (" ", "")
     room = width - numbers - 5
     note = _note(calls, room) if calls else ""
     text = fitting(row.text, room - (cell_len(note) + 2 if note else 0))
