@@ -39,9 +39,7 @@ class RunWatch:
         limit = "" if cost is None else f" of ${price_usd_max:g}"
         total = f"{counted(len(calls), 'call')} · {cost_words(cost)}{limit}"
         present = frozenset(code[at].at.line for at in self._present)
-        return ProgramView(
-            self._program.name, self._rows, present, _by_line(calls), total, begun, self._done
-        )
+        return ProgramView(self._program.name, self._rows, present, _by_line(calls), total, begun, self._done)
 
 
 def _rows(program: SpuProgram) -> tuple[ProgramRow, ...]:

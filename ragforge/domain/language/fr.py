@@ -161,12 +161,16 @@ LANGUAGE = Language(
     ),
     asks_to_add=(
         (
-            r"(?:<clause>|\b(?:et|de|pour|il faut|il faudrait|je voudrais|on voudrait|on veut|peut-on|pourrait-on) )"
+            r"(?:<clause>|\b(?:et|de|pour|il faut|il faudrait|je voudrais|on voudrait|on veut|peut-on|"
+            r"pourrait-on) )"
             r"(?:accept(?:er|e)|affich(?:er|e)|ajout(?:er|e)|brancher|cré(?:er|e)|document(?:er|e)|donner|"
             r"écri(?:re|s)|envoyer|export(?:er|e)|génér(?:er|e)|imprim(?:er|e)|installer|intégr(?:er|e)|lister|"
             r"mettre|mets|montr(?:er|e)|perme(?:ttre|ts)|prévoir|propos(?:er|e)|publi(?:er|e)|rédig(?:er|e))\b"
         ),
-        r"\bdevraient? aussi\b|\bil (?:faudrait|nous faut|me faut)\b|\b(?:je|on) (?:voudrais|voudrait|veut|veux)\b",
+        (
+            r"\bdevraient? aussi\b|\bil (?:faudrait|nous faut|me faut)\b|"
+            r"\b(?:je|on) (?:voudrais|voudrait|veut|veux)\b"
+        ),
     ),
     asks_behind=(
         (

@@ -2,12 +2,12 @@
 
 Two texts are alike by three parts: half is the cosine of their meanings in English, a quarter that of their
 words weighted by rarity, and a quarter that of the concepts of the words. A query is also compared word by
-word: how near each of its words is to the nearest one of the problem, and the other way. If the stored vectors
-were made by an embedder that is known here, their cosines count too. What was asked for is also compared alone.
-Then the others are asked: a problem is the more probable the more its own kind (tasks that are alike, change
-the same files and were done in the same days) is like the query, and the less another matter is. What asks for
-something new is seldom the same as what reports a fault. Weights are fitted to tasks in English and French:
-`benchmarks/tried_fit.py`.
+word: how near each of its words is to the nearest one of the problem, and the other way. If the stored
+vectors were made by an embedder that is known here, their cosines count too. What was asked for is also
+compared alone. Then the others are asked: a problem is the more probable the more its own kind (tasks that
+are alike, change the same files and were done in the same days) is like the query, and the less another
+matter is. What asks for something new is seldom the same as what reports a fault. Weights are fitted to
+tasks in English and French: `benchmarks/tried_fit.py`.
 """
 
 import re
