@@ -59,7 +59,8 @@ class _Asking(Struct, frozen=True):
             except (StoreError, UsageError) as error:
                 if not self.is_terminal:
                     raise
-                tell(str(error))
+                if not _is_login(error) or server.password:  # else the question for one says it all
+                    tell(str(error))
                 if _is_login(error):
                     # Who expects to be asked for a password alone would type it where it is shown.
                     name = named or _ask("User", default=server.user or "neo4j")

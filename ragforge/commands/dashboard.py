@@ -13,6 +13,7 @@ from ragforge.domain.words import cost_words, counted, day_words
 
 if TYPE_CHECKING:
     from ragforge.domain.memories import Memory
+    from ragforge.domain.turns import Person
     from ragforge.session.dashboard import Concept, Cost, Dashboard, Figure, SessionFigures
     from ragforge.session.machine import Library
     from ragforge.session.state import Session
@@ -38,12 +39,14 @@ async def _show(library: "Library", args: DashboardArguments) -> Outcome:
     from ragforge.session.dashboard import read_dashboard
 
     board = await read_dashboard(library, order=args.sort, limit=args.limit)
-    return Report(data=_as_json(board)) if args.json else Report(_lines(board))
+    return Report(data=_as_json(board)) if args.json else Report(_lines(board, library.person))
 
 
-def _lines(board: "Dashboard") -> list[str]:
+def _lines(board: "Dashboard", user: "Person") -> list[str]:
+    from ragforge.session.persons import shows_persons
+
     numbers = board.numbers
-    several = len({each.person for each in board.sessions}) > 1
+    several = shows_persons([each.person for each in board.sessions], user)
     sessions = [line for each in board.sessions for line in _session_lines(each, with_person=several)]
     return [
         *_part("Wanted", [line for each in board.wanted for line in _wish_lines(each)]),

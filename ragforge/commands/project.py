@@ -92,7 +92,7 @@ async def _join(session: "Session", args: JoinArguments) -> Outcome:
         raise UsageError(f"This folder is already part of {project.name}.")
     before = await workspace.store.projects.get(workspace.project.id)
     await join_project(workspace, project)
-    told = f"This folder is part of {await describe_project(workspace.store, project)} from now on."
+    told = f"This folder is now part of {await describe_project(workspace.store, project)}."
     if before is None or before.id == project.id:
         return Tell(told)
     undo = f"Earlier sessions stay in {before.name}; `ragforge project join {before.id}` goes back to it."
@@ -112,7 +112,7 @@ async def _leave(session: "Session", args: NoArguments) -> Outcome:
     await workspace.store.projects.add(apart)  # or its remote would bring it back
     await join_project(workspace, apart)
     undo = f"Earlier sessions stay in {before.name}; `ragforge project join {before.id}` goes back to it."
-    return Report([f"This folder is a separate project from now on, {apart.id}."], (undo,))
+    return Report([f"This folder is now a separate project, {apart.id}."], (undo,))
 
 
 async def _merge(library: "Library", args: MergeArguments) -> Outcome:

@@ -117,7 +117,7 @@ async def _run(session: "Session", args: SessionsArguments) -> Outcome:
 
 
 async def _list(library: "Library", args: SessionsArguments) -> Outcome:
-    from ragforge.session.persons import person_named
+    from ragforge.session.persons import person_named, shows_persons
 
     project_id = None if args.all_projects else library.project.id
     limit = args.limit if args.by is None else LIMIT_MAX
@@ -143,9 +143,7 @@ async def _list(library: "Library", args: SessionsArguments) -> Outcome:
                 for row in rows
             ]
         )
-    none = "This project has no archived sessions" if args.archived else "No sessions in this project yet"
-    none += " (--all lists those of every project)."
-    shown = begun_by if len(persons) > 1 else {}
+    shown = begun_by if shows_persons(persons, library.person) else {}
     lines = [
         line
         for row in rows
@@ -155,7 +153,16 @@ async def _list(library: "Library", args: SessionsArguments) -> Outcome:
             *_digest_lines(digests, row),
         )
     ]
-    return Report(lines, () if rows else (none,))
+    return Report(lines, () if rows else (await _none_words(library, args),))
+
+
+async def _none_words(library: "Library", args: SessionsArguments) -> str:
+    sessions, here = library.store.sessions, library.project.id
+    if args.archived:
+        return "This project has no archived sessions (--all lists those of every project)."
+    if not args.all_projects and await sessions.recent(project_id=here, archived=True, limit=1):
+        return "All sessions of this project are archived (--archived lists them)."
+    return "No sessions in this project yet (--all lists those of every project)."
 
 
 async def _shared(library: "Library") -> "Mapping[str, SharedSession]":

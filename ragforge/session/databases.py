@@ -160,7 +160,7 @@ async def keep_server(machine: Machine, server: Server) -> list[str]:
         said.append(await asyncio.to_thread(save_store_password, server.url, password, environ))
     await asyncio.to_thread(set_value, user_file(environ), "store", server.url)
     said.append(
-        f"Conversations are kept at {server.url} the next time you start ragforge (store in "
+        f"Conversations will be stored at {server.url} the next time you start ragforge (store in "
         f"{user_file(environ)})."
     )
     return [*said, *_what_wins(machine)]

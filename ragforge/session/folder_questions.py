@@ -5,8 +5,11 @@ from typing import Protocol
 
 from ragforge.commands.base import Option
 from ragforge.domain.ids import new_id
+from ragforge.domain.printable import one_line
+from ragforge.domain.turns import Project
 from ragforge.session.conversation import Conversation
 from ragforge.session.project import describe_project, last_use, new_project
+from ragforge.session.state import Workspace
 
 APART = "apart"
 ASKED_MAX = 8
@@ -48,7 +51,8 @@ async def folder_is_meant(conversation: Conversation, asks: Asks) -> bool:
         await _ask_which(conversation, asks)
         return True
     for other in workspace.alike:
-        question = f"The project {other.name} has the same remote or first commit. Is this folder part of it?"
+        shared = "remote" if _has_remote(other, workspace) else "first commit"
+        question = f"The project {other.name} has the same {shared}. Is this folder part of it?"
         known = await describe_project(workspace.store, other)
         if await asks.yes_or_no(question, f"Yes: its history is available here too. It is {known}."):
             await conversation.join(other)
@@ -56,14 +60,17 @@ async def folder_is_meant(conversation: Conversation, asks: Asks) -> bool:
 
 
 async def _ask_which(conversation: Conversation, asks: Asks) -> None:
-    """Ask which of the projects with its remote the folder is; no answer leaves it open."""
+    """Ask which of the projects with its remote or first commit the folder is; no answer leaves it open."""
     workspace = conversation.workspace
     known = {each.id: each for each in workspace.alike[:ASKED_MAX]}
-    options = [
-        *[Option(each.name, await last_use(workspace.store, each), id) for id, each in known.items()],
-        Option("another one", "a separate project, which shares nothing with these", APART),
-    ]
-    question = "Several projects have the remote of this folder. Which one is it?"
+    clones = [each for each in known.values() if _has_remote(each, workspace)]
+    options: list[Option] = []
+    for each in known.values():
+        remote = "" if each in clones or not each.git_remote else f"{one_line(each.git_remote)}, "
+        options.append(Option(each.name, remote + await last_use(workspace.store, each), each.id))
+    options.append(Option("another one", "a separate project, which shares nothing with these", APART))
+    shared = "remote" if len(clones) == len(known) else "remote or first commit" if clones else "first commit"
+    question = f"Several projects have the same {shared} as this folder. Which one is it?"
     detail = "Its sessions, versions, memories and rules apply here from now on."
     answer = await asks.one_of(question, detail, options)
     if answer == APART:
@@ -72,3 +79,7 @@ async def _ask_which(conversation: Conversation, asks: Asks) -> None:
         await conversation.join(apart)
     elif answer:
         await conversation.join(known[answer])
+
+
+def _has_remote(project: Project, workspace: Workspace) -> bool:
+    return project.git_remote == workspace.place.git_remote != ""

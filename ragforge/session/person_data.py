@@ -223,8 +223,8 @@ class Removal(Struct, frozen=True):
             else "",
             "1 summary that also covers other users' turns would be emptied." if mixed == 1 else "",
             f"{mixed:,} summaries that also cover other users' turns would be emptied." if mixed > 1 else "",
-            "What stays: the cost of the remaining turns, without a name, and versions of the project's "
-            "files.",
+            "What stays: the cost and the folder of the remaining turns, without a name, and versions of the "
+            "project's files.",
             UNREACHED,
         ]
         return "\n".join(filter(None, sentences))

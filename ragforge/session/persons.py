@@ -7,7 +7,7 @@ another machine is the same user, unless the user says otherwise.
 import asyncio
 import getpass
 import socket
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 
 from msgspec.structs import replace
@@ -92,7 +92,12 @@ async def writer_named(store: Store, named: str) -> str:
 async def writers_shown(store: Store, turn_ids: Collection[str], user: Person) -> tuple[dict[str, str], bool]:
     """Return who wrote these turns, and whether to show it: only if not all are the user's own."""
     writers = await store.turns.writers([each for each in dict.fromkeys(turn_ids) if each])
-    return writers, any(each != user.id for each in writers.values())
+    return writers, shows_persons(writers.values(), user)
+
+
+def shows_persons(persons: Iterable[str], user: Person) -> bool:
+    """Return whether a list of what these users did says who: only if not all is the user's own."""
+    return any(each != user.id for each in persons)
 
 
 def same_person_words(person: Person) -> str:

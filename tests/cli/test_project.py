@@ -22,7 +22,7 @@ async def test_a_clone_says_that_it_stays_apart_until_it_joins(quick: Program) -
     (row,) = (await quick.run("project", "list", "--json", cwd=second)).json
     assert (row["name"], row["git_remote"], row["here"]) == ("project", "example.org/zoo", False)
     joined = await quick.run("project", "join", "project", cwd=second)
-    assert (joined.code, "is part of project (" in joined.out) == (0, True), joined.err
+    assert (joined.code, "is now part of project (" in joined.out) == (0, True), joined.err
     now = await quick.run("memory", "list", cwd=second)
     assert "Zebras" in now.out
     assert "separate" not in now.err

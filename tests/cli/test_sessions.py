@@ -110,9 +110,12 @@ async def test_sessions_say_who_began_them_and_are_narrowed_to_one_person(alone:
             await new_session(store, project, title=f"Of {person}", person=person)
     local = await open_local_state(alone.data)
     await local.set_project(alone.project, project.id)
+    await local.set_person(f"sqlite://{alone.data}/ragforge.db", "cleo@example.org")
     await local.close()
     listed = (await alone.run("sessions")).out
     assert all(f"  {person}\n" in listed for person in persons)
+    newest = (await alone.run("sessions", "--limit", "1")).out
+    assert sum(f"  {person}\n" in newest for person in persons) == 1, "all of one user, who is not the reader"
     for named, person in (("bob", "bob@example.org"), ("ada@laptop", "ada@laptop")):
         rows = (await alone.run("sessions", "--by", named, "--limit", "1", "--json")).json
         assert [(row["title"], row["person"]) for row in rows] == [(f"Of {person}", person)]
@@ -141,6 +144,7 @@ async def test_archived_sessions_leave_the_list_and_a_message_brings_them_back(q
     assert "1 of 1 archived session consolidated." in (await quick.run("db", "check")).out
     assert "walruses" in (await quick.run("sessions", "--archived")).out.split("\n", 2)[2]
     assert (await quick.run("sessions", "--json")).json == []
+    assert "All sessions of this project are archived (--archived" in (await quick.run("sessions")).err
     (row,) = (await quick.run("sessions", "--archived", "--json")).json
     assert (row["id"], row["archived"] is None, "walruses" in row["digest"]) == (old, False, True)
     assert "about walruses" in (await quick.run("search", "walruses")).out

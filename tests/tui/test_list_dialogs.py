@@ -11,6 +11,7 @@ from ragforge.tui.screens.search import SearchScreen
 from ragforge.tui.screens.sessions import SessionsScreen
 from ragforge.tui.widgets.plain import PlainText
 from ragforge.tui.widgets.session_list import SessionList
+from tests.contract.builders import new_session
 from tests.tui.chat_app import Chat, Lab
 
 PATIENT_S = 60.0
@@ -134,3 +135,34 @@ async def test_an_archived_session_is_listed_by_a_key_and_a_message_brings_it_ba
         await chat.turn_ended()
         rows = await chat.screen.ready().sessions()
         assert [row.session.title for row in rows] == ["about pears", "about apples"]
+
+
+async def test_a_session_says_who_began_it_where_it_was_somebody_else(lab: Lab) -> None:
+    async with lab.chat() as chat:
+        await said(chat, "about apples")
+        workspace = chat.screen.ready().workspace
+        theirs = {"title": "about pears", "person": "bob@example.org", "cwd": str(lab.project)}
+        await new_session(workspace.store, workspace.project, **theirs)
+        await at(chat, "/sessions", SessionsScreen)
+        sessions = chat.top.query_one(SessionList)
+        await chat.until(lambda: "about pears" in str(sessions.render()))
+        shown = str(sessions.render())
+        assert "bob@example.org" in shown
+        assert workspace.person.id not in shown
+        burst(chat, "bob@example")
+        await chat.until(lambda: "about apples" not in str(sessions.render()))
+        assert "about pears" in str(sessions.render())
+
+
+async def test_a_list_that_is_empty_because_all_are_archived_says_so(lab: Lab) -> None:
+    async with lab.chat() as chat:
+        await chat.say("about apples")
+        await chat.sees("You said: about apples")
+        await chat.turn_ended()
+        await chat.say("/archive")
+        await chat.sees("The previous session is archived")
+        await at(chat, "/sessions", SessionsScreen)
+        told = chat.top.query(PlainText)
+        await chat.until(
+            lambda: any("All sessions of this project are archived" in each.text for each in told)
+        )

@@ -92,7 +92,28 @@ async def test_of_several_projects_with_its_remote_the_user_chooses_by_who_where
         assert not isinstance(chat.top, ChooseScreen)
 
 
-async def _keep_clone(store: Store, name: str, person: str) -> None:
-    project = builders.a_project(id=f"id of {name}", name=name, git_remote="example.org/zoo")
+async def test_projects_that_share_only_the_first_commit_are_not_said_to_have_the_remote(lab: Lab) -> None:
+    for line in (
+        ["init", "-q"],
+        ["-c", "user.name=a", "-c", "user.email=a@b", "commit", "-q", "--allow-empty", "-m", "first"],
+        ["remote", "add", "origin", "git@example.org:mine.git"],
+    ):
+        subprocess.run(["git", *line], cwd=lab.project, check=True)
+    first = subprocess.run(["git", "rev-parse", "HEAD"], cwd=lab.project, check=True, capture_output=True)
+    workspace = await open_workspace(cwd=lab.project.parent, flags={}, environ=dict(os.environ))
+    for name in ("zoo", "zoo-fork"):
+        await _keep_clone(
+            workspace.store, name, "ada@example.org", first_commit=first.stdout.decode().strip()
+        )
+    await close_workspace(workspace)
+    async with lab.chat() as chat:
+        await chat.until(lambda: isinstance(chat.top, ChooseScreen), "the question")
+        asked = "\n".join(each.text for each in chat.top.query(PlainText))
+        assert "have the same first commit as this folder" in asked
+        assert "zoo-fork: example.org/zoo, last used by ada@example.org" in asked
+
+
+async def _keep_clone(store: Store, name: str, person: str, **fields: str) -> None:
+    project = builders.a_project(id=f"id of {name}", name=name, git_remote="example.org/zoo", **fields)
     await store.projects.add(project)
     await builders.new_session(store, project, person=person, project_path=f"/home/x/{name}")

@@ -343,7 +343,7 @@ def _login_sentence(address: Address) -> str:
     asks = f"`ragforge db connect {address.shown}`"
     if not address.password:
         return f"{at} needs a user and a password. {asks} asks for them and stores them."
-    return f"{at} refuses the user {address.user!r} with this password. {asks} takes another."
+    return f"{at} refuses the user {address.user!r} with this password. {asks} asks for another."
 
 
 def _is_full(message: str) -> bool:

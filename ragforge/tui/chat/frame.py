@@ -306,8 +306,8 @@ class ChatFrame(Screen[None]):
 
         rows = await conversation.sessions()
         if rows:
-            here = str(conversation.workspace.place.cwd)
-            self.start_list.open(rows, here=here, now=now(), typed=self.prompt.text)
+            here, user = str(conversation.workspace.place.cwd), conversation.workspace.person
+            self.start_list.open(rows, here=here, user=user, now=now(), typed=self.prompt.text)
 
     def show_queue(self) -> None:
         """List what waits."""

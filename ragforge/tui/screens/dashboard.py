@@ -28,6 +28,7 @@ from ragforge.session.dashboard import (
     read_wishes,
     wishes_max,
 )
+from ragforge.session.persons import shows_persons
 from ragforge.tui.keys import Where
 from ragforge.tui.screens.base import Chat, NamedScreen, interface_verbs
 from ragforge.tui.screens.confirm import ConfirmScreen
@@ -183,7 +184,7 @@ class DashboardScreen(ListDialog[DashboardAnswer | None]):
             case Tab.ARCHIVE:
                 rows = await read_sessions(library, LISTED_MAX)
                 timeline = self.query_one(SessionTimeline)
-                timeline.with_persons = len({row.person for row in rows}) > 1
+                timeline.with_persons = shows_persons([row.person for row in rows], library.person)
                 timeline.set_rows(rows)
             case Tab.NUMBERS:
                 numbers = await read_numbers(library)

@@ -25,6 +25,8 @@ if TYPE_CHECKING:  # loaded after the first frame
 ROWS_AROUND = 12
 """Lines of the screen that are not the list."""
 NO_ARCHIVED = "This project has no archived sessions.\nCtrl+F shows the others · Esc closes"
+ALL_ARCHIVED = "All sessions of this project are archived.\nCtrl+F shows them · Esc closes"
+NONE_YET = "No sessions in this project yet.\nEsc closes"
 
 
 class SessionsScreen(FilterDialog[str | None]):
@@ -53,17 +55,19 @@ class SessionsScreen(FilterDialog[str | None]):
     async def _reload(self) -> None:
         try:
             rows = await self._conversation.sessions(archived=self._archived)
+            others = not rows and await self._conversation.sessions(archived=not self._archived)
         except RagforgeError as error:
             self._failed(error)
             return
         if not self.is_current:
             return  # closed meanwhile
         self.on_resize()
-        self._list.show(rows, here=str(self._conversation.workspace.place.cwd), now=now())
+        workspace = self._conversation.workspace
+        self._list.show(rows, here=str(workspace.place.cwd), user=workspace.person, now=now())
         self._narrowed_by = None
         self.read_line()
         if not rows:
-            self._tell(NO_ARCHIVED if self._archived else "No sessions in this project yet.\nEsc closes")
+            self._tell(NO_ARCHIVED if self._archived else ALL_ARCHIVED if others else NONE_YET)
 
     def on_resize(self) -> None:
         """Fit the new height."""

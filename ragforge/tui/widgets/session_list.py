@@ -7,6 +7,7 @@ from rich.cells import cell_len
 from textual.content import Content
 
 from ragforge.domain.printable import one_line
+from ragforge.domain.turns import Person
 from ragforge.domain.words import age_words, counted
 from ragforge.store.base_conversations import SessionRow
 from ragforge.tui.cells import cut
@@ -17,7 +18,7 @@ from ragforge.tui.widgets.row_list import MUTED, NO_POINTER, POINTER, RowList
 
 
 class SessionList(RowList[SessionRow]):
-    """Two lines a session: its words and when; turns, model and, where it is another one, the folder.
+    """Two lines a session: its words and when; turns, model, the folder and the user where they are others.
 
     Until `step` was called no line is chosen by hand (`is_chosen`), and the first is what `chosen` gives.
 
@@ -36,16 +37,17 @@ class SessionList(RowList[SessionRow]):
         self._hint = hint
         self._all: Sequence[SessionRow] = ()
         self._here = ""
+        self._user: Person | None = None
         self._now: datetime | None = None
         self.is_chosen = False
 
-    def show(self, rows: Sequence[SessionRow], *, here: str, now: datetime) -> None:
-        """List these; those in the folder `here` need not say where they are."""
-        self._all, self._here, self._now = rows, here, now
+    def show(self, rows: Sequence[SessionRow], *, here: str, user: Person, now: datetime) -> None:
+        """List these; those in the folder `here` need not say where they are, and the user's not whose."""
+        self._all, self._here, self._user, self._now = rows, here, user, now
         self.narrow("")
 
     def narrow(self, text: str) -> None:
-        """Keep those that hold every word, in title, message, folder or model."""
+        """Keep those that hold every word, in title, message, folder, model or user."""
         words = text.casefold().split()
         self.is_chosen = False
         self.set_rows([row for row in self._all if all(word in _haystack(row) for word in words)], first=True)
@@ -91,6 +93,8 @@ class SessionList(RowList[SessionRow]):
         facts = [counted(row.turns, "turn"), row.session.model or "no model"]
         if row.session.cwd != self._here:
             facts.append(row.session.cwd)
+        if self._user and (person := row.session.begun_by(self._user)) != self._user.id:
+            facts.append(one_line(person))
         last = one_line(row.last_message)
         if last and not last.startswith(title.rstrip("…")):  # a title is the first message's beginning
             facts.append(last)
@@ -100,4 +104,5 @@ class SessionList(RowList[SessionRow]):
 
 def _haystack(row: SessionRow) -> str:
     record = row.session
-    return f"{record.title} {row.last_message} {record.cwd} {record.model} {record.id}".casefold()
+    words = (record.title, row.last_message, record.cwd, record.model, record.person, record.id)
+    return " ".join(words).casefold()

@@ -7,6 +7,7 @@ from datetime import datetime
 from textual import events
 from textual.message import Message
 
+from ragforge.domain.turns import Person
 from ragforge.store.base_conversations import SessionRow
 from ragforge.tui.key_watch import Pressed, key_watch_of
 from ragforge.tui.widgets.session_list import SessionList
@@ -32,10 +33,10 @@ class StartList(SessionList):
         """Is it still to be chosen?"""
         return self.display
 
-    def open(self, rows: Sequence[SessionRow], *, here: str, now: datetime, typed: str) -> None:
+    def open(self, rows: Sequence[SessionRow], *, here: str, user: Person, now: datetime, typed: str) -> None:
         """Show these, narrowed by what is typed already."""
         self.set_rows_max(max(_ROWS_MIN, self.screen.size.height // _SCREEN_SHARE))
-        self.show(rows, here=here, now=now)
+        self.show(rows, here=here, user=user, now=now)
         self.narrow(typed)
         self.display = True
         key_watch_of(self).key_taker = self._take
