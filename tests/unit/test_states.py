@@ -1,11 +1,14 @@
 """What is gone, built on something else or not picked is outdated; what only looks like it holds."""
 
 import time
+from collections.abc import Callable
 
 import pytest
 
 from ragforge.memory.recall.spoken import WORD_CHARS_MAX, spoken_turn
+from ragforge.memory.recall.states import removals
 from ragforge.memory.recall.validity import Validity
+from ragforge.memory.statements import readable
 from ragforge.memory.wishes import may_end
 from tests.unit.test_terms import turns
 
@@ -192,3 +195,21 @@ def test_whether_a_very_long_sentence_allows_something_takes_no_time_by_its_squa
     best_s(10)
     assert best_s(400) < 8 * best_s(100) + 0.02  # 16 times as long, if it were by the square
     assert may_end("you may push to main now")
+
+
+def test_what_a_very_long_message_removes_is_found_in_little_more_time_than_it_is_read() -> None:
+    message = "the Redis code in it is gone and the retries stay at seven please and " * 600
+
+    def took_s(work: Callable[[str], object], turn: int) -> float:
+        text = f"{message}{turn}"  # what was found of one text is kept
+        started = time.thread_time()
+        work(text)
+        return time.thread_time() - started
+
+    removals(["the Redis code in it is gone"])
+    read_s = min(took_s(readable, turn) for turn in range(3))
+    assert min(took_s(lambda text: removals([text]), turn) for turn in range(3)) < 60 * read_s
+    found = removals([message])
+    assert len(found) == 600
+    assert found[0].topic == found[-1].topic
+    assert found[0].concerns("the retries of Redis")

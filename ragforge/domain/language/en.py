@@ -1152,8 +1152,9 @@ LANGUAGE = Language(
     ),
     removed=(
         (
-            r"((?:[\w.+#/-]+ ){0,4}?[\w.+#/-]+) (?:is|are|was|were|has been|have been) (?:now |all |both )?"
-            r"(?:gone|removed|deleted|dropped|uninstalled|retired|off the table|history|out(?=[,.;!]|$))\b"
+            r"(?<![\w.+#/-])((?:[\w.+#/-]+ ){0,4}?[\w.+#/-]+) (?:is|are|was|were|has been|have been) "
+            r"(?:now |all |both )?(?:gone|removed|deleted|dropped|uninstalled|retired|off the table|history|"
+            r"out(?=[,.;!]|$))\b"
         ),
         (
             r"\b(?:removed|deleted|dropped|uninstalled|ripped out|took out|threw out|got rid of) "

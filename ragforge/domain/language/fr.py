@@ -1047,14 +1047,15 @@ LANGUAGE = Language(
     ),
     removed=(
         (
-            r"((?:[\w.+#/-]+ ){0,4}?[\w.+#/-]+) (?:est|sont|a été|ont été) (?:maintenant |désormais |donc |"
-            r"entièrement )?(?:retirée?s?|supprimée?s?|enlevée?s?|désinstallée?s?|abandonnée?s?|virée?s?)\b"
+            r"(?<![\w.+#/-])((?:[\w.+#/-]+ ){0,4}?[\w.+#/-]+) (?:est|sont|a été|ont été) "
+            r"(?:maintenant |désormais |donc |entièrement )?"
+            r"(?:retirée?s?|supprimée?s?|enlevée?s?|désinstallée?s?|abandonnée?s?|virée?s?)\b"
         ),
         (
             r"\b(?:retiré|supprimé|enlevé|désinstallé|viré|jeté) (?:le |la |les |l'|tous les |toutes les )?"
             r"((?:[\w.+#/-]+ ?){1,4})"
         ),
-        r"((?:[\w.+#/-]+ ){0,3}?[\w.+#/-]+),? c'est (?:non|fini|mort|terminé)\b",
+        r"(?<![\w.+#/-])((?:[\w.+#/-]+ ){0,3}?[\w.+#/-]+),? c'est (?:non|fini|mort|terminé)\b",
     ),
     built_on=(
         (

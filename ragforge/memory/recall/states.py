@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 
 from msgspec import Struct
 
@@ -96,7 +97,7 @@ def _removals(told: Sequence[str]) -> Iterator[Removal]:
             parts = (part.lower() for part in name_parts(name) if part != name)
             # `the Redis code in it`: of Redis only that is gone.
             is_part = bool(content_words(" ".join(written[at + 1 : at + 2])))
-            topic = _topic(sentence, thing) if is_part else frozenset[str]()
+            topic = _subjects(sentence) - about(thing) if is_part else frozenset[str]()
             yield Removal(names, frozenset(parts) - _kinds(), topic, sentence)
 
 
@@ -133,10 +134,11 @@ def pick_in(message: str) -> Pick | None:
     return Pick(chosen, names, topic, sentence) if topic else None
 
 
-def _topic(sentence: str, thing: str) -> frozenset[str]:
-    """What the sentence is about besides the thing; of names of code also their parts: `ReservationStore`."""
+@lru_cache(1)  # a long sentence may remove much, one thing after another
+def _subjects(sentence: str) -> frozenset[str]:
+    """What the sentence is about besides products; of names of code also their parts: `ReservationStore`."""
     parts = " ".join(name_parts(" ".join(CODE.findall(sentence))))
-    return about(f"{readable(sentence)} {parts}") - about(thing) - terms(" ".join(KNOWN_NAMES))
+    return about(f"{readable(sentence)} {parts}") - terms(" ".join(KNOWN_NAMES))
 
 
 def _names(text: str) -> frozenset[str]:
