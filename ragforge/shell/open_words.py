@@ -33,6 +33,11 @@ class Surroundings(Struct, frozen=True):
         """Whether it may run in another folder than the session's, where a relative path differs."""
         return any(folder != self.cwd for folder in self.folders)
 
+    @property
+    def protected(self) -> bool:
+        """Whether it may run in a folder where every write needs approval."""
+        return any(is_protected(folder, self.root) for folder in self.folders)
+
 
 class _Names(Struct, frozen=True):
     """A program's flags as they are compared, with those of its subcommand."""

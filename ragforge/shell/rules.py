@@ -19,7 +19,7 @@ EXACT = "= "
 def matches(rule: Rule, command: SimpleCommand, place: Surroundings) -> bool:
     """Whether the rule says that this command needs no asking."""
     read = _read_pattern(rule.pattern) if rule.tool == "shell" else None
-    if read is None or command.assigns or len(command.words) < len(read[0]):
+    if read is None or command.assigns or len(command.words) < len(read[0]) or place.protected:
         return False
     words, exact = read
     if any(not word.literal for word in command.words[: len(words)]):

@@ -374,6 +374,16 @@ def test_a_tool_behind_cd_needs_a_folder_inside(root: Path) -> None:
     assert isinstance(judge(root, "ln -s / new && cd new && make test", rule, "shell(ln)"), Ask)
 
 
+@pytest.mark.parametrize("folder", [".git", ".git/hooks", ".ragforge", ".GIT", "src/../.git", "src/.git"])
+def test_no_rule_counts_in_a_protected_folder(root: Path, folder: str) -> None:
+    (root / folder).mkdir(parents=True, exist_ok=True)
+    decision = judge(root, f"cd {folder} && make test", "shell(make test)", "shell(make)")
+    assert isinstance(decision, Ask)
+    assert decision.rules == (), "nor is one offered"
+    (root / folder / "HEAD").write_text("ref: refs/heads/main\n")
+    assert judge(root, f"cd {folder} && cat HEAD") == Allow(), "what only reads stays silent"
+
+
 @pytest.mark.parametrize(
     ("command", "rule"),
     [
