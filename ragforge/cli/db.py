@@ -88,8 +88,10 @@ def _check(options: Options, args: "CheckArguments") -> int:
             for sentence in (*each.done, *each.wrong, *each.notes):
                 typer.echo(printable(f"  {sentence}"))
         if wrong := sum(len(each.wrong) for each in checked):
-            hint = "" if args.repair else f" `{REPAIR}` repairs what can be repaired."
-            tell(f"{number(wrong, 'problem')} found in the store.{hint}")
+            hint = f"`{REPAIR}` repairs what can be repaired."
+            if args.repair or all(each.tried for each in checked if each.wrong):
+                hint = f"`{REPAIR}` could not repair {'it' if wrong == 1 else 'them'}."
+            tell(f"{number(wrong, 'problem')} found in the store. {hint}")
             return FAILED
         typer.echo("The store has no problems.")
         return 0

@@ -2,12 +2,14 @@
 
 import asyncio
 from collections.abc import Callable, Sequence
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 from datetime import timedelta
+from pathlib import Path
 from typing import TypeAlias
 
 import apsw
-from msgspec import Struct
+from msgspec import DecodeError, Struct, json
+from msgspec.structs import replace
 
 from ragforge.domain.errors import RagforgeError, StoreError, UsageError
 from ragforge.domain.ids import now
@@ -33,6 +35,8 @@ Rows: TypeAlias = list[StoreFile | StoreServer]
 Tell: TypeAlias = Callable[[str], object]
 
 NAMED_MAX = 5
+UNREPAIRED = "unrepaired.json"
+"""In the data folder: what the last repair has left, by part of the store."""
 LEFTOVER_MIN = timedelta(days=1)
 """A temporary file that is younger may belong to a process that is just writing it."""
 
@@ -40,13 +44,15 @@ LEFTOVER_MIN = timedelta(days=1)
 class Checked(Struct, frozen=True):
     """What was found out about one row of the table.
 
-    wrong: what still is. done: by a repair. notes: what is worth knowing and no fault.
+    wrong: what still is. done: by a repair. notes: what is worth knowing and no fault. tried: a repair has
+    left just this.
     """
 
     title: str
     wrong: tuple[str, ...] = ()
     done: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    tried: bool = False
 
 
 async def check_store(machine: Machine, *, repair: bool, tell: Tell) -> list[Checked]:
@@ -66,7 +72,25 @@ async def check_store(machine: Machine, *, repair: bool, tell: Tell) -> list[Che
     }
     # Last, because it asks all others what they need.
     checked[contents_file(machine.data_dir)] = await _contents(machine, rows, repair=repair, tell=tell)
-    return [checked[row] for row in rows]
+    found = [checked[row] for row in rows]
+    if repair:
+        await asyncio.to_thread(_note_unrepaired, machine.data_dir, found)
+        return found
+    unrepaired = await asyncio.to_thread(_unrepaired, machine.data_dir)
+    return [replace(each, tried=unrepaired.get(each.title) == each.wrong) for each in found]
+
+
+def _note_unrepaired(folder: Path, checked: Sequence[Checked]) -> None:
+    """Note what a repair has left, so that nobody is told to repair just this again."""
+    left = {each.title: each.wrong for each in checked if each.wrong}
+    with suppress(OSError):  # without it, they are
+        (folder / UNREPAIRED).write_bytes(json.encode(left)) if left else (folder / UNREPAIRED).unlink()
+
+
+def _unrepaired(folder: Path) -> dict[str, tuple[str, ...]]:
+    with suppress(OSError, DecodeError):
+        return json.decode((folder / UNREPAIRED).read_bytes(), type=dict[str, tuple[str, ...]])
+    return {}
 
 
 async def _file(machine: Machine, file: StoreFile, *, repair: bool) -> Checked:

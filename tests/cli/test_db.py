@@ -121,6 +121,10 @@ async def test_where_a_repair_is_not_enough_it_is_said_what_is(quick: Program, o
     repaired = await quick.run("db", "check", "--repair")
     assert repaired.code == 1
     assert "This cannot be repaired. `ragforge db backups` lists" in repaired.out
+    for args in (("--repair",), (), ()):
+        assert (await quick.run("db", "check", *args)).err.endswith("--repair` could not repair them.\n")
+    (quick.data / "history.db").write_bytes(b"")
+    assert (await quick.run("db", "check")).err.endswith("--repair` repairs what can be repaired.\n"), "news"
 
 
 async def test_what_cannot_be_says_why(alone: Program, tmp_path: Path):
