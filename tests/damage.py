@@ -3,7 +3,9 @@
 import os
 import random
 import shutil
+import socket
 from collections.abc import Callable
+from contextlib import chdir
 from pathlib import Path
 
 from ragforge.store.files import StoreFile
@@ -51,6 +53,38 @@ def flipped(file: StoreFile, *, at: bytes) -> None:
             place = data.find(at, place + 1)
     assert flipped_at, f"{at!r} is not in {file.path}"
 
+
+def a_pipe(file: StoreFile) -> None:
+    missing(file)
+    os.mkfifo(file.path)
+
+
+def a_socket(file: StoreFile) -> None:
+    missing(file)
+    with socket.socket(socket.AF_UNIX) as made, chdir(file.path.parent):  # of a path there may be 108 bytes
+        made.bind(file.path.name)
+
+
+def a_link_to_nothing(file: StoreFile) -> None:
+    missing(file)
+    file.path.symlink_to("/nowhere/else.db")
+
+
+def a_link_to_itself(file: StoreFile) -> None:
+    missing(file)
+    file.path.symlink_to(file.path.name)
+
+
+NOT_FILES: dict[str, tuple[Callable[[StoreFile], None], str]] = {
+    "a pipe": (a_pipe, "is a named pipe and should be a database"),
+    "a socket": (a_socket, "is a socket and should be a database"),
+    "a link to nothing": (
+        a_link_to_nothing,
+        "is a link to /nowhere/else.db, which does not exist (is its disk mounted?)",
+    ),
+    "a link to itself": (a_link_to_itself, "is a link that leads back to itself"),
+}
+"""What may be in the place of a file, and what is said of it."""
 
 DAMAGE: dict[str, Callable[[StoreFile], None]] = {
     "missing": missing,

@@ -134,7 +134,7 @@ def _never_started(machine: "Machine") -> bool:
     from ragforge.store.survey import conversations_row, refuse_lost
 
     row = conversations_row(machine.url)
-    if not isinstance(row, StoreFile) or row.path.exists():
+    if not isinstance(row, StoreFile) or row.path.exists() or row.path.is_symlink():
         return False
     refuse_lost(machine.data_dir, machine.url)
     return True

@@ -16,6 +16,7 @@ from ragforge.store.backup_copies import alone, sync_folder, synced_hash
 from ragforge.store.backups import BackupSet, CopiedFile, backups_folder, get_backup, path_of
 from ragforge.store.files import Role, StoreFile, conversations_row, store_files
 from ragforge.store.role_schemas import schema_of
+from ragforge.store.sqlite.connection import not_a_file
 from ragforge.store.sqlite.prepare import INDEX, INDEX_LOCK, look, prepare
 
 BESIDE = ("-wal", "-shm", "-journal")
@@ -115,8 +116,9 @@ def _check_schema(file: CopiedFile, name: str) -> None:
 def _nobody_else(paths: Iterable[Path]) -> Generator[None]:
     """Hold the databases: no other process has one open, and none can open one meanwhile."""
     with ExitStack() as locked:
-        for path, (end, first, count) in product(sorted(paths), OPEN_LOCKS):
-            with suppress(FileNotFoundError, IsADirectoryError):
+        databases = (path for path in sorted(paths) if not not_a_file(path))
+        for path, (end, first, count) in product(databases, OPEN_LOCKS):
+            with suppress(FileNotFoundError):
                 descriptor = os.open(path.with_name(path.name + end), os.O_RDWR | os.O_CLOEXEC)
                 locked.callback(os.close, descriptor)
                 try:

@@ -8,6 +8,7 @@ import apsw
 from ragforge.domain.errors import StoreDamaged, StoreMoved, StoreNewer, StoreUnavailable
 from ragforge.store.backups import recovery_words
 from ragforge.store.files import REPAIR, StoreFile
+from ragforge.store.sqlite.connection import NotAFile
 
 
 @contextmanager
@@ -22,9 +23,9 @@ def explained(file: StoreFile) -> Generator[None]:
             "for its data with RAGFORGE_DATA_DIR."
         ) from error
     except StoreDamaged as error:
-        if isinstance(error.__cause__, IsADirectoryError):
+        if isinstance(error.__cause__, NotAFile):
             raise StoreDamaged(
-                f"{file.path} is a folder and should be a database. {held} Run `{REPAIR}`."
+                f"{file.path} cannot be used: {error.__cause__}. {held} Run `{REPAIR}`."
             ) from error
         if error.__cause__ is not None and not isinstance(error.__cause__, apsw.Error):
             raise

@@ -1,6 +1,5 @@
 """What is wrong with a database of the store as a file, and what can be repaired without losing anything."""
 
-import stat
 from collections.abc import Generator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -13,7 +12,7 @@ from ragforge.domain.errors import RagforgeError, StoreUnavailable
 from ragforge.store.file_text import text_faults
 from ragforge.store.files import StoreFile
 from ragforge.store.role_schemas import schema_of
-from ragforge.store.sqlite.connection import Connection, raw_connection
+from ragforge.store.sqlite.connection import Connection, not_a_file, raw_connection
 
 FAULTS_MAX = 20
 
@@ -23,20 +22,17 @@ def file_faults(file: StoreFile, *, deep: bool = True) -> list[str]:
 
     Nothing is changed, and nothing is created. deep: all of it is read, not only its beginning.
     """
+    if other := not_a_file(file.path):
+        return [f"It {other}."]
     try:
         about = file.path.stat()
     except FileNotFoundError:
-        if file.path.is_symlink():
-            return [f"It is a link to {file.path.readlink()}, which does not exist."]
         return []
     except OSError as error:
         return [f"It cannot be read: {error.strerror}."]
-    if stat.S_ISDIR(about.st_mode):
-        return ["It is a folder and should be a database."]
-    if not stat.S_ISREG(about.st_mode):
-        return ["It is not a regular file and should be a database."]
     if not about.st_size:
-        return ["It is empty (0 bytes)."]
+        link = f" It is a link to {file.path.resolve()}." if file.path.is_symlink() else ""
+        return [f"It is empty (0 bytes).{link}"]
     return _readable(file.path) or _database_faults(file, deep=deep)
 
 

@@ -5,6 +5,7 @@ One that is missing or empty though it held something is an alarm and never "no 
 """
 
 import logging
+import stat
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -25,6 +26,7 @@ from ragforge.store.files import (
     versions_file,
 )
 from ragforge.store.role_schemas import schema_of
+from ragforge.store.sqlite.connection import not_a_file
 from ragforge.store.sqlite.prepare import INSTEAD, INSTEAD_OF_FOLDER, look, reading, refuse_newer
 
 log = logging.getLogger(__name__)
@@ -79,7 +81,7 @@ def refuse_lost(folder: Path, url: str) -> None:
     shown = _backup_shown(folder, url) or _neighbours_shown(folder, url)
     if not shown:
         return
-    how = "is empty" if row.path.exists() else "is missing"
+    how = not_a_file(row.path) or ("is empty" if row.path.exists() else "is missing")
     raise StoreLost(
         f"The store {row.path} {how}, but it held conversations: {shown} Nothing was changed. If you moved "
         f"it, move it back, or {INSTEAD}. To start with an empty store instead, run: ragforge db recover "
@@ -109,11 +111,12 @@ def lost_words(folder: Path) -> list[str]:
 
 def _holds_something(path: Path) -> bool:
     try:
-        return path.stat().st_size > 0
+        about = path.stat()
     except FileNotFoundError:
         return False
     except (OSError, ValueError):  # the latter for a path that none can be
         return True  # whoever opens it says why it cannot be read
+    return about.st_size > 0 or not stat.S_ISREG(about.st_mode)  # the latter is told by whoever opens it
 
 
 def _backup_shown(folder: Path, url: str) -> str:

@@ -9,13 +9,14 @@ from pathlib import Path
 import apsw
 import pytest
 
+from ragforge.domain.errors import StoreDamaged
 from ragforge.store.file_check import file_faults, repair_indexes
 from ragforge.store.file_text import repair_text
 from ragforge.store.files import Role, StoreFile, store_files
 from ragforge.store.role_schemas import schema_of
 from ragforge.store.sqlite.prepare import prepare
 from tests.cli.running import Program
-from tests.damage import DAMAGE
+from tests.damage import DAMAGE, NOT_FILES
 from tests.standins.openai import OpenAIStandIn
 
 ROLES = (Role.CONVERSATIONS, Role.VERSIONS, Role.MACHINE)
@@ -124,6 +125,33 @@ def test_every_role_is_checked(tmp_path: Path, role: Role, kind: str):
     assert file_faults(file) == []
     KINDS[kind](file)
     assert file_faults(file)
+
+
+@pytest.mark.parametrize("role", Role)
+@pytest.mark.parametrize("kind", NOT_FILES)
+def test_what_is_no_file_is_told_of_every_role(tmp_path: Path, role: Role, kind: str):
+    file = StoreFile(role, tmp_path / "part.db")
+    make, words = NOT_FILES[kind]
+    make(file)
+    assert file_faults(file) == [f"It {words}."]
+    with pytest.raises(StoreDamaged) as refused:
+        prepare(file.path, schema_of(role), lock_dir=tmp_path)
+    assert f"{file.path} {words}. Move it away" in str(refused.value)
+
+
+def test_of_a_link_to_an_empty_file_it_is_said_where_that_is(tmp_path: Path):
+    (tmp_path / "other").touch()
+    (tmp_path / "part.db").symlink_to("other")
+    (fault,) = file_faults(StoreFile(Role.CONVERSATIONS, tmp_path / "part.db"))
+    assert fault == f"It is empty (0 bytes). It is a link to {tmp_path.resolve() / 'other'}."
+
+
+def test_a_link_to_a_database_on_another_disk_is_followed_and_made_there(tmp_path: Path):
+    (tmp_path / "disk").mkdir()
+    (tmp_path / "part.db").symlink_to("disk/part.db")
+    prepare(tmp_path / "part.db", schema_of(Role.CONVERSATIONS), lock_dir=tmp_path)
+    assert (tmp_path / "part.db").is_symlink()
+    assert file_faults(StoreFile(Role.CONVERSATIONS, tmp_path / "disk" / "part.db")) == []
 
 
 def test_a_database_of_another_role_is_told(tmp_path: Path):

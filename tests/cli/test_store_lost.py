@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -22,8 +23,11 @@ from ragforge.store.open import open_store
 from ragforge.store.role_schemas import schema_of
 from ragforge.store.sqlite.prepare import Schema, prepare
 from tests.cli.running import Program
+from tests.damage import NOT_FILES
 from tests.standins.openai import OpenAIStandIn
 
+UNWRITABLE = Path("/sys/kernel/uevent_seqnum")
+"""A file that not even root may write."""
 OPENERS = (("-p", "hello"), ("sessions",), ("search", "parser"), ("db", "status"), ("db", "check"))
 
 
@@ -107,12 +111,50 @@ async def test_a_folder_in_place_of_the_store_is_named_and_the_backup_comes_back
     assert aside.read_text() == "mine"
 
 
+@pytest.mark.parametrize("kind", NOT_FILES)
+async def test_what_is_in_the_place_of_the_store_is_named_and_the_backup_comes_back(
+    quick: Program, kind: str
+):
+    await used(quick)
+    assert (await quick.run("db", "backups", "--now")).code == 0
+    (made,) = list_backups(quick.data)
+    store = file_of(quick.data, Role.CONVERSATIONS)
+    make, words = NOT_FILES[kind]
+    make(StoreFile(Role.CONVERSATIONS, store))
+    for args in OPENERS[:2]:
+        ran = await quick.run(*args)
+        assert (ran.code, ran.out) == (4, "")
+        assert f"{store} {words}" in ran.err
+        assert f"ragforge db recover {made.name}" in ran.err
+    looked = await quick.run("doctor")
+    assert words in " ".join(looked.out.split())
+    recovered = await quick.run("db", "recover", made.name)
+    assert recovered.code == 0, recovered.err
+    assert len((await quick.run("sessions", "--json")).json) == 1
+    (aside,) = quick.data.glob("set-aside-*")
+    assert os.path.lexists(aside / store.name)
+
+
+@pytest.mark.parametrize("kind", NOT_FILES)
+@pytest.mark.parametrize("role", [Role.MACHINE, Role.VERSIONS])
+async def test_what_is_in_the_place_of_another_database_is_named(quick: Program, role: Role, kind: str):
+    await used(quick)
+    lost = file_of(quick.data, role)
+    make, words = NOT_FILES[kind]
+    make(StoreFile(role, lost))
+    ran = await quick.run("-p", "hello")
+    assert ran.code == 4
+    assert f"{lost} cannot be used" in ran.err
+    assert f"it {words}" in ran.err
+
+
+@pytest.mark.skipif(not UNWRITABLE.exists(), reason="no file that nobody may write")
 @pytest.mark.parametrize("role", [Role.MACHINE, Role.VERSIONS])
 async def test_what_to_make_usable_is_the_file_too(quick: Program, role: Role):
     await used(quick)
     lost = file_of(quick.data, role)
     lose(lost)
-    lost.symlink_to(lost)  # as little use as a file of somebody else's
+    lost.symlink_to(UNWRITABLE)  # as little use as a file of somebody else's
     ran = await quick.run("-p", "hello")
     assert ran.code == 4
     assert f"Cannot use {lost}" in ran.err

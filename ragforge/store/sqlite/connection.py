@@ -1,7 +1,9 @@
 """The database of one file: a connection that writes and two that read, each on a thread of its own."""
 
 import asyncio
+import errno
 import os
+import stat
 import sys
 import threading
 from array import array
@@ -27,6 +29,13 @@ CACHE_KIB = 512
 STORE_CACHE_KIB = 2_048
 """The same of the store, which is searched."""
 FULL_BYTES = 65_536
+OTHER_KINDS = (
+    (stat.S_ISDIR, "a folder"),
+    (stat.S_ISFIFO, "a named pipe"),
+    (stat.S_ISSOCK, "a socket"),
+    (stat.S_ISCHR, "a device"),
+    (stat.S_ISBLK, "a device"),
+)
 
 
 class Connection(Protocol):
@@ -264,23 +273,47 @@ def _moved(path: Path) -> StoreMoved:
     )
 
 
-def make_private_file(path: Path) -> None:
-    """Create the file, readable by its owner alone, with the folders above it.
+class NotAFile(OSError):
+    """Something else than a file is in the place of a database; `str()` says what "it" is."""
 
-    Raises StoreDamaged where a folder is there, StoreUnavailable where it cannot be made.
-    """
+
+def not_a_file(path: Path) -> str:
+    """What is there in the place of a database, as "is a named pipe and should be a database"; empty for a
+    file, and where there is nothing, or something that cannot be looked at."""
     try:
+        mode = path.stat().st_mode
+    except FileNotFoundError:
+        if not path.is_symlink():
+            return ""
+        return f"is a link to {path.readlink()}, which does not exist (is its disk mounted?)"
+    except OSError as error:
+        return "is a link that leads back to itself" if error.errno == errno.ELOOP else ""
+    except ValueError:  # a path that none can be
+        return ""
+    kind = next((words for is_kind, words in OTHER_KINDS if is_kind(mode)), "")
+    return f"is {kind} and should be a database" if kind else ""
+
+
+def make_private_file(path: Path) -> None:
+    """Create the file, readable by its owner alone, with the folders above it; also where a link leads to.
+
+    Raises StoreDamaged where something else than a file is there, StoreUnavailable where it cannot be made.
+    """
+    other = not_a_file(path)
+    try:
+        if other and path.exists():
+            raise NotAFile
         for folder in reversed(path.parents):
             if not folder.exists():
                 folder.mkdir(mode=0o700, exist_ok=True)
         # SQLite gives the files it makes beside this one the same permissions.
         os.close(os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600))
-    except IsADirectoryError as error:
-        raise StoreDamaged(
-            f"{path} is a folder and should be a database. Move it away, or choose another with "
-            f"RAGFORGE_STORE=sqlite:///PATH.{_backup_words(path)}"
-        ) from error
     except OSError as error:
+        if other:
+            raise StoreDamaged(
+                f"{path} {other}. Move it away, or choose another with RAGFORGE_STORE=sqlite:///PATH."
+                f"{_backup_words(path)}"
+            ) from NotAFile(f"it {other}")
         raise StoreUnavailable(
             f"Cannot open the store {path}: {error.strerror}. "
             "Make it writable, or choose another place with RAGFORGE_STORE=sqlite:///PATH."
