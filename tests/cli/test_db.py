@@ -9,10 +9,10 @@ import shutil
 import signal
 from pathlib import Path
 
-import apsw
 import pytest
 
 from ragforge.store.files import store_files
+from ragforge.store.sqlite.connection import raw_connection
 from tests.cli.running import TRACES, Program, ended
 from tests.standins.openai import OpenAIStandIn
 
@@ -99,7 +99,7 @@ async def test_check_finds_what_is_wrong_and_repairs_what_can_be(quick: Program,
     assert [line for line in sound.out.splitlines() if line.endswith(": sound.")] == [
         f"{row.title}: sound." for row in store_files(quick.data, url)
     ]
-    connection = apsw.Connection(str(quick.data / "ragforge.db"))
+    connection = raw_connection(quick.data / "ragforge.db")
     connection.execute("INSERT INTO words (words) VALUES ('delete-all')")
     connection.close()
     wrong = await quick.run("db", "check")
@@ -115,7 +115,7 @@ async def test_check_finds_what_is_wrong_and_repairs_what_can_be(quick: Program,
 async def test_where_a_repair_is_not_enough_it_is_said_what_is(quick: Program, openai: OpenAIStandIn):
     await quick.run("-p", "the parser fails")
     await quick.run("-c", "-p", "it still does")
-    connection = apsw.Connection(str(quick.data / "ragforge.db"))
+    connection = raw_connection(quick.data / "ragforge.db")
     connection.execute("DELETE FROM turn WHERE parent IS NULL")
     connection.close()
     repaired = await quick.run("db", "check", "--repair")

@@ -1,12 +1,10 @@
 """Damage to each file of the store: it is said in words, and what is left of the file is left alone."""
 
-import os
 import random
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
-import apsw
 import pytest
 
 from ragforge.domain.errors import StoreDamaged
@@ -14,6 +12,7 @@ from ragforge.store.file_check import file_faults, repair_indexes
 from ragforge.store.file_text import repair_text
 from ragforge.store.files import Role, StoreFile, store_files
 from ragforge.store.role_schemas import schema_of
+from ragforge.store.sqlite.connection import raw_connection
 from ragforge.store.sqlite.prepare import prepare
 from tests.cli.running import Program
 from tests.damage import DAMAGE, NOT_FILES
@@ -31,10 +30,10 @@ WORDS = {
 
 def a_page(file: StoreFile) -> None:
     """The first page of the newest table or index is overwritten."""
-    with closing(apsw.Connection(os.fspath(file.path), flags=apsw.SQLITE_OPEN_READONLY)) as db:
-        [(root, page_bytes)] = db.execute(
+    with closing(raw_connection(file.path)) as db:
+        ((root, page_bytes),) = db.execute(
             "SELECT max(rootpage), page_size FROM sqlite_master, pragma_page_size"
-        ).fetchall()
+        )
     with file.path.open("r+b") as opened:
         opened.seek((root - 1) * page_bytes)
         opened.write(b"\x55" * page_bytes)
@@ -72,7 +71,7 @@ async def test_a_missing_table_is_found_and_named(quick: Program, openai: OpenAI
     gone = {Role.CONTENTS: "blob", Role.CONVERSATIONS: "memory", Role.VERSIONS: "turn", Role.MACHINE: "rule"}[
         role
     ]
-    with closing(apsw.Connection(os.fspath(file.path))) as db:
+    with closing(raw_connection(file.path)) as db:
         db.execute(f"DROP TABLE {gone}")
     checked = await quick.run("db", "check")
     assert (checked.code, checked.err.count("Stopped unexpectedly")) == (1, 0), checked
@@ -161,14 +160,14 @@ def test_a_database_of_another_role_is_told(tmp_path: Path):
 
 
 def unsearchable(file: StoreFile) -> None:
-    connection = apsw.Connection(str(file.path))
+    connection = raw_connection(file.path)
     connection.execute("UPDATE words_data SET block = zeroblob(length(block)) WHERE id > 10")
     connection.close()
 
 
 def an_index_is_zeros(file: StoreFile) -> None:
     """The whole page of an index: not even emptying it is possible."""
-    connection = apsw.Connection(str(file.path))
+    connection = raw_connection(file.path)
     connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     ((page,),) = connection.execute("SELECT rootpage FROM sqlite_schema WHERE name = 'turn_parent'")
     connection.close()
@@ -198,7 +197,7 @@ async def test_a_damaged_index_names_the_repair_that_heals_it(
 
 async def test_a_text_with_a_flipped_bit_is_told_and_made_readable(quick: Program, openai: OpenAIStandIn):
     await quick.run("-p", "the parser fails")
-    connection = apsw.Connection(str(part(quick.data, Role.CONVERSATIONS).path))
+    connection = raw_connection(part(quick.data, Role.CONVERSATIONS).path)
     connection.execute("UPDATE session SET title = CAST(x'74ff65' AS TEXT)")
     connection.close()
     ran = await quick.run("sessions")

@@ -6,7 +6,6 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
-import apsw
 import pytest
 
 from ragforge.domain.errors import StoreNewer
@@ -21,6 +20,7 @@ from ragforge.store.files import (
 )
 from ragforge.store.open import open_store
 from ragforge.store.role_schemas import schema_of
+from ragforge.store.sqlite.connection import raw_connection
 from ragforge.store.sqlite.prepare import Schema, prepare
 from tests.cli.running import Program
 from tests.damage import NOT_FILES
@@ -205,7 +205,7 @@ async def test_an_older_program_changes_nothing_of_a_newer_store(
     await used(quick)
     path = file_of(quick.data, role)
     known = len(schema_of(role).steps)
-    connection = apsw.Connection(str(path))
+    connection = raw_connection(path)
     connection.pragma("user_version", known + 1)
     if not logged:
         connection.close()
@@ -225,7 +225,7 @@ async def test_an_older_program_changes_nothing_of_a_newer_store(
 async def test_no_database_of_a_newer_version_is_touched_by_opening_it(tmp_path: Path, role: Role):
     path, schema = tmp_path / "a.db", schema_of(role)
     prepare(path, schema, lock_dir=tmp_path / "locks")
-    connection = apsw.Connection(str(path))
+    connection = raw_connection(path)
     connection.pragma("user_version", 4711)
     before = databases(tmp_path)
     with pytest.raises(StoreNewer, match="schema 4711; this one knows up to"):
@@ -237,7 +237,7 @@ async def test_no_database_of_a_newer_version_is_touched_by_opening_it(tmp_path:
 async def test_a_migration_is_preceded_by_a_backup(tmp_path: Path):
     path, whole = file_of(tmp_path, Role.CONVERSATIONS), schema_of(Role.CONVERSATIONS)
     prepare(path, Schema(whole.application_id, whole.steps[:-1]), lock_dir=tmp_path / "locks")
-    connection = apsw.Connection(str(path))
+    connection = raw_connection(path)
     connection.execute("INSERT INTO project VALUES (1, 'p', 'parser', 0, '', '', '', NULL)")
     connection.execute(
         "INSERT INTO session (id, project, cwd, started_at, last_activity_at, title, model, mode, user, "

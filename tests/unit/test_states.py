@@ -185,7 +185,7 @@ def test_what_no_person_says_as_a_word_is_not_compared() -> None:
 
 def test_whether_a_very_long_sentence_allows_something_takes_no_time_by_its_square() -> None:
     def best_s(words: int) -> float:
-        took = []
+        took: list[float] = []
         for turn in range(3):  # each sentence is another: what was found of one is kept
             started = time.thread_time()
             may_end(f"we {'never ' * words}{turn}")
