@@ -86,6 +86,11 @@ def luminance(colour: Color) -> float:
     return sum(share * part for share, part in zip((0.2126, 0.7152, 0.0722), parts, strict=True))
 
 
+def hide_what_is_behind(chat: Chat) -> None:
+    """Draw nothing behind the dialog in front: at each picture all of it would be drawn and tinted."""
+    chat.top.styles.background = chat.top.styles.background.with_alpha(1)
+
+
 async def picture(chat: Chat, where: Callable[[Chat], Region] = in_front) -> str:
     """The dialog in front at each size, or what is seen elsewhere. It is looked at in both themes too.
 
@@ -93,6 +98,8 @@ async def picture(chat: Chat, where: Callable[[Chat], Region] = in_front) -> str
     """
     for field in chat.top.query(Input):
         field.cursor_blink = False
+    if where is in_front:
+        hide_what_is_behind(chat)
     shown: list[str] = []
     for size in SIZES:
         await chat.pilot.resize_terminal(*size)
