@@ -24,6 +24,7 @@ from ragforge.store.base import Link, RecordKind, Store, StoreStatus
 from ragforge.store.blobs import SqliteBlobs
 from ragforge.store.files import contents_file
 from ragforge.store.open import migrate_store
+from ragforge.store.sqlite.connection import instead_of_file, not_a_file
 from ragforge.store.survey import refuse_lost
 
 if TYPE_CHECKING:  # most have no server
@@ -51,12 +52,18 @@ async def open_database(
     make: create a missing file. adopt: use a database that also contains other data.
     Raises UsageError or StoreError.
     """
-    if not make and url.startswith(FILE_SCHEME) and not Path(url.removeprefix(FILE_SCHEME)).exists():
+    if (
+        not make
+        and url.startswith(FILE_SCHEME)
+        and not (path := Path(url.removeprefix(FILE_SCHEME))).exists()
+    ):
         with telling_who_named(url, machine.loaded, machine.environ):
             await asyncio.to_thread(refuse_lost, machine.data_dir, url)
+            if other := not_a_file(path):
+                raise instead_of_file(path, other)
             raise StoreUnavailable(
-                f"There is no store {url.removeprefix(FILE_SCHEME)}. Check the address. Starting ragforge "
-                "with this address creates a new store."
+                f"There is no store {path}. Check the address. Starting ragforge with this address creates a "
+                "new store."
             )
     return await open_named(
         machine.loaded,

@@ -294,6 +294,14 @@ def not_a_file(path: Path) -> str:
     return f"is {kind} and should be a database" if kind else ""
 
 
+def instead_of_file(path: Path, other: str) -> StoreDamaged:
+    """The error for what `not_a_file` tells."""
+    return StoreDamaged(
+        f"{path} {other}. Move it away, or choose another with RAGFORGE_STORE=sqlite:///PATH."
+        f"{_backup_words(path)}"
+    )
+
+
 def make_private_file(path: Path) -> None:
     """Create the file, readable by its owner alone, with the folders above it; also where a link leads to.
 
@@ -310,10 +318,7 @@ def make_private_file(path: Path) -> None:
         os.close(os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600))
     except OSError as error:
         if other:
-            raise StoreDamaged(
-                f"{path} {other}. Move it away, or choose another with RAGFORGE_STORE=sqlite:///PATH."
-                f"{_backup_words(path)}"
-            ) from NotAFile(f"it {other}")
+            raise instead_of_file(path, other) from NotAFile(f"it {other}")
         raise StoreUnavailable(
             f"Cannot open the store {path}: {error.strerror}. "
             "Make it writable, or choose another place with RAGFORGE_STORE=sqlite:///PATH."
