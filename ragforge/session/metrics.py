@@ -98,9 +98,7 @@ class MetricsPublication:
         Raises StoreError where it cannot be kept, UsageError where it cannot be published.
         """
         settings = workspace.settings.metrics
-        await keep_counts(workspace.local)
-        if settings.textfile:
-            await _write(Path(settings.textfile), metrics_text(await all_samples(workspace)))
+        await self._keep(workspace)
         if settings.listen != self._listens:
             await self._stop()
             if settings.listen:
@@ -108,12 +106,17 @@ class MetricsPublication:
             self._listens = settings.listen
 
     async def close(self, workspace: Library) -> None:
-        """Keep what was counted since, and serve no longer. It never raises."""
+        """Keep and write what was counted since, and serve no longer. It never raises."""
         try:
-            await keep_counts(workspace.local)
-        except StoreError as error:
+            await self._keep(workspace)
+        except (StoreError, UsageError) as error:
             log.warning("What was counted last is not kept: %s", error)
         await self._stop()
+
+    async def _keep(self, workspace: Library) -> None:
+        await keep_counts(workspace.local)
+        if textfile := workspace.settings.metrics.textfile:
+            await _write(Path(textfile), metrics_text(await all_samples(workspace)))
 
     async def _serve(self, address: str, library: Library) -> None:
         from prometheus_client import start_http_server

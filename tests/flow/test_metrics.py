@@ -104,6 +104,21 @@ async def test_the_page_and_the_file_count_this_run_too(tmp_path: Path, gemini: 
         await asyncio.to_thread(page)
 
 
+async def test_the_file_has_what_was_counted_after_the_last_turn(tmp_path: Path, gemini: GeminiStandIn):
+    """Its summary and what it taught are counted behind it, and a short run has no other turn."""
+    file = tmp_path / "ragforge.prom"
+    env = environ(tmp_path, gemini, RAGFORGE_MEMORY_MODEL="local", RAGFORGE_METRICS_TEXTFILE=str(file))
+    async with beside(tmp_path, env) as session:
+        await ask(session, gemini)
+
+        async def written() -> bool:
+            return file.is_file() and samples(file.read_text()).get(("llm_tokens_total", *CHAT)) == 7
+
+        await until(written)
+        TALLY.count(HINTS, "intent_followup")
+    assert samples(file.read_text())["memory_proactive_hints_generated_total", "intent_followup"] == 1
+
+
 def read(url: str) -> str:
     with urlopen(url) as answer:
         return answer.read().decode()
