@@ -19,6 +19,7 @@ from ragforge.memory.recall.search import search
 from ragforge.session.embedder_change import change_embedder
 from ragforge.session.open import close_session, new_session
 from ragforge.session.state import Session
+from tests.contract import builders
 from tests.contract.builders import NOON, a_turn, an_end, said
 from tests.flow.beside import (
     QUICK,
@@ -105,6 +106,31 @@ async def test_a_short_run_catches_up_on_what_earlier_ones_left(
         await session.workspace.background.finish(timeout_s=WAIT_S)
         covering = await session.workspace.store.summaries.covering([*left, own])
         assert [len(covering.get(turn_id, ())) for turn_id in (*left, own)] == [1, 1, 1]
+
+
+async def test_a_run_that_ends_begins_nothing_else_before_its_own_turn_is_summarised(
+    tmp_path: Path, gemini: GeminiStandIn
+) -> None:
+    """On a busy server all else would be asked of it at the same time, and be cut off with it."""
+    go_on = asyncio.Event()
+    gemini.script_structured(lambda request: (Until(go_on), by_the_model("PostgreSQL it is.")(request)))
+    async with beside(tmp_path, environ(tmp_path, gemini)) as session:
+        background, store = session.workspace.background, session.workspace.store
+        await say(session, "We use PostgreSQL.")
+        finishing = asyncio.create_task(background.finish(timeout_s=WAIT_S))
+        await gemini.wait_for_structured(1)
+        written = builders.a_memory(session.workspace.project, "Answers are short.")
+        await store.memories.save(written)
+        background.wake()
+        embedder = session.workspace.recall.embedder
+        assert embedder is not None
+        for _ in range(50):
+            lacking = await store.vectors.lacking(embedder.name)
+            assert written.id in {owner.id for owner in lacking}
+            await asyncio.sleep(0.01)
+        go_on.set()
+        await finishing
+        await until(partial(all_embedded, session))
 
 
 async def test_a_turn_that_came_during_summarising_was_dropped(tmp_path: Path, gemini: GeminiStandIn) -> None:

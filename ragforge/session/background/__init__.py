@@ -89,7 +89,7 @@ class Background:
         if self._work:
             with suppress(TimeoutError):
                 async with asyncio.timeout(timeout_s) as limit:
-                    await self._work.own_done()
+                    await self._work.own_done_first()
                     # In a time of its own: a busy server needs most of the first for this run's turn.
                     limit.reschedule(asyncio.get_running_loop().time() + timeout_s)
                     await self._work.earlier_done()

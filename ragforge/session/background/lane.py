@@ -30,6 +30,16 @@ class Lane:
         """How long it waits for more, once it was woken."""
         self._woken = asyncio.Event()
         self._due = asyncio.Event()
+        self._free = asyncio.Event()
+        self._free.set()
+
+    def hold(self) -> None:
+        """Begin no step until `release`; one that runs goes on."""
+        self._free.clear()
+
+    def release(self) -> None:
+        """Go on."""
+        self._free.set()
 
     def hurry(self) -> None:
         """Begin now, without the delay."""
@@ -46,6 +56,7 @@ class Lane:
                 await self._due.wait()
         failures = 0
         while True:
+            await self._free.wait()
             self._woken.clear()
             try:
                 again_s = await self._step()

@@ -95,6 +95,17 @@ class Work:
         for derivation in self._desk.derivations:
             await derivation.own_done.wait()
 
+    async def own_done_first(self) -> None:
+        """The same, while nothing begins that can wait: a busy store then serves what is waited for."""
+        held = [lane for queue, lane in self._desk.lanes.items() if queue.delayed]
+        for lane in held:
+            lane.hold()
+        try:
+            await self.own_done()
+        finally:
+            for lane in held:
+                lane.release()
+
     async def earlier_done(self) -> None:
         """Begin at once with what earlier runs left, and wait until that is done, or cannot be done now."""
         for derivation in self._desk.derivations:
