@@ -37,8 +37,8 @@ class Constraints(Struct):
 
     session: Session
     known: Sequence[Constraint] | None = None
-    asked: set[str] = field(default_factory=set[str])
-    """Ids of those that any call goes against and that were asked about: once is enough."""
+    allowed: set[str] = field(default_factory=set[str])
+    """Ids of those that any call goes against, and that one may: once is enough."""
     is_unread: bool = False
     """Whether the newest look at them failed, and none of earlier turns are known here."""
 
@@ -53,12 +53,13 @@ class Constraints(Struct):
             return ()
         root, cwd = self.session.workspace.place.root, Path(self.session.cwd)
         found = hits_of(self.known, effects_of(tool.effect, preview, root=root, cwd=cwd))
-        return tuple(each for each in found if each.constraint.id not in self.asked)
+        return tuple(each for each in found if each.constraint.id not in self.allowed)
 
     async def answered(self, met: ConstraintsMet) -> None:
         """Count what became of a call."""
         hits = met.hits
-        self.asked |= {each.constraint.id for each in hits if matches_everything(each.constraint)}
+        if not met.stopped:  # a no to one call is no yes to the next
+            self.allowed |= {each.constraint.id for each in hits if matches_everything(each.constraint)}
         answers = ("noted", "allowed") if not met.stopped else ("refused", "declined")
         TALLY.count(CONSTRAINT_HITS, answers[met.asked], by=len(hits))
         counted = [each.constraint.id for each in hits if each.since is None]

@@ -27,7 +27,7 @@ from tests.flow.beside import a_memory, beside, by_the_model, done
 from tests.flow.recorded import shell
 from tests.flow.running import User, environ, of_type, opened, say, says_no
 from tests.flow.test_metrics import samples
-from tests.standins.gemini import GeminiStandIn, Text
+from tests.standins.gemini import Call, Calls, GeminiStandIn, Text
 
 SAID = "By the way: never use pip, we use uv."
 OFFLINE: dict[str, object] = {"memory.model": "local"}
@@ -127,6 +127,31 @@ async def test_where_nobody_is_asked_the_model_hears_the_sentence(
         (met,) = of_type(events, ConstraintsMet)
         assert (met.asked, met.stopped) == (False, status is CallStatus.DENIED)
         assert [row[2:] for row in await rules(session)] == [(1, 0) if met.stopped else (0, 1)]
+
+
+@pytest.mark.parametrize(
+    ("user", "headless", "asked", "left"),
+    [
+        (User(), False, 1, ["a.txt", "b.txt"]),
+        (says_no(), False, 2, []),
+        (says_no(), True, 0, []),
+    ],
+)
+async def test_a_rule_against_every_call_is_asked_about_until_one_is_allowed(
+    tmp_path: Path, gemini: GeminiStandIn, user: User, headless: bool, asked: int, left: list[str]
+) -> None:
+    async with opened(tmp_path, environ(tmp_path, gemini), flags=OFFLINE) as session:
+        gemini.script(Text("Noted."))
+        await say(session, "Never edit files matching **/*")
+        await session.workspace.background.finish(timeout_s=20)
+        session.live.consent.grant_for_run([Rule("write", "/**")])
+        if headless:
+            session.live.consent.ask_nobody()
+        writes = [Call("write", {"path": name, "content": "X"}) for name in ("a.txt", "b.txt")]
+        gemini.script(Calls(*writes), Text("Well."))
+        await say(session, "Write two files.", user)
+        assert len(user.asked) == asked
+        assert sorted(each.name for each in session.workspace.place.root.glob("*.txt")) == left
 
 
 async def test_while_the_rules_cannot_be_read_those_of_before_hold_and_else_every_change_is_asked_about(
