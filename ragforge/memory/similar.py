@@ -7,17 +7,21 @@ from collections.abc import Sequence
 from contextlib import suppress
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from ragforge.domain.errors import StoreUnavailable
+from ragforge.domain.lessons import LessonKind
 from ragforge.domain.messages import text_of
 from ragforge.domain.search import HitKind, Query
 from ragforge.domain.tasks import PastTask, TaskOutcome
 from ragforge.domain.turns import ConversationSession
 from ragforge.domain.vectors import Owner, OwnerKind, Vector
+from ragforge.embedders.base import Embedder
 from ragforge.embedders.static import StaticEmbedder
-from ragforge.memory.forgotten import read_forgotten
+from ragforge.memory.forgotten import Forgotten, read_forgotten
+from ragforge.memory.recall.lessons import read_lessons
 from ragforge.memory.recall.search import Recall, search
-from ragforge.memory.recall.similarity import Problem, measured_by, problem_of, scores, similar_min
+from ragforge.memory.recall.similarity import Problem, measured_by, problem_of, similar, similar_min
 from ragforge.memory.tasks import read_tasks
 from ragforge.store.base import Store
 
@@ -87,37 +91,47 @@ async def find_similar(
         for each in await read_tasks(recall.store, ids, forgotten)
         if without.isdisjoint(turn.id for turn in each.turns)
     ]
+    tasks = await _with_reasons(recall.store, tasks, forgotten)
     name = measured_by(recall.embedder.name if recall.embedder else "")
-    measured = await measure(recall, text, tasks)
-    similar = [
-        SimilarTask(task, score)
-        for task, score in zip(tasks, measured, strict=True)
-        if score is not None and score >= similar_min(name)
-    ]
-    similar.sort(key=lambda each: -each.score)
-    sessions = await _sessions(recall.store, text, similar[:SHOWN_MAX], here=here)
-    found = sorted([*similar, *sessions], key=lambda each: -each.score)[:SHOWN_MAX]
+    alike = await _similar_of(recall, text, tasks)
+    sessions = await _sessions(recall.store, text, alike[:SHOWN_MAX], here=here)
+    found = sorted([*alike, *sessions], key=lambda each: -each.score)[:SHOWN_MAX]
     took_ms = (time.perf_counter() - began) * 1000
     return SimilarProblems(tuple(found), similar_min(name), name, answer.limited, took_ms)
 
 
-async def measure(recall: Recall, text: str, tasks: Sequence[PastTask]) -> list[float | None]:
-    """Return the score of each task; None for one that cannot be compared yet. Raises StoreError."""
-    if not tasks:
-        return []
+async def _with_reasons(store: Store, tasks: Sequence[PastTask], forgotten: Forgotten) -> list[PastTask]:
+    """The tasks with the reasons that lessons give: of an undo only the user's next words say why."""
+    wanted = [each.id for each in tasks if not each.reason and each.outcome is not TaskOutcome.KEPT]
+    lessons = await read_lessons(store, None, forgotten, of=wanted) if wanted else []
+    why = {each.turns[0]: each.reason for each in lessons if each.kind is not LessonKind.STRATEGY}
+    return [each if each.reason else replace(each, reason=why.get(each.id, "")) for each in tasks]
+
+
+async def _similar_of(recall: Recall, text: str, tasks: Sequence[PastTask]) -> list[SimilarTask]:
+    """The similar tasks, the most similar first; none that cannot be compared yet. Raises StoreError."""
     problems = list(map(problem_of_task, tasks))
-    embedder = recall.embedder
-    if embedder is None or measured_by(embedder.name) == StaticEmbedder.name:
-        return await asyncio.to_thread(scores, text, problems)
+    cosines, name = None, StaticEmbedder.name
+    if (embedder := recall.embedder) and tasks and measured_by(embedder.name) != name:
+        name = embedder.name
+        cosines = await _cosines(recall, embedder, text, tasks)
+    found = await asyncio.to_thread(similar, text, problems, cosines, embedder=name)
+    return [SimilarTask(tasks[place], score) for score, place in found]
+
+
+async def _cosines(
+    recall: Recall, embedder: Embedder, text: str, tasks: Sequence[PastTask]
+) -> list[float | None]:
+    """Those of the tasks' stored vectors; None for one that has none yet."""
+    cosines: list[float | None] = [None] * len(tasks)
     asked, _ = await recall.questions.vector(embedder, text)
     if asked is None:
-        return [None] * len(tasks)
+        return cosines
     owners = {Owner(OwnerKind.TURN, each.id): place for place, each in enumerate(tasks)}
-    cosines: list[float | None] = [None] * len(tasks)
     for stored in await recall.store.vectors.get(list(owners)):
         if stored.model == embedder.name:
             cosines[owners[stored.owner]] = _dot(asked, stored.vector)
-    return await asyncio.to_thread(scores, text, problems, cosines, embedder=embedder.name)
+    return cosines
 
 
 def problem_of_task(task: PastTask) -> Problem:
@@ -127,10 +141,10 @@ def problem_of_task(task: PastTask) -> Problem:
 
 
 async def _sessions(
-    store: Store, text: str, similar: Sequence[SimilarTask], *, here: str
+    store: Store, text: str, tasks: Sequence[SimilarTask], *, here: str
 ) -> list[SimilarSession]:
     """Those with several similar tasks that are similar as a whole."""
-    counts = Counter(each.session_id for each in similar)
+    counts = Counter(each.session_id for each in tasks)
     found: list[tuple[ConversationSession, str]] = []
     with suppress(StoreUnavailable):  # the tasks are listed without them
         for session_id in [each for each, count in counts.items() if count > 1 and each != here]:
@@ -138,15 +152,12 @@ async def _sessions(
                 summaries = await store.summaries.of_session(session_id, uncovered=True)
                 done = " ".join(each.text for each in summaries)[:SESSION_CHARS_MAX]
                 found.append((session, done or session.title))
-    if not found:
-        return []
     problems = [Problem(f"{each.title} {done}") for each, done in found]
-    measured = await asyncio.to_thread(scores, text, problems)
     return [
         SimilarSession(session, score, done, outcomes)
-        for (session, done), score in zip(found, measured, strict=True)
-        if score is not None and score >= similar_min()
-        for outcomes in [tuple(each.task.outcome for each in similar if each.session_id == session.id)]
+        for score, place in await asyncio.to_thread(similar, text, problems)
+        for session, done in [found[place]]
+        for outcomes in [tuple(each.task.outcome for each in tasks if each.session_id == session.id)]
     ]
 
 

@@ -108,6 +108,9 @@ async def test_the_second_time_the_failed_way_is_in_the_request(
         failed = "Put the export into a pool of threads in export.py, undone: That deadlocks in the tests."
         assert line == failed
         await is_listed(session, line)
+        shown = await similar(session, again)
+        assert "undone" in shown
+        assert "Why: `That deadlocks in the tests.`" in shown, "an undo has its reason from the lesson"
         assert await tried_before(session, other) == []
         gemini.script(Text("Done."))
         await say(session, again)

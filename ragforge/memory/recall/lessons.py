@@ -11,7 +11,7 @@ from ragforge.domain.messages import text_of
 from ragforge.domain.printable import one_line
 from ragforge.domain.tasks import PastTask
 from ragforge.memory.forgotten import MARK, NOTHING, Forgotten
-from ragforge.memory.recall.similarity import Problem, problem_of, scores, similar_min
+from ragforge.memory.recall.similarity import Problem, problem_of, similar
 from ragforge.memory.sentences import cut_words, sentences
 from ragforge.store.base import Store
 
@@ -21,13 +21,16 @@ PATTERN_MIN = 3
 """What failed so often is a pattern."""
 
 
-async def read_lessons(store: Store, project_id: str, forgotten: Forgotten = NOTHING) -> list[Lesson]:
+async def read_lessons(
+    store: Store, project_id: str | None, forgotten: Forgotten = NOTHING, *, of: Sequence[str] = ()
+) -> list[Lesson]:
     """Return the valid lessons, newest first; a redo invalidates one that is based on an undo. Raises
     StoreError.
 
-    forgotten: is removed from them; a lesson without its reason says nothing.
+    project_id: None for every project. forgotten: is removed from them; a lesson without its reason says
+    nothing. of: the first turns of the tasks that they are about; empty for all.
     """
-    wanted = DerivedFilter(KIND.label, project_id, abandoned=True, limit=LESSONS_MAX)
+    wanted = DerivedFilter(KIND.label, project_id, tuple(of), abandoned=True, limit=LESSONS_MAX)
     read = [KIND.read(record) for record in await store.derivations.find(wanted)]
     found = [each for each in read if each is not None]
     if not found:
@@ -76,19 +79,12 @@ async def alike_to(
 
     beside: problems that are not lessons; a lesson that is no nearer than these is about another one.
     """
-    if not lessons:
-        return []
     problems = [
         problem_of(each.request, each.done, files=each.files, reason=each.reason, at=each.at)
         for each in lessons
     ]
-    measured = await asyncio.to_thread(scores, text, [*problems, *beside])
-    found = [
-        (score, each)
-        for score, each in zip(measured[: len(lessons)], lessons, strict=True)
-        if score is not None and score >= similar_min()
-    ]
-    return sorted(found, key=lambda pair: -pair[0])
+    found = await asyncio.to_thread(similar, text, [*problems, *beside])
+    return [(score, lessons[place]) for score, place in found if place < len(lessons)]
 
 
 def tried_words(task: PastTask) -> str:

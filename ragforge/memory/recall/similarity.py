@@ -140,6 +140,21 @@ def scores(
     return [None if stored and stored[at] is None else each for at, each in enumerate(found)]
 
 
+def similar(
+    query: str,
+    problems: Sequence[Problem],
+    stored: Sequence[float | None] | None = None,
+    *,
+    embedder: str = StaticEmbedder.name,
+) -> list[tuple[float, int]]:
+    """Return those that are similar, the most similar first: the probability and the place of each. As
+    `scores`."""
+    least = similar_min(embedder)
+    measured = enumerate(scores(query, problems, stored, embedder=embedder))
+    found = [(score, place) for place, score in measured if score is not None and score >= least]
+    return sorted(found, key=lambda each: -each[0])
+
+
 def evidence(
     query: str,
     problems: Sequence[Problem],
