@@ -182,7 +182,10 @@ class RunBook:
             raise RagforgeError(
                 f"A run of {program} is still going on in another window, so it is not resumed."
             )
-        raise RagforgeError(f"{program} has no unfinished run. Start one without --resume.")
+        raise RagforgeError(
+            f"{program} has no unfinished run: the last one ended, or stopped before anything of it was "
+            "stored. Start one without --resume."
+        )
 
     async def example(self, program: str) -> str:
         """The newest run of the program that ended well, as an example. Raises RagforgeError for none."""

@@ -103,7 +103,7 @@ async def test_a_killed_run_goes_on_and_asks_nothing_twice(program: Program, gem
 
     again = await program.run("run", "talk.spu", "--resume")
     assert again.code == 1
-    assert "talk has no unfinished run." in again.err
+    assert "talk has no unfinished run: the last one ended, or stopped before" in again.err
 
 
 async def test_wrong_programs_names_and_inputs_are_told(alone: Program) -> None:
