@@ -11,7 +11,7 @@ from textual.containers import Vertical
 from textual.widgets import Input
 
 from ragforge.domain.reveal import spelled_out
-from ragforge.tui.screens.dialog import Dialog
+from ragforge.tui.screens.dialog import Dialog, QuestionText
 from ragforge.tui.widgets.key_hint import KeyHint
 from ragforge.tui.widgets.plain import PlainText
 
@@ -19,7 +19,11 @@ from ragforge.tui.widgets.plain import PlainText
 class AskScreen(Dialog[str | None]):
     """What was typed, or None for Esc: then nothing more is said to the program."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "end", show=False)]
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "end", show=False),
+        Binding("pageup", "scroll_question(-1)", show=False),
+        Binding("pagedown", "scroll_question(1)", show=False),
+    ]
 
     def __init__(self, question: str, *, may_be_empty: bool = False) -> None:
         super().__init__()
@@ -29,7 +33,8 @@ class AskScreen(Dialog[str | None]):
     def compose(self) -> ComposeResult:
         """The question and a line to type in."""
         with Vertical(classes="dialog wide"):
-            yield PlainText(self._question, classes="dialog-title")
+            with QuestionText():
+                yield PlainText(self._question, classes="dialog-title")
             yield Input(select_on_focus=False)
             yield KeyHint("Enter sends · Esc ends the program's input")
 
@@ -42,6 +47,11 @@ class AskScreen(Dialog[str | None]):
         event.stop()
         if event.value.strip() or self._may_be_empty:
             self.dismiss(event.value)
+
+    def action_scroll_question(self, pages: int) -> None:
+        """Read on, where the question is long."""
+        text = self.query_one(QuestionText)
+        text.scroll_relative(y=pages * text.size.height, animate=False)
 
     def action_end(self) -> None:
         """Say nothing."""

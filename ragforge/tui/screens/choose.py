@@ -82,6 +82,8 @@ class ChooseScreen(Dialog[str | None]):
         self._options = {str(number): option for number, option in enumerate(options, 1)}
         self._cursor: str | None = None
         """The key of the chosen answer; none before an arrow was pressed."""
+        self._read_to = 0.0
+        """How far the detail was scrolled, while all of it scrolls."""
 
     def compose(self) -> ComposeResult:
         """The question and the keys."""
@@ -124,9 +126,13 @@ class ChooseScreen(Dialog[str | None]):
         )
         left = self.size.height - dialog.gutter.height - others
         if left < DETAIL_ROWS_MIN:
+            if detail.styles.max_height is not None:
+                self._read_to = detail.scroll_y
             self.add_class("-tight")
             detail.styles.max_height = None
         else:
+            if detail.styles.max_height is None:
+                detail.call_after_refresh(detail.scroll_to, y=self._read_to, animate=False)
             detail.styles.max_height = max(
                 DETAIL_ROWS_MIN, min(left, int(self.size.height * DETAIL_SHARE_MAX))
             )

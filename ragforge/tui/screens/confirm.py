@@ -12,7 +12,7 @@ from ragforge.domain import timeouts
 from ragforge.domain.approvals import RunCommand
 from ragforge.domain.reveal import spelled_out
 from ragforge.tui.key_watch import key_watch_of
-from ragforge.tui.screens.dialog import Dialog
+from ragforge.tui.screens.dialog import Dialog, QuestionText
 from ragforge.tui.widgets.plain import PlainText
 from ragforge.tui.widgets.proposal import SCROLLS, ProposalView, proposal_lines
 
@@ -47,9 +47,10 @@ class ConfirmScreen(Dialog[bool | None]):
     def compose(self) -> ComposeResult:
         """The question and the keys."""
         with Vertical(classes="dialog"):
-            yield PlainText(self._question, classes="dialog-title")
-            if self._detail:
-                yield PlainText(self._detail, classes="dialog-detail")
+            with QuestionText():
+                yield PlainText(self._question, classes="dialog-title")
+                if self._detail:
+                    yield PlainText(self._detail, classes="dialog-detail")
             if self._command:
                 yield ProposalView(proposal_lines(RunCommand(self._command)))
                 yield self._rest
@@ -63,8 +64,12 @@ class ConfirmScreen(Dialog[bool | None]):
         """Is it an answer, or was it meant for what was there before?"""
         event.stop()
         event.prevent_default()
-        if event.key in SCROLLS and self._command:
-            self.query_one(ProposalView).scroll_page(SCROLLS[event.key])
+        if pages := SCROLLS.get(event.key):
+            if self._command:
+                self.query_one(ProposalView).scroll_page(pages)
+            else:
+                text = self.query_one(QuestionText)
+                text.scroll_relative(y=pages * text.size.height, animate=False)
             return
         is_answer, self._last_key_s = event.time - self._last_key_s >= timeouts.APPROVAL_QUIET_S, event.time
         if is_answer and event.key in YES + NO:

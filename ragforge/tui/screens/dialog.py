@@ -2,6 +2,7 @@
 
 from textual import events
 from textual.await_complete import AwaitComplete
+from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.screen import ModalScreen, ScreenResultType
 
@@ -10,6 +11,14 @@ from ragforge.tui.widgets.paste import cleaned
 
 ROWS_ROOMY = 16
 TYPED_CHARS_SHOWN = 30
+
+
+class QuestionText(VerticalScroll, can_focus=False):
+    """What a question says; where it is long it scrolls, and the answers below stay in sight."""
+
+    DEFAULT_CSS = """
+    QuestionText { height: auto; max-height: 50vh; scrollbar-size-vertical: 1; }
+    """
 
 
 class Dialog(ModalScreen[ScreenResultType]):

@@ -72,7 +72,6 @@ class TrustScreen(ChooseScreen):
 
     def on_resize(self) -> None:
         """On a few rows what the files say comes first, and the keys give their row to it."""
-        super().on_resize()
         why, rows = self.query_one(".dialog-detail"), self.query_one(TextRows)
         first, second = (rows, why) if self.size.height < SHORT else (why, rows)
         self.query_one("#choice-detail").move_child(first, before=second)
