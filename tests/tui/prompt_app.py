@@ -33,7 +33,7 @@ class PromptArea(Vertical):
         yield self.prompt
 
     def show_queue(self, texts: list[str]) -> None:
-        self.queue_list.show(texts)
+        self.queue_list.show(texts, while_runs=True)
         self.prompt.queued = len(texts)
 
     def on_completion_clicked(self, event: Completion.Clicked) -> None:

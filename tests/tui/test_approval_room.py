@@ -71,7 +71,7 @@ async def test_every_size_shows_the_title_what_is_asked_the_answers_and_the_stat
     async with lab.chat(size=(100, 30)) as chat:
         items = [TodoItem(f"do {number}", TodoState.PENDING) for number in range(9)]
         chat.screen.parts.todos.show(Todos(tuple(items)))
-        chat.screen.parts.queue.show(["and then this", "and that"])
+        chat.screen.parts.queue.show(["and then this", "and that"], while_runs=True)
         task = asyncio.create_task(chat.screen.parts.approval.ask(request_))
         for size in SIZES:
             await chat.pilot.resize_terminal(*size)

@@ -5,9 +5,11 @@ import asyncio
 from ragforge.domain import timeouts
 from ragforge.domain.turns import TurnStatus
 from ragforge.tui.screens.confirm import ConfirmScreen
+from ragforge.tui.widgets.queue_list import QueueList
 from tests.standins.gemini import (
     Call,
     Calls,
+    Cut,
     Finish,
     Hang,
     RateLimited,
@@ -71,6 +73,22 @@ async def test_words_return_when_nothing_had_arrived(lab: Lab) -> None:
         assert chat.draft == "do it\n\nmore"
 
 
+async def test_what_is_typed_after_an_interruption_replaces_the_words_that_returned(
+    lab: Lab,
+) -> None:
+    lab.gemini.script(Hang())
+    async with lab.chat() as chat:
+        await chat.say("do it")
+        await lab.gemini.wait_for_requests(1, action="streamGenerateContent")
+        await chat.pilot.press("escape")
+        await chat.turn_ended()
+        await chat.until(lambda: chat.draft == "do it")
+        await chat.type("no, that")
+        await chat.until(lambda: chat.draft == "no, that")
+        await chat.pilot.press("up")
+        await chat.until(lambda: chat.screen.prompt.text == "do it", "it is kept in the history")
+
+
 async def test_a_message_that_may_be_a_mistaken_paste_is_asked_about_first(lab: Lab) -> None:
     pasted = "2026-11-22 10:00:00 INFO started\n" * 6_000
     lab.gemini.script((Text("A long log."),))
@@ -131,7 +149,7 @@ async def test_what_was_added_to_words_that_returned_stays_when_the_turn_is_retr
         await chat.say("do it")
         await chat.turn_ended()
         await chat.until(lambda: chat.draft == "do it")
-        await chat.type(" all")
+        await chat.pilot.press("end", *" all")
         await chat.until(lambda: chat.draft == "do it all")
         chat.screen.presenter.turns.retry()
         await chat.sees("Now.")
@@ -207,6 +225,39 @@ async def test_up_takes_the_last_back_and_escape_all(lab: Lab) -> None:
         await chat.until(lambda: chat.draft == "two\n\nthree")
         await chat.turn_ended()
         assert chat.screen.prompt.queued == 0
+
+
+async def test_what_waited_returns_selected_with_the_words_of_an_empty_turn(lab: Lab) -> None:
+    lab.gemini.script(Hang())
+    async with lab.chat() as chat:
+        await chat.say("one")
+        await lab.gemini.wait_for_requests(1, action="streamGenerateContent")
+        await chat.say("two")
+        await chat.until(lambda: chat.screen.prompt.queued == 1)
+        await chat.pilot.press("escape")
+        await chat.turn_ended()
+        await chat.until(lambda: chat.draft == "one\n\ntwo")
+        await chat.type("three")
+        await chat.until(lambda: chat.draft == "three")
+        assert chat.screen.prompt.sent.entries()[0] == "one\n\ntwo"
+
+
+async def test_what_waits_when_a_turn_broke_off_says_how_it_is_sent(lab: Lab) -> None:
+    lab.monkeypatch.setenv("RAGFORGE_RETRY_ATTEMPTS_MAX", "1")
+    gate = asyncio.Event()
+    lab.gemini.script((Text("Busy"), Until(gate), Cut("rst")), Text("Now."))
+    async with lab.chat() as chat:
+        await chat.say("one")
+        await chat.sees("Busy")
+        await chat.say("two")
+        queue = chat.screen.query_one(QueueList)
+        await chat.until(lambda: "Esc interrupts" in str(queue.render()), "while it runs")
+        gate.set()
+        await chat.turn_ended()
+        await chat.until(lambda: "Enter sends" in str(queue.render()), "when it has broken off")
+        assert "interrupts" not in str(queue.render())
+        await chat.enter()
+        await chat.sees("Now.")
 
 
 async def test_an_edit_asks_shows_its_diff_and_stands_in_the_file(lab: Lab) -> None:

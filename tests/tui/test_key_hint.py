@@ -120,7 +120,7 @@ async def test_the_chat_names_the_users_keys(lab: Lab) -> None:
         await chat.pilot.press("alt+s")
         await chat.until(lambda: bool(chat.screen.prompt.queued), "it waits")
         waiting = str(chat.screen.query_one(QueueList).render())
-        assert "Alt+Up edits the last · F10 stops, and edits all" in waiting
+        assert "Alt+Up edits the last · F10 interrupts, and returns all to the prompt" in waiting
         await chat.pilot.press("ctrl+r")
         await chat.until(lambda: "search" in str(chat.screen.prompt.border_title), "earlier messages")
         assert chat.screen.prompt.border_title == "search: Alt+S uses it · F10 cancels"

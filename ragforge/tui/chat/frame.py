@@ -76,7 +76,7 @@ class ChatFrame(Screen[None]):
         parts = make_parts(
             load_before=self._load_before,
             load_output=self._load_output,
-            put_back=self.put_back,
+            put_back=self.prompt.put_back,
             show_said=lambda turn_id: self.run_worker(self.attempt(self._show_said(turn_id)), group="said"),
             prompt_is_empty=lambda: not self.prompt.text,
         )
@@ -213,11 +213,15 @@ class ChatFrame(Screen[None]):
 
     def put_back(self, text: str) -> None:
         """The words of an empty turn return to the prompt, once."""
-        draft = self.prompt.draft
-        if text.strip() and not draft.startswith(text.strip()):
-            self.prompt.put_back(text)
-            if not draft.strip():
-                self.prompt.mark_returned()
+        if text.strip() and not self.prompt.draft.startswith(text.strip()):
+            self.put_back_all([text])
+
+    def put_back_all(self, texts: Sequence[str]) -> None:
+        """Messages that were not answered return to the prompt; selected, where nothing is being written."""
+        is_free = self.prompt.is_free
+        self.prompt.put_back(*texts)
+        if is_free:
+            self.prompt.select_returned()
 
     async def attempt(self, doing: Awaitable[object]) -> bool:
         """Whether it succeeded; what went wrong becomes a line for the user."""
@@ -315,7 +319,7 @@ class ChatFrame(Screen[None]):
 
         waiting = self.conversation.session.live.queue if self.conversation else []
         self.prompt.queued = len(waiting)
-        self.parts.queue.show([text_of(parts) for parts in waiting])
+        self.parts.queue.show([text_of(parts) for parts in waiting], while_runs=self.parts.live.in_turn)
 
     async def show_todos(self) -> None:
         """Show the list of what is to do, as it is at the session's head."""

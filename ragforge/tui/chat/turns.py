@@ -126,9 +126,12 @@ class Turns:
         self._start(self._chat.ready().retry(self.approve), self._chat.prompt.take_returned())
 
     async def take_back(self, *, last: bool) -> None:
-        """Bring queued messages, or the last of them, back into the prompt."""
-        waiting = list(self._chat.ready().session.live.queue)
-        self._chat.prompt.put_back(*(typed_in(parts) for parts in (waiting[-1:] if last else waiting)))
+        """Bring queued messages back into the prompt, or the last of them, to edit it."""
+        waiting = [typed_in(parts) for parts in self._chat.ready().session.live.queue]
+        if last:
+            self._chat.prompt.put_back(*waiting[-1:])
+        else:
+            self._chat.put_back_all(waiting)
         await self._chat.attempt(self._chat.ready().take_back(last=last))
         self._chat.show_queue()
 

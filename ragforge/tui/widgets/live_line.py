@@ -154,6 +154,11 @@ class LiveLine(Widget):
         self._timer: Timer | None = None
         self.display = False
 
+    @property
+    def in_turn(self) -> bool:
+        """Whether a turn runs."""
+        return self._turn is not None
+
     def on_mount(self) -> None:
         """The clock runs only while something does."""
         self._timer = self.set_interval(TICK_S, self.tick, pause=True)

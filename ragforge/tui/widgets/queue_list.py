@@ -11,7 +11,8 @@ from ragforge.tui.textual_types import app_of, changed_keys
 from ragforge.tui.widgets.key_hint import KeyLine, key_lines, own_names
 
 SHOWN_MAX = 3
-KEYS = "Up edits the last · Esc stops, and edits all"
+KEYS = "Up edits the last · Esc interrupts, and returns all to the prompt"
+IDLE_KEYS = "Enter sends · Up edits the last · Esc returns all to the prompt"
 
 
 class QueueList(Static):
@@ -31,8 +32,11 @@ class QueueList(Static):
     _keys: KeyLine | None = None
     """What stands in the last line."""
 
-    def show(self, texts: Sequence[str]) -> None:
-        """Show these, the first to go on top; of many the middle is counted rather than listed."""
+    def show(self, texts: Sequence[str], *, while_runs: bool) -> None:
+        """Show these, the first to go on top; of many the middle is counted rather than listed.
+
+        while_runs: whether they wait for a turn that runs; else for the user, whose turn broke off.
+        """
         self.set_class(bool(texts), "-waiting")
         lines = [Content.assemble(("queued  ", "dim"), " ".join(text.split())[:500]) for text in texts]
         if (hidden := len(texts) - SHOWN_MAX) > 0:
@@ -41,7 +45,8 @@ class QueueList(Static):
         self._keys = None
         if lines:
             changed = changed_keys(self)
-            said = with_present_keys(KEYS, changed, "up", "close")
+            words = KEYS if while_runs else IDLE_KEYS
+            said = with_present_keys(words, changed, "submit", "up", "close")
             [self._keys] = key_lines(said, max(1, len(said)), own_names(changed))
             lines.append(Content.styled(said, "dim"))
         self.update(Content("\n").join(lines))

@@ -61,17 +61,20 @@ class RecallArea(PasteArea, inherit_bindings=False):
         """Whether something else is typed here for a while, such as words to search for."""
         return False
 
+    @property
+    def is_free(self) -> bool:
+        """Whether nothing is being written here."""
+        return not (self.is_lent or self.walking or self.text.strip()) or self.shows_returned
+
     def bring_back(self, text: str) -> bool:
         """Show a message that was taken back, or "" for none any more, where nothing is being written.
 
         It is selected, so that what is typed next takes its place. Elsewhere it is the newest in the history.
         Whether it is shown.
         """
-        is_free = not (self.is_lent or self.walking or self.text.strip()) or self.shows_returned
-        if is_free:
+        if is_free := self.is_free:
             self.set_text(cleaned(text))
-            self._returned = self.text
-            self.select_all()
+            self.select_returned()
         elif text:
             self.sent.add(text)
         return is_free
@@ -82,9 +85,10 @@ class RecallArea(PasteArea, inherit_bindings=False):
             self.sent.add(self.whole)
         super().type_over(text)
 
-    def mark_returned(self) -> None:
-        """What is shown is a message that returned, and nothing else."""
+    def select_returned(self) -> None:
+        """What is shown is what returned, and nothing else."""
         self._returned = self.text
+        self.select_all()
 
     def take_returned(self) -> str:
         """Take away a message that returned and that nobody changed; "" where none is shown."""
