@@ -70,14 +70,11 @@ def _keys(options: Options) -> "Mapping[str, str]":
 
 
 def _unset(options: Options, args: UnsetArguments) -> int:
-    from ragforge.config import edit
     from ragforge.config.paths import user_file
+    from ragforge.session.setting import unset_setting
 
     file = user_file(os.environ)
-    if not edit.unset(file, args.key):
-        raise UsageError(
-            f"{args.key} is not set in {file}. `ragforge config` shows where a value comes from."
-        )
+    unset_setting(file, args.key)
     typer.echo(f"{args.key} is no longer set in {file}")
     return 0
 

@@ -45,23 +45,39 @@ class UnsetArguments(Struct, frozen=True):
 
 async def _run(session: "Session", args: ConfigArguments) -> Outcome:
     from ragforge.config.check import nearest
-    from ragforge.config.paths import user_file
-    from ragforge.session.setting import set_setting
 
     if not args.key:
         return Open("config")
+    if args.value:
+        return await _set(session, SetArguments(args.key, args.value))
+    rows = [row for row in session.workspace.loaded.rows() if row.key.startswith(args.key)]
+    if not rows:
+        known = [row.key for row in session.workspace.loaded.rows()]
+        raise UsageError(f"No setting begins with {args.key!r}. {nearest(args.key, known)}")
+    lines = [f"- `{row.key}` = `{row.value}` ({row.source}). {row.about}" for row in rows]
+    return Tell("\n".join([*lines, "", _STORE] if args.key == "store" else lines))
+
+
+async def _set(session: "Session", args: SetArguments) -> Outcome:
+    from ragforge.config.paths import user_file
+    from ragforge.session.setting import set_setting
+
     file = user_file(session.workspace.environ)
-    if not args.value:
-        rows = [row for row in session.workspace.loaded.rows() if row.key.startswith(args.key)]
-        if not rows:
-            known = [row.key for row in session.workspace.loaded.rows()]
-            raise UsageError(f"No setting begins with {args.key!r}. {nearest(args.key, known)}")
-        lines = [f"- `{row.key}` = `{row.value}` ({row.source}). {row.about}" for row in rows]
-        return Tell("\n".join([*lines, "", _STORE] if args.key == "store" else lines))
     set_setting(file, args.key, args.value, endpoints=session.workspace.settings.endpoints)
-    is_live = args.key.startswith(LIVE)
-    when = "It applies now." if is_live else "Takes effect the next time you start ragforge."
-    return Tell(f"`{args.key}` is set in {file}. {when}")
+    return Tell(f"`{args.key}` is set in {file}. {_applies(args.key)}")
+
+
+async def _unset(session: "Session", args: UnsetArguments) -> Outcome:
+    from ragforge.config.paths import user_file
+    from ragforge.session.setting import unset_setting
+
+    file = user_file(session.workspace.environ)
+    unset_setting(file, args.key)
+    return Tell(f"`{args.key}` is no longer set in {file}. {_applies(args.key)}")
+
+
+def _applies(key: str) -> str:
+    return "It applies now." if key.startswith(LIVE) else "Takes effect the next time you start ragforge."
 
 
 VERB = Verb(
@@ -71,11 +87,12 @@ VERB = Verb(
     _run,
     opens=Opens.ITSELF,
     verbs=(
-        Verb("set", "Set a value in your own file.", SetArguments, opens=Opens.ITSELF),
+        Verb("set", "Set a value in your own file.", SetArguments, _set, opens=Opens.ITSELF),
         Verb(
             "unset",
             "Remove a value from your own file; the default applies again.",
             UnsetArguments,
+            _unset,
             opens=Opens.ITSELF,
         ),
     ),

@@ -1,10 +1,11 @@
-"""Setting a key of the user's own file, where a value must also name something that there is."""
+"""Setting and removing a key of the user's own file, where a value must also name something that there is."""
 
 from collections.abc import Mapping
 from pathlib import Path
 
-from ragforge.config.edit import set_value
+from ragforge.config.edit import set_value, unset
 from ragforge.config.schema import Endpoint
+from ragforge.domain.errors import UsageError
 from ragforge.providers.registry import parse_model
 from ragforge.store.open import check_scheme
 
@@ -22,3 +23,9 @@ def set_setting(file: Path, key: str, value: str, *, endpoints: Mapping[str, End
     if key == "store" and value:
         check_scheme(value)
     set_value(file, key, value)
+
+
+def unset_setting(file: Path, key: str) -> None:
+    """Remove the key from the user's file. Raises UsageError where it is not set there."""
+    if not unset(file, key):
+        raise UsageError(f"{key} is not set in {file}. `ragforge config` shows where a value comes from.")

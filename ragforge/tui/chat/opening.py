@@ -100,7 +100,7 @@ def _tell_that_it_takes_long(chat: ChatFrame) -> None:
 
 def check_keys(conversation: Conversation, args: str) -> None:
     """Raise UsageError where `/config` with these arguments would bind keys that cannot be bound so."""
-    key, _, value = args.strip().partition(" ")
+    key, _, value = args.strip().removeprefix("set ").strip().partition(" ")
     if value.strip():
         keys.check(key, value.strip(), beside=conversation.workspace.settings.keys)
 
