@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ragforge.domain.turns import ToolCall
     from ragforge.tui.widgets.turn_record import StoredTurns
 
-START_HINT = "Enter resumes · Down chooses · type to filter, or to start a new session"
+START_HINT = "Enter resumes the newest · Down chooses another · type to filter, or to start a new session"
 
 
 class ChatParts(Struct, frozen=True):

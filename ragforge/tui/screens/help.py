@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from ragforge.tui import keys
 from ragforge.tui.screens.base import Chat, NamedScreen, interface_verbs
 from ragforge.tui.screens.lookup import LookupScreen
@@ -9,6 +11,7 @@ from ragforge.tui.widgets.completion import by_use
 from ragforge.tui.widgets.entry_list import LookupEntry
 
 KEYS = "Enter copies it to the prompt · Up and Down choose · Esc closes"
+_IN_A_SHELL = re.compile("`ragforge ([^`]+)`")
 OWN = (
     LookupEntry(
         "!",
@@ -26,12 +29,17 @@ OWN = (
 def entries(bound: dict[str, tuple[str, ...]], sent: list[str]) -> list[LookupEntry]:
     """The commands, those first that were sent last, then what else can be typed, and the keys."""
     verbs = interface_verbs()
+
+    def as_typed_here(command: re.Match[str]) -> str:
+        return f"/{command[1]}" if command[1].split()[0] in verbs else command[0]
+
     commands = [
         LookupEntry(
             f"/{verb.name}",
             f"/{verb.name}",
             verb.help,
-            f"/{verb.name} {verb.usage}".rstrip() + f"\n{verb.help}" + (f" {verb.more}" if verb.more else ""),
+            f"/{verb.name} {verb.usage}".rstrip()
+            + f"\n{verb.help} {_IN_A_SHELL.sub(as_typed_here, verb.more)}".rstrip(),
             " ".join(verb.aliases),
         )
         for verb in (verbs[name] for name in by_use(list(verbs), sent))
