@@ -383,7 +383,10 @@ ELSEWHERE = {
     **{"keys": "help", "keybindings": "help", "shortcuts": "help"},
 }
 """Names of such commands in other assistants that work here, and what does the same."""
-NEAR = {"yolo": "mode", "restore": "undo", "rollback": "undo", "checkpoint": "branch"}
+NEAR = {
+    **{"yolo": "mode", "restore": "undo", "rollback": "undo", "checkpoint": "branch"},
+    **{"chat": "sessions", "vim": "config ui.keys vim"},
+}
 """Names of such commands in other assistants, and what comes nearest here: it is only suggested."""
 
 
@@ -392,14 +395,20 @@ def name_here(name: str) -> str:
     return ELSEWHERE.get(name, name)
 
 
+def names_elsewhere(name: str) -> list[str]:
+    """Return what other assistants call this command."""
+    return [other for other, here in ELSEWHERE.items() if here == name]
+
+
 def verb_named(name: str, verbs: Mapping[str, Verb[Any]]) -> Verb[Any]:
     """Return the verb with this name or alias. Raises UsageError that suggests the nearest one."""
     named = {alias: verb for verb in verbs.values() for alias in (verb.name, *verb.aliases)}
     if verb := named.get(name) or named.get(name_here(name)):
         return verb
     if (verb := find_verb(name)) and verb.is_on(Face.SHELL):
-        raise UsageError(f"Unknown command /{name}. Run it in a shell: ragforge {name}")
-    near = [NEAR[name]] if NEAR.get(name) in named else get_close_matches(name, named, 1, 0.7)
+        raise UsageError(f"/{name} is not available here. Run it in a shell: ragforge {name}")
+    nearest = NEAR.get(name, "")
+    near = [nearest] if nearest.split(" ")[0] in named else get_close_matches(name, named, 1, 0.7)
     hint = f" Did you mean /{near[0]}?" if near else " Try /help."
     raise UsageError(f"Unknown command /{name}.{hint}")
 
@@ -412,10 +421,8 @@ async def run_command(
     verbs: those that the front end knows; by default all of the interface, except those of screens.
     """
     verb = verb_named(name, verbs or verbs_on(Face.INTERFACE))
-    if session.is_only_moving and not verb.while_running:
-        raise UsageError(session.why_busy)
     if session.busy and not verb.while_running:
-        raise UsageError(f"/{verb.name} has to wait until the turn ends, or is interrupted.")
+        raise UsageError(f"/{verb.name}: {session.why_busy}")
     notices: list[str] = []
     if any(former.old.split()[0] in text for former in verb.former):
         text = " ".join(modern(text.split(), verb.former, tell=notices.append))

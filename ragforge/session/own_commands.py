@@ -197,7 +197,7 @@ async def expand(session: Session, command: OwnCommand, arguments: str) -> Send:
     if command.problem:
         raise UsageError(f"/{command.name} cannot be used: {command.file.path}: {command.problem}.")
     if session.busy:
-        raise UsageError(f"/{command.name} has to wait until the turn ends, or is interrupted.")
+        raise UsageError(f"/{command.name}: {session.why_busy}")
     running = session.workspace.environ.get(RUNNING, "").split(":")
     if command.name in running:
         raise UsageError(

@@ -18,6 +18,7 @@ from ragforge.tui.screens.lookup import LookupScreen
 from ragforge.tui.screens.model import ModelScreen
 from ragforge.tui.screens.search import SearchScreen
 from ragforge.tui.screens.sessions import SessionsScreen
+from ragforge.tui.widgets.completion import Completion
 from ragforge.tui.widgets.entry_list import EntryList
 from ragforge.tui.widgets.session_list import SessionList
 from tests.contract.builders_versions import a_version
@@ -42,6 +43,7 @@ async def test_help_shows_every_command_and_the_users_keys(lab: Lab) -> None:
         assert rows["F2"].about == "open all folds in view; again: restore them"
         assert {f"/{name}" for name in interface_verbs()} <= set(rows)
         assert "/undo [N] [--files | --chat] [--on-conflict keep|restore|merge]" in rows["/undo"].more
+        assert "/redo redoes the turn, and /log lists every version." in rows["/undo"].more
         assert "Ctrl+S" not in rows
         await chat.pilot.press("escape")
         await chat.until(lambda: chat.top is chat.screen)
@@ -67,6 +69,24 @@ async def test_a_key_of_the_users_does_what_it_says(lab: Lab) -> None:
         await chat.pilot.press("alt+l")
         await chat.sees("You said")
         assert "accept edits" in chat.status
+
+
+async def test_a_setting_is_set_and_unset_by_the_words_of_the_shell_too(lab: Lab) -> None:
+    file = Path(os.environ["RAGFORGE_CONFIG_DIR"]) / "config.toml"
+    async with lab.chat() as chat:
+        await chat.say("/config set keys.cycle_mode f3")
+        await chat.sees("keys.cycle_mode` is set in")
+        await chat.pilot.press("f3")
+        await chat.until(lambda: chat.status.startswith("accept edits"))
+        await chat.say("/config set keys.expand f3")
+        await chat.sees("both use f3")
+        assert "expand" not in file.read_text()
+        await chat.say("/config unset keys.cycle_mode")
+        await chat.sees("keys.cycle_mode` is no longer set in")
+        await chat.pilot.press("shift+tab")
+        await chat.until(lambda: chat.status.startswith("plan"))
+        await chat.say("/config unset keys.cycle_mode")
+        await chat.sees("keys.cycle_mode is not set in")
 
 
 async def test_shift_tab_goes_through_the_modes_and_all_is_asked_for(lab: Lab) -> None:
@@ -123,6 +143,7 @@ async def test_commands_that_only_tell(lab: Lab) -> None:
             "/todos": "This session has no to-do list.",
             "/usage": "**This session**",
             "/rollback": "Did you mean /undo?",
+            "/vim": "Did you mean /config ui.keys vim?",
             "/doctor": "Run it in a shell: ragforge doctor",
             "/hooks": "Unknown command /hooks. Try /help.",
             "/export no/such/out.md": "There is no folder",
@@ -135,6 +156,17 @@ async def test_commands_that_only_tell(lab: Lab) -> None:
         assert not (lab.project / "no").exists()
         await chat.say("/copy")
         await chat.until(lambda: "The answer" in chat.notices())
+
+
+async def test_names_of_commands_in_other_assistants_are_completed(lab: Lab) -> None:
+    async with lab.chat() as chat:
+        completion = chat.screen.query_one(Completion)
+        for typed, offered in {"/sett": "/config ", "/compr": "/compact", "/todos": "/todo"}.items():
+            await chat.type(typed)
+            await chat.until(lambda: completion.is_open, typed)
+            assert completion.chosen is not None
+            assert completion.chosen.insert == offered
+            await chat.pilot.press("ctrl+u")
 
 
 async def test_new_keeps_the_session_and_sessions_finds_it(lab: Lab) -> None:
@@ -281,9 +313,9 @@ async def test_sessions_do_not_change_under_a_running_turn(lab: Lab) -> None:
         await chat.say("go")
         await chat.sees("Busy")
         await chat.pilot.press("ctrl+s")
-        await chat.sees("/sessions has to wait until the turn ends")
+        await chat.sees("/sessions: A turn is running. Wait for it")
         await chat.say("/new")
-        await chat.sees("/new has to wait until the turn ends")
+        await chat.sees("/new: A turn is running. Wait for it")
         assert chat.screen.busy
 
 

@@ -145,7 +145,7 @@ async def test_escape_ends_a_check_that_hangs_and_takes_the_merge_back_whole(lab
         await answered(chat, "y")
         await chat.until(mark.exists, "the check runs")
         await chat.say("/merge right")
-        await chat.sees("has to wait until the turn ends")
+        await chat.sees("A turn is running. Wait for it")
         await chat.pilot.press("escape")
         await chat.sees("The merge was stopped. Nothing was changed.")
         assert tree(lab.project) == before

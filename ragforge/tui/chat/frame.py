@@ -427,6 +427,10 @@ class ChatFrame(Screen[None]):
 
 
 def _load_commands() -> list[CommandRow]:
+    from ragforge.commands.base import names_elsewhere
     from ragforge.tui.screens.base import interface_verbs
 
-    return [CommandRow(c.name, c.help, c.aliases, c.usage) for c in interface_verbs().values()]
+    return [
+        CommandRow(verb.name, verb.help, (*verb.aliases, *names_elsewhere(verb.name)), verb.usage)
+        for verb in interface_verbs().values()
+    ]
