@@ -11,7 +11,7 @@ from ragforge.session.trust import FileTrust
 
 class TrustWords(Struct, frozen=True):
     """How the user is asked: about new files, about changed ones, why; what the two answers mean, and what
-    is said after them."""
+    is said after them. name, risk: what they are called and can do where there are others too."""
 
     new: str
     changed: str
@@ -20,6 +20,8 @@ class TrustWords(Struct, frozen=True):
     without: str
     trusted: str
     untrusted: str
+    name: str
+    risk: str
 
 
 INSTRUCTIONS = TrustWords(
@@ -29,8 +31,10 @@ INSTRUCTIONS = TrustWords(
     "the model act against you.",
     "the model reads them until they change",
     "the model does not read them",
-    "The model reads them from the next message on.",
-    "The model does not read them.",
+    "The model reads the instructions from the next message on.",
+    "The model does not read the instructions.",
+    "instructions",
+    "The model follows instructions in every turn.",
 )
 PROGRAM = TrustWords(
     "This program came with the project. Do you trust it?",
@@ -41,6 +45,8 @@ PROGRAM = TrustWords(
     "it does not run",
     "The program can run until it changes.",
     "The program does not run.",
+    "programs",
+    "Programs call models, which costs money.",
 )
 COMMAND = TrustWords(
     "This command came with the project. Do you trust it?",
@@ -51,13 +57,29 @@ COMMAND = TrustWords(
     "it does not run",
     "The command can run until it changes.",
     "The command does not run.",
+    "commands",
+    "Commands can run shell commands at once, as !`...`, and allow tools without approval.",
 )
 
 
 def trust_words(files: Sequence[FileTrust]) -> TrustWords:
-    """What fits the files; where they are of several kinds, the words of instructions."""
+    """What fits the files; where they are of several kinds, it names each."""
     kinds = _kinds(files)
-    return kinds[0] if len(kinds) == 1 else INSTRUCTIONS
+    if len(kinds) == 1:
+        return kinds[0]
+    *others, last = (kind.name for kind in kinds)
+    named = f"{', '.join(others)} and {last}"
+    return TrustWords(
+        f"This folder contains {named}. Do you trust all of them?",
+        f"Some of the project's {named} have changed. Do you still trust all of them?",
+        " ".join([*(kind.risk for kind in kinds), "If somebody else wrote them, read them first."]),
+        "they are used until they change",
+        "they are not used",
+        answered_words(files, trusted=True),
+        answered_words(files, trusted=False),
+        named,
+        "",
+    )
 
 
 def answered_words(files: Sequence[FileTrust], *, trusted: bool) -> str:

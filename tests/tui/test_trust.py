@@ -12,7 +12,7 @@ from textual.pilot import Pilot
 from ragforge.domain import timeouts
 from ragforge.domain.reveal import spelled_out
 from ragforge.session.trust import FileTrust
-from ragforge.session.trust_words import answered_words
+from ragforge.session.trust_words import answered_words, trust_words
 from ragforge.tui.chat.screen import ChatScreen
 from ragforge.tui.screens.choose import STEP
 from ragforge.tui.screens.trust import TrustAgainScreen, TrustScreen
@@ -100,7 +100,7 @@ async def test_trust_takes_trust_back_and_esc_leaves_it(lab: Lab, gemini: Gemini
             assert isinstance(screen, TrustAgainScreen)
             assert shown(screen)[0] == "AGENTS.md (trusted)"
             await answer(chat, key)
-        await chat.sees("The model does not read them.")
+        await chat.sees("The model does not read the instructions.")
         await says(chat, "go")
     assert "Use tabs." not in sent(gemini)
 
@@ -250,8 +250,24 @@ def test_what_follows_from_an_answer_is_said_of_each_kind_of_file() -> None:
     rules = FileTrust(Path("AGENTS.md"), "Use tabs.")
     assert answered_words([program], trusted=True) == "The program can run until it changes."
     assert answered_words([program, rules], trusted=False) == (
-        "The model does not read them. The program does not run."
+        "The model does not read the instructions. The program does not run."
     )
+
+
+def test_files_of_several_kinds_are_asked_about_in_words_of_each() -> None:
+    rules = FileTrust(Path("AGENTS.md"), "Use tabs.")
+    program = FileTrust(Path(".ragforge/programs/mails.spu"), "HALT")
+    command = FileTrust(Path(".ragforge/commands/fix.md"), "Fix it.")
+    words = trust_words([program, rules])
+    assert words.new == "This folder contains instructions and programs. Do you trust all of them?"
+    assert "in every turn" in words.why
+    assert "costs money" in words.why
+    assert "!`" not in words.why
+    of_all = trust_words([program, rules, command])
+    assert of_all.changed.startswith(
+        "Some of the project's instructions, commands and programs have changed."
+    )
+    assert trust_words([program]).new == "This program came with the project. Do you trust it?"
 
 
 @pytest.mark.parametrize("columns", [44, 100])
