@@ -306,8 +306,8 @@ async def _follow(events: AsyncGenerator[AgentEvent, None], answered: _RunResult
             case UsageUpdated(usage, cost_usd):
                 answered.usage += usage
                 answered.cost_usd = sum_costs((answered.cost_usd, cost_usd))
-            case RetryWaiting(reason, delay_s, attempt, attempts_max):
-                tell(f"{reason}, again in {delay_s:.0f} s, {attempt} of {attempts_max}")
+            case RetryWaiting(delay_s=delay_s):
+                tell(event.words(delay_s))
             case ConstraintsMet():
                 answered.warnings += _warnings(event)
                 for hit in event.hits:

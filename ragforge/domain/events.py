@@ -1,6 +1,7 @@
 """What happens during a turn, as it happens. Two closed unions: a provider's and the turn's."""
 
 from enum import StrEnum
+from math import ceil
 from typing import TypeAlias
 
 from msgspec import Struct
@@ -63,6 +64,11 @@ class RetryWaiting(Struct, frozen=True):
     delay_s: float
     attempt: int
     attempts_max: int
+
+    def words(self, left_s: float) -> str:
+        """What is told of it, with the seconds that are left of the wait."""
+        when = f"retrying in {ceil(left_s)} s" if left_s > 0 else "retrying"
+        return f"{when} ({self.reason}, attempt {self.attempt} of {self.attempts_max})"
 
 
 class AnswerEnded(Struct, frozen=True):

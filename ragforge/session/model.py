@@ -186,8 +186,8 @@ def question_of(session: Session, text: str) -> str:
     if tokens < ASKED_TOKENS or model_of(session).provider == NO_MODEL:
         return ""
     cost = pricing_of(session).cost(Usage(input_tokens=tokens))
-    price = f", at about ${cost:.2f} each time" if cost else ""
-    return f"Send this message of up to {tokens // 1000:,}k tokens{price}?"
+    price = f", about ${cost:.2f} for each request" if cost else ""
+    return f"Send this message? It has up to {tokens // 1000:,}k tokens{price}."
 
 
 async def memory_cost(store: Store, session_id: str) -> float | None:

@@ -142,8 +142,8 @@ class _Heard(Struct):
                 self.emit(f"{name} {summary}\n")
             case Notice(text):
                 self.emit(f"{text}\n")
-            case RetryWaiting(reason, delay_s, _, _):
-                self.emit(f"{reason}, again in {delay_s:.0f} s\n")
+            case RetryWaiting(delay_s=delay_s):
+                self.emit(f"{event.words(delay_s)}\n")
             case UsageUpdated(usage, cost_usd):
                 self.tokens += usage.total_tokens
                 self.cost_usd = sum_costs((self.cost_usd, cost_usd))

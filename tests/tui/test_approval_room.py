@@ -1,5 +1,7 @@
 """What a question leaves on the screen: its title, what would be done, every answer, and the status line."""
 
+# pyright: reportPrivateUsage=false
+
 import asyncio
 from datetime import UTC, datetime
 
@@ -113,5 +115,6 @@ async def test_why_it_is_asked_is_shown_to_its_end_in_a_narrow_terminal(lab: Lab
         task = asyncio.create_task(chat.screen.parts.approval.ask(replace(PUSH, reason=reason)))
         await chat.until(lambda: fits(chat, scrolls=True))
         await chat.until(lambda: "in progress'" in " ".join(drawn(chat)), str(drawn(chat)))
+        assert chat.panel is not None
         assert not chat.panel.has_class("-tight")
         task.cancel()

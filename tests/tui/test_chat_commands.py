@@ -1,5 +1,7 @@
 """Every slash command through the app, and what leaves it."""
 
+# pyright: reportPrivateUsage=false
+
 import os
 import sqlite3
 from pathlib import Path
@@ -393,7 +395,9 @@ async def test_a_store_that_cannot_be_written_returns_the_words(lab: Lab) -> Non
         await chat.sees("You said: do not lose me")
 
 
-async def test_an_error_of_the_program_shows_no_variables(lab: Lab, capsys: pytest.CaptureFixture) -> None:
+async def test_an_error_of_the_program_shows_no_variables(
+    lab: Lab, capsys: pytest.CaptureFixture[str]
+) -> None:
     async def broken() -> None:
         password = "do-not-show"
         raise RuntimeError(f"{len(password)} characters")

@@ -1,5 +1,7 @@
 """Turns in the chat: what is seen, what Esc does, where words go."""
 
+# pyright: reportPrivateUsage=false
+
 import asyncio
 
 from ragforge.domain import timeouts
@@ -97,7 +99,7 @@ async def test_a_message_that_may_be_a_mistaken_paste_is_asked_about_first(lab: 
         await chat.screen.prompt.paste_in(pasted)
         await chat.enter()
         await chat.until(lambda: isinstance(chat.top, ConfirmScreen))
-        assert "up to 66k tokens, at about $0." in chat.top._question
+        assert "up to 66k tokens, about $0." in chat.top._question
         await chat.answers("n")
         await chat.until(lambda: chat.draft.strip() == f"why? {pasted}".strip(), "it returns")
         assert chat.screen.prompt.text == "why? [pasted 6001 lines]"
@@ -175,7 +177,7 @@ async def test_escape_ends_the_wait_for_a_busy_model(lab: Lab) -> None:
     lab.gemini.script(RateLimited(30.0))
     async with lab.chat() as chat:
         await chat.say("ask")
-        await chat.until(lambda: "again in" in chat.doing, "it waits")
+        await chat.until(lambda: "retrying in" in chat.doing, "it waits")
         await chat.pilot.press("escape")
         await chat.turn_ended()
         assert chat.draft == "ask"

@@ -67,11 +67,11 @@ async def test_a_wait_counts_down_until_the_model_answers() -> None:
     app = ChatApp()
     async with app.run_test() as pilot:
         begin(app, RetryWaiting("429", 8.0, 2, 5))
-        assert line(app).startswith("waiting: 429, again in 8 s, try 2 of 5 ·")
+        assert line(app).startswith("retrying in 8 s (429, attempt 2 of 5) ·")
         await later(app, pilot, 3)
-        assert line(app).startswith("waiting: 429, again in 5 s")
+        assert line(app).startswith("retrying in 5 s (429,")
         await later(app, pilot, 60)
-        assert line(app).startswith("waiting: 429, trying again")
+        assert line(app).startswith("retrying (429, attempt 2 of 5)")
         app.live.show(ThoughtDelta("Hm."))
         assert line(app).startswith("thinking")
 
@@ -155,7 +155,7 @@ async def test_while_a_turn_streams_it_is_drawn_by_the_clock_and_not_by_each_wor
     async with app.run_test() as pilot:
         begin(app, TextDelta("one "))
         await pilot.pause()
-        drawn = []
+        drawn: list[int] = []
         draw = app.live.render
         app.live.render = lambda: drawn.append(1) or draw()  # type: ignore[method-assign]
         for _ in range(200):

@@ -1,6 +1,6 @@
 """/merge in the interface: the check command is asked about once, results are seen before one is taken."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -23,7 +23,7 @@ def answer(request: Recorded) -> Reply:
 
 
 @asynccontextmanager
-async def parted_chat(lab: Lab, command: str) -> AsyncIterator[Chat]:
+async def parted_chat(lab: Lab, command: str) -> AsyncGenerator[Chat]:
     """Two lines that clash, in a project that names this check command."""
     (lab.project / ".ragforge").mkdir(parents=True, exist_ok=True)
     (lab.project / ".ragforge" / "config.toml").write_text(f"[history]\ncheck_command = {command!r}\n")

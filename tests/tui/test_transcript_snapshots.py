@@ -85,7 +85,7 @@ async def waiting(app: ChatApp, pilot: Pilot[None]) -> None:
     for event in events:
         app.transcript.show(event)
         app.live.show(event)
-    await until(pilot, lambda: "waiting: 429" in app.screen_text())
+    await until(pilot, lambda: "retry" in app.screen_text())
 
 
 def asks(request: ApprovalRequest) -> Callable[[ChatApp, Pilot[None]], Awaitable[None]]:

@@ -79,8 +79,8 @@ class LinePrinter:
                 self.line(f"Tool: {self._called[call_id]}")
             case ToolEnded(call):
                 self._ended(call)
-            case RetryWaiting(reason, delay_s, attempt, attempts_max):
-                self.line(f"{reason}; again in {delay_s:.0f} s, {attempt} of {attempts_max}")
+            case RetryWaiting(delay_s=delay_s):
+                self.line(event.words(delay_s))
             case ConstraintsMet(hits=hits, asked=False):
                 for hit in hits:
                     self.line(f"Against your rule: {hit.found}. {hit.words}")

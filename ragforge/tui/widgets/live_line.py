@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
-from math import ceil
 from time import monotonic
 from typing import ClassVar
 
@@ -96,10 +95,7 @@ class TurnWork(Struct):
     def what(self, now_s: float) -> str:
         """What is going on."""
         if self.retry is not None:
-            left_s = max(0, ceil(self.retry.delay_s - (now_s - self.retry_s)))
-            when = f"again in {left_s} s" if left_s else "trying again"
-            which = f"try {self.retry.attempt} of {self.retry.attempts_max}"
-            return f"waiting: {one_line(self.retry.reason)}, {when}, {which}"
+            return one_line(self.retry.words(self.retry.delay_s - (now_s - self.retry_s)))
         if self.calls:
             first, *others = self.calls.values()
             return f"{first} and {len(others)} more" if others else first

@@ -92,8 +92,8 @@ class Run:
                 self.begun.set()
             case ToolStarted(_, name, _, summary):
                 tell(f"{self.title}: {name} {escaped(summary)}")
-            case RetryWaiting(reason, delay_s, _, _):
-                tell(f"{self.title}: {reason}, again in {delay_s:.0f} s")
+            case RetryWaiting(delay_s=delay_s):
+                tell(f"{self.title}: {event.words(delay_s)}")
             case Notice(text):
                 tell(f"{self.title}: {text}")
             case TurnEnded(turn):
