@@ -1,7 +1,5 @@
 """What a question leaves on the screen: its title, what would be done, every answer, and the status line."""
 
-# pyright: reportPrivateUsage=false
-
 import asyncio
 from datetime import UTC, datetime
 

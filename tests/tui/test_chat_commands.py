@@ -1,7 +1,5 @@
 """Every slash command through the app, and what leaves it."""
 
-# pyright: reportPrivateUsage=false
-
 import os
 import sqlite3
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Turns in the chat: what is seen, what Esc does, where words go."""
 
-# pyright: reportPrivateUsage=false
-
 import asyncio
 
 from ragforge.domain import timeouts

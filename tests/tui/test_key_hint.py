@@ -1,7 +1,5 @@
 """What a dialog says of its keys: none of it is cut off, and all of it can be clicked."""
 
-# pyright: reportPrivateUsage=false
-
 import os
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The question whether a folder's instruction files are trusted."""
 
-# pyright: reportPrivateUsage=false
-
 import asyncio
 from collections.abc import Callable
 from pathlib import Path
