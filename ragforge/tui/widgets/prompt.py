@@ -261,7 +261,7 @@ class Prompt(RecallArea, inherit_bindings=False):
     def _send(self) -> None:
         if self._searching:
             return
-        text = self.whole.rstrip("\n")
+        text = self.whole
         if self._vim is not None and self._vim.mode is VimMode.NORMAL:
             self._vim.mode = VimMode.INSERT  # the next message begins with typing
             self.post_message(self.VimModeChanged(self._vim.mode))
