@@ -126,6 +126,32 @@ async def test_no_character_is_hidden_by_the_gutter_of_another_line(gutters: tup
         assert drawn.replace(" ", "") == text * 2
 
 
+@pytest.mark.parametrize(
+    ("text", "drawn"),
+    [
+        (
+            "README.md exists and was not read. Read it first.",
+            ["README.md exists and", "was not read. Read", "it first."],
+        ),
+        ("漢字漢字 漢字漢字漢字漢字 end", ["漢字漢字", "漢字漢字漢字漢字 end"]),
+        ("x" * 45 + " y", ["x" * 20, "x" * 20, "x" * 5 + " y"]),
+        ("", [""]),
+    ],
+)
+async def test_what_went_wrong_is_folded_between_words(text: str, drawn: list[str]) -> None:
+    rows = TextRows([TextLine(text, kind="error")])
+
+    class RowsApp(App[None]):
+        def compose(self) -> ComposeResult:
+            yield rows
+
+    async with RowsApp().run_test(size=(20, 30)) as pilot:
+        await until(pilot, lambda: rows.size.width == 20)
+        assert [rows.render_line(y).text.rstrip() for y in range(len(drawn) + 1)] == [*drawn, ""]
+        rows.screen.text_select_all()
+        assert rows.screen.get_selected_text() == text or not text
+
+
 async def test_everything_is_copied_without_wraps_gutters_and_labels() -> None:
     app = ChatApp()
     long = "a sentence that is long enough to be wrapped at forty columns, twice even, I am quite sure"

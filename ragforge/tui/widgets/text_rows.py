@@ -1,4 +1,4 @@
-"""Lines of text that fold at any character and are selected and copied as they were, without folds."""
+"""Lines of text that fold at any character, errors between words; they are copied as they were, unfolded."""
 
 from collections.abc import Sequence
 from itertools import pairwise
@@ -89,7 +89,11 @@ class TextRows(Widget):
         if width != self._rows_width:
             self._rows_width = width
             room = max(_CELLS_MIN, width - self._gutter_cells_in(width))
-            self._rows = [row for y, line in enumerate(self._lines) for row in _fold_line(y, line.text, room)]
+            self._rows = [
+                row
+                for y, line in enumerate(self._lines)
+                for row in _fold_line(y, line.text, room, at_words=line.kind == "error")
+            ]
         return self._rows
 
     def _gutter_cells_in(self, width: int) -> int:
@@ -191,17 +195,32 @@ def _gutter_cells(lines: Sequence[TextLine]) -> int:
     return max((cell_len(gutter) for gutter in {line.gutter for line in lines}), default=0)
 
 
-def _fold_line(y: int, text: str, room: int) -> list[_Row]:
-    """The rows of one line: as many characters in each as fit."""
-    if text.isascii() and "\t" not in text:
-        return [_Row(y, x, text[x : x + room]) for x in range(0, len(text), room)] or [_Row(y, 0, "")]
+def _fold_line(y: int, text: str, room: int, *, at_words: bool = False) -> list[_Row]:
+    """The rows of one line: as many characters in each as fit, or as many words."""
+    is_simple = text.isascii() and "\t" not in text
     rows: list[_Row] = []
-    start = used = 0
-    for x, character in enumerate(text):
-        cells = len(_TAB) if character == "\t" else cell_len(character)
-        if used + cells > room and x > start:
-            rows.append(_Row(y, start, text[start:x]))
-            start, used = x, 0
-        used += cells
-    rows.append(_Row(y, start, text[start:]))
-    return rows
+    start, end = 0, 0
+    while (end := start + room if is_simple else _end_of_row(text, start, room)) < len(text):
+        if at_words:
+            end = _end_of_words(text, start, end)
+        rows.append(_Row(y, start, text[start:end]))
+        start = end
+    return [*rows, _Row(y, start, text[start:])]
+
+
+def _end_of_row(text: str, start: int, room: int) -> int:
+    """Where the characters from `start` on no longer fit; after one of them at least."""
+    used = 0
+    for x in range(start, len(text)):
+        used += len(_TAB) if text[x] == "\t" else cell_len(text[x])
+        if used > room and x > start:
+            return x
+    return len(text)
+
+
+def _end_of_words(text: str, start: int, end: int) -> int:
+    """The end of the row's last whole word, with the space behind it, which is drawn only where it fits."""
+    if text[end] == " ":
+        return end + 1
+    space = text.rfind(" ", start, end)
+    return space + 1 if space > start else end
