@@ -227,12 +227,12 @@ async def _run_command(
     options: Options, session: Session, name: str, args: str, piped: Parts, answered: _RunResult
 ) -> Begin | None:
     """Run a slash command; what is to be sent after it, if anything is."""
-    from ragforge.cli.verbs import NEEDS_INTERFACE, told_outcome  # most prompts are none
+    from ragforge.cli.verbs import needs_interface, told_outcome  # most prompts are none
     from ragforge.commands.base import Retry, Send
     from ragforge.session.own_commands import SCREENS, run_typed
 
     if name in SCREENS:
-        raise UsageError(NEEDS_INTERFACE)
+        raise needs_interface(name)
     outcome = await run_typed(session, name, args)
     match outcome:
         case Send(text, typed, terms):
@@ -245,7 +245,7 @@ async def _run_command(
             return lambda limits: retry(session, deny, limits=limits)
         case _:
             answered.command = name
-            answered.said = TextPieces(await told_outcome(session, outcome))
+            answered.said = TextPieces(await told_outcome(session, outcome, name=name))
             _print_result(options, answered)
             return None
 

@@ -29,6 +29,14 @@ if TYPE_CHECKING:  # costs more than all of `ragforge --version`
 NEEDS_INTERFACE = "This command needs the interface. Start ragforge and type it there with a slash."
 
 
+def needs_interface(name: str) -> UsageError:
+    """Return the refusal of a slash command that was given as a prompt; it names the subcommand, if any."""
+    verb = base.find_verb(base.name_here(name))
+    is_in_shell = verb is not None and verb.is_on(Face.SHELL)
+    instead = f" In a shell, see `ragforge {verb.name} --help`." if verb and is_in_shell else ""
+    return UsageError(f"{NEEDS_INTERFACE}{instead}")
+
+
 def add_verb(parser: typer.Typer, verb: Verb[Any], *, top: str = "") -> None:
     """Let the command line take the verb and those that follow its name. top: the name that it follows."""
     verbs, top = verb.verbs_on(Face.SHELL), top or verb.name
@@ -254,7 +262,7 @@ async def _told(session: "Session | None", outcome: Outcome) -> int | base.Confi
             raise UsageError(NEEDS_INTERFACE)
 
 
-async def told_outcome(session: "Session", outcome: Outcome) -> str:
+async def told_outcome(session: "Session", outcome: Outcome, *, name: str) -> str:
     """The outcome of a slash command that was given as a prompt, as text. Raises UsageError for no text."""
     match outcome:
         case base.Tell(text):
@@ -269,7 +277,7 @@ async def told_outcome(session: "Session", outcome: Outcome) -> str:
             return "\n".join(outcome.lines)
         case base.Follow(lines):
             async with aclosing(lines) as told:
-                texts = [await _told_line(session, line) async for line in told]
+                texts = [await _told_line(session, line, name=name) async for line in told]
             return "\n".join(filter(None, texts))
         case base.UserQuestion():
             outcome.reply(None)  # nobody can be asked here
@@ -277,15 +285,15 @@ async def told_outcome(session: "Session", outcome: Outcome) -> str:
         case base.Confirm():
             raise UsageError(outcome.unasked or f"{outcome.question} It cannot be answered here.")
         case _:
-            raise UsageError(NEEDS_INTERFACE)
+            raise needs_interface(name)
 
 
-async def _told_line(session: "Session", line: base.Followed) -> str:
+async def _told_line(session: "Session", line: base.Followed, *, name: str) -> str:
     from ragforge.domain.programs import ProgramView
 
     if isinstance(line, ProgramView):
         return "\n".join(line.begun)
-    return line if isinstance(line, str) else await told_outcome(session, line)
+    return line if isinstance(line, str) else await told_outcome(session, line, name=name)
 
 
 def _plain(report: base.Report) -> str:

@@ -184,7 +184,7 @@ def _rule(text: str) -> Rule | None:
     if bracket:
         return parse_rule(f"{tool}({pattern.replace(':*)', ')')}")
     if tool == "shell":
-        raise UsageError("allowed-tools: say which commands, as in shell(git status)")
+        raise UsageError("allowed-tools must say which commands, as in shell(git status)")
     return Rule(tool, "**") if tool in ("edit", "write") else None  # others ask for nothing in the project
 
 
@@ -195,7 +195,7 @@ async def expand(session: Session, command: OwnCommand, arguments: str) -> Send:
     trusted or cannot be used, and for a shell command in it that fails to start.
     """
     if command.problem:
-        raise UsageError(f"/{command.name} cannot be used: {command.file.path}: {command.problem}.")
+        raise UsageError(f"{command.file.path} cannot be used as /{command.name}: {command.problem}.")
     if session.busy:
         raise UsageError(f"/{command.name}: {session.why_busy}")
     running = session.workspace.environ.get(RUNNING, "").split(":")

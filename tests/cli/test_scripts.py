@@ -65,7 +65,7 @@ async def test_a_slash_command_runs_or_is_refused_and_never_reaches_the_model(
     assert found["resume"] == f"ragforge -r {found['session']} --at 1"
     for line, said in (
         ("/cots", "Unknown command /cots. Did you mean `ragforge cost`?"),
-        ("/sessions", "needs the interface"),
+        ("/sessions", "type it there with a slash. In a shell, see `ragforge sessions --help`."),
         ("/exit", "needs the interface"),
         ("/model", "needs the interface"),
         ("/rename", "needs TITLE"),

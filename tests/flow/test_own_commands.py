@@ -141,7 +141,11 @@ async def test_plan_mode_holds_for_what_a_command_runs(session: Session, tmp_pat
         ("odd.md", "---\n{model}\n---\nx", "line 2 is not `key: value`"),
         ("empty.md", "", "it is empty or cannot be read"),
         ("head.md", "---\ndescription: x\n---\n", "it has no text"),
-        ("rights.md", "---\nallowed-tools: shell\n---\nx", "say which commands, as in shell(git status)"),
+        (
+            "rights.md",
+            "---\nallowed-tools: shell\n---\nx",
+            "allowed-tools must say which commands, as in shell(git status)",
+        ),
         ("rule.md", "---\nallowed-tools: shell(\n---\nx", "Not a rule"),
         ("2fast.md", "x", "its name may contain only lowercase letters"),
         ("long.md", "x" * 50_000, "it is larger than 40,000 bytes"),
