@@ -171,7 +171,7 @@ def _told_lines(found: "Mapping[str, Any]") -> list[str]:
     word = "implied" if stated else "implied satisfaction"
     implied = [f"{word} {found['implied_satisfaction']:.2f}"] if found["implied"] else []
     success = (
-        [f"  success {found['success']:.2f} of {counted(found['tasks'], 'newest task')}"]
+        [f"  success {found['success']:.2f}, mean of the {counted(found['tasks'], 'newest task')}"]
         if found["success"] is not None
         else []
     )

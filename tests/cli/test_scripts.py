@@ -54,7 +54,7 @@ async def test_a_slash_command_runs_or_is_refused_and_never_reaches_the_model(
     assert "█" in shown.out
     assert "1 session · 1 prompt\n" in shown.out
     assert "satisfaction 0.75 (1 rated)" in shown.out
-    assert "success 0.75 of 1 newest task" in shown.out
+    assert "success 0.75, mean of the 1 newest task" in shown.out
     assert (await quick.run("stats", "--since", "never")).code == 2
     assert "Nothing to count" in (await quick.run("stats", "--since", "2999-01-01")).err
     assert "bob" in (await quick.run("stats", "--by", "bob")).err

@@ -61,7 +61,7 @@ async def test_similar_tasks_are_listed_with_what_they_came_to(tmp_path: Path, g
         shown = await similar(session, "The export of reports must be faster.")
         stats = str(await run_command(session, "stats", ""))
         assert "implied satisfaction 0.44" in stats, "0 undone, 0.3 asked again, 0.3 denied, 0.8 for two"
-        assert "success 0.36 of 5 newest tasks" in stats
+        assert "success 0.36, mean of the 5 newest tasks" in stats
         for outcome in ("turn 1, undone", "turn 1, kept", "turn 3, denied", "turn 4, check failed"):
             assert outcome in shown
         assert "Why: `No packages here.`" in shown

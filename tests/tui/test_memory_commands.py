@@ -12,7 +12,7 @@ from ragforge.tui.chat.watch import Watch, kept_words, progress_words
 from ragforge.tui.screens.choose import ChooseScreen
 from ragforge.tui.screens.confirm import ConfirmScreen
 from ragforge.tui.widgets.recall_line import RecalledHead, RecalledItem, RecalledView
-from ragforge.tui.widgets.status_line import Status, status_words
+from ragforge.tui.widgets.status_line import Status, explained, status_words
 from tests.standins.gemini import GeminiStandIn, Text
 from tests.tui.chat_app import Chat, Lab
 
@@ -273,6 +273,7 @@ def test_what_the_background_does_is_told_after_all_that_matters_more() -> None:
         "ask · gemini:flash The day's limit of $1 is reached. · 2 turns to summarise · 1k in 100 out"
         " · memory $0.0123 · $0.0200"
     )
+    assert "\n- The day's limit of $1 is reached.\n" in explained(status)
     assert shown[60] == "ask · flash memory: /context · 1.1k · +$0.0123 · $0.0200"
     assert shown[30] == "ask · flash 1.1k · $0.0200"
     assert progress_words(Progress(vectors=1)) == "1 text to embed"

@@ -141,7 +141,7 @@ class StatusLine(Widget):
             if shown.column <= at.x < shown.column + cell_len(shown.words):
                 event.stop()
                 about = with_present_keys(shown.about, changed_keys(self), *KEYS_NAMED)
-                self.post_message(self.Pressed(f"`{shown.words}`: {about}"))
+                self.post_message(self.Pressed(_with_meaning(shown.words, about)))
 
     def explained(self) -> str:
         """Every piece of the line and what it means, as Markdown."""
@@ -165,7 +165,12 @@ def status_words(status: Status, width: int) -> str:
 
 def explained(status: Status) -> str:
     """Every piece of the line and what it means, as Markdown."""
-    return "\n".join(f"- `{fact.words.rstrip('.')}`: {fact.about}" for fact in _facts(status))
+    return "\n".join(f"- {_with_meaning(fact.words, fact.about)}" for fact in _facts(status))
+
+
+def _with_meaning(words: str, about: str) -> str:
+    """A piece and what it means; a sentence that says it itself stands alone."""
+    return words if words == about else f"`{words.rstrip('.')}`: {about}"
 
 
 def laid_out(facts: list[_Fact], width: int) -> list[PlacedFact]:
@@ -278,7 +283,7 @@ def _waiting(status: Status) -> list[_Fact]:
             jobs,
             "$text-accent",
             7,
-            "Commands that run in the background. The model ends them with `job`.",
+            "Commands that run in the background. /jobs lists them, and stops one.",
         ),
         _Fact(hints, hints, _MUTED, 7, "Hints for what you are doing. /hints shows them. F8 does too."),
         _Fact(
@@ -286,7 +291,7 @@ def _waiting(status: Status) -> list[_Fact]:
             "memory: /context",
             "$text-warning",
             13,
-            "Why background work on memory waits, or continues without a model.",
+            status.background_note,
         ),
         _Fact(
             status.background,
