@@ -68,9 +68,24 @@ async def test_what_stays_is_not_named(session: Session, gemini: GeminiStandIn) 
     repository(session.cwd)
     (session.cwd / ".gitignore").write_text("*.log\n")
     (session.cwd / "a.log").write_text("x")
-    found, heard = await run(session, gemini, "mkdir new; git init -q new; touch b.txt")
+    repository(session.cwd / "sub")
+    found, heard = await run(session, gemini, "touch b.txt sub/s.txt")
     assert (found, heard) == ({}, "")
     assert (await undo(session)).notes == ()
+
+
+async def test_a_repository_that_a_command_made_stays_and_is_named(
+    session: Session, gemini: GeminiStandIn
+) -> None:
+    repository(session.cwd)
+    found, heard = await run(session, gemini, "git init -q new; touch new/b.txt")
+    assert found == {"new/.git": "version control's own"}
+    assert "Not tracked, so it cannot be undone: new/.git (version control's own)." in heard
+    moved = await undo(session)
+    assert not (session.cwd / "new" / "b.txt").exists()
+    assert moved.notes == ("Left as it is, because it is not tracked: new/.git (version control's own).",)
+    assert (session.cwd / "new" / ".git" / "HEAD").exists()
+    assert (await run(session, gemini, "touch new/c.txt"))[0] == {}, "it is said once"
 
 
 async def test_what_is_tracked_from_now_on_is_not_gone(session: Session, gemini: GeminiStandIn) -> None:

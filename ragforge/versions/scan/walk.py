@@ -44,7 +44,6 @@ GIT_INSIDE = "a git repository's own files"
 VERSION_CONTROL = "version control's own"
 REMOVED = ", removed"
 """After the reason, where it was there and is gone."""
-UNTOLD_WHEN_NEW = {OWN, VERSION_CONTROL}
 
 _NOTHING = FolderSeen({}, {})
 _AFTER_SLASH = chr(ord("/") + 1)
@@ -358,7 +357,7 @@ class Walking(Finding):
         untracked = listed.others
         for name in listed.folders:
             if is_own_name(name):
-                if is_version_control(name):  # only so that it can be told when it is gone
+                if is_version_control(name):  # so that it can be told when it comes or goes
                     untracked[name] = UntrackedPath(VERSION_CONTROL, is_folder=True)
                 continue
             if reason := self._why_not_into(task, then, name):
@@ -398,7 +397,7 @@ class Walking(Finding):
             return
         self.make(folder).untracked = untracked | added
         for name, each in untracked.items():
-            if then.untracked.get(name) != each and each.why not in UNTOLD_WHEN_NEW:
+            if then.untracked.get(name) != each and each.why != OWN:
                 self.untracked[join(folder, name)] = each.why
         self._name_gone(folder, then, but=untracked)
 
