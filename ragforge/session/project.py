@@ -187,9 +187,13 @@ async def last_use(store: Store, project: Project) -> str:
     if not rows:
         return "with no sessions"
     session = rows[0].session
+    when = moment_words(session.last_activity_at)
+    writer = (await store.turns.writers([session.head])).get(session.head, "") if session.head else ""
+    if writer and session.person and writer != session.person:  # in a folder of their own
+        return f"last used by {one_line(writer)}, {when}"
     who = one_line(session.person or session.machine) or "somebody"
     where = one_line(session.project_path or session.cwd) + (f" on {session.host}" if session.host else "")
-    return f"last used by {who} in {where}, {moment_words(session.last_activity_at)}"
+    return f"last used by {who} in {where}, {when}"
 
 
 async def unasked_words(library: "Library") -> str:

@@ -4,6 +4,8 @@ import subprocess
 from pathlib import Path
 
 from tests.cli.running import Program
+from tests.contract.builders import a_project, new_session, said
+from tests.faults.graph import opened
 
 
 def clone(folder: Path) -> Path:
@@ -99,3 +101,16 @@ async def test_a_folder_is_split_from_its_project_and_put_back(quick: Program) -
     assert (await quick.run(*back, "--yes")).code == 0
     for folder in (quick.project, other):
         assert len((await quick.run("sessions", "--json", cwd=folder)).json) == 2
+
+
+async def test_a_project_was_used_last_by_whoever_wrote_in_it_last(alone: Program) -> None:
+    async with opened(f"sqlite://{alone.data}/ragforge.db", alone.data) as store:
+        project = a_project(name="zoo")
+        await store.projects.add(project)
+        session = await new_session(store, project, person="ada@example.org", cwd="/home/ada/zoo")
+        first = await said(store, session, person="ada@example.org")
+        assert "last used by ada@example.org in /home/ada/zoo" in (await alone.run("project", "list")).out
+        await said(store, session, "And this.", parent=first, person="bob@example.org")
+        listed = (await alone.run("project", "list")).out
+    assert "last used by bob@example.org, " in listed
+    assert "/home/ada" not in listed
