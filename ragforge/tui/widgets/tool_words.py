@@ -17,7 +17,7 @@ GLYPHS = {
     CallStatus.INTERRUPTED: "■",
 }
 FAILED_LINES_SHOWN = 6
-_ABOUT = ("command", "pattern", "path", "query", "url", "title")
+_ABOUT = ("command", "pattern", "path", "query", "url", "title", "question")
 _EXIT = re.compile(r"\bexit(?:ed)?(?: with)?(?: code| status)?:? (-?\d+)\b", re.IGNORECASE)
 _COUNTED = {"read": "line", "grep": "match", "glob": "file", "list": "entry"}
 
@@ -29,6 +29,10 @@ def about(entry: Called) -> str:
     if entry.name == "todo" and entry.call is not None:
         return one_line(entry.call.result.partition("\n")[0])  # how many are done
     args = entry.args
+    if entry.name == "skill":
+        return one_line(f"{args.get('name', '')} {args.get('file', '')}").rstrip()
+    if entry.name == "memory_save" and args.get("content"):
+        return one_line(f"{args.get('type', '')}: {args['content']}")
     found = [one_line(str(args[key])) for key in _ABOUT if args.get(key)]
     if found and entry.name == "grep" and args.get("path"):
         return f"{found[0]} in {one_line(str(args['path']))}"
