@@ -44,7 +44,7 @@ def collect(version: str, folder: Path) -> Path:
     whole, unsigned = folder / version, folder / f"{version}.unsigned"
     folder.mkdir(parents=True, exist_ok=True)
     # Two runs at once: the second waits for the first's download. The kernel frees a dead one's lock.
-    with _locked(folder / f"{version}.lock"):
+    with locked(folder / f"{version}.lock"):
         if not whole.is_dir():
             part = folder / f"{version}.part"
             shutil.rmtree(part, ignore_errors=True)
@@ -92,7 +92,8 @@ def _remove_signature(jar: Path) -> None:
 
 
 @contextmanager
-def _locked(path: Path) -> Generator[None]:
+def locked(path: Path) -> Generator[None]:
+    """Hold the lock of this file; the kernel frees a dead process's."""
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX)

@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from xdist.scheduler import LoadFileScheduling
+from xdist.scheduler import LoadFileScheduling  # pyright: ignore[reportMissingTypeStubs]
 
 from tests.servers import neo4j
 from tests.servers.neo4j import Neo4jServer, OwnServer
 from tests.servers.order import mixed, rotated
+from tests.servers.prepared import start_prepared
 from tests.servers.proxy import Proxy
 from tests.servers.shared import Servers, Starting
 from tests.servers.sources import Missing, jars_of
@@ -140,7 +141,8 @@ def _own_neo4j(neo4j_servers: Servers, tmp_path_factory: pytest.TempPathFactory)
     source = jars_of(version, os.environ)
     if isinstance(source, Missing):
         neo4j_servers.lack(f"{OWN_KIND}: {source.why}")
-    server = neo4j.start(version, tmp_path_factory.mktemp(OWN_KIND), password=OWN_PASSWORD)
+    start = start_prepared if source.cached else neo4j.start
+    server = start(version, tmp_path_factory.mktemp(OWN_KIND), password=OWN_PASSWORD)
     yield server
     neo4j.kill(server)
 
@@ -171,7 +173,7 @@ class SharingAServer(LoadFileScheduling):
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> SharingAServer | None:
-    return SharingAServer(config, log) if config.getvalue("dist") == "loadfile" else None
+    return SharingAServer(config, log) if config.option.dist == "loadfile" else None
 
 
 def _needed(kind: str, items: list[pytest.Item]) -> bool:

@@ -15,6 +15,7 @@ from tests.servers import java as javas
 from tests.servers.jars import NoJars
 from tests.servers.leash import Leash, on_leash
 from tests.servers.neo4j import Neo4jServer, NoServer
+from tests.servers.prepared import start_prepared
 
 NAMED = "RAGFORGE_TEST_NEO4J_URI"
 """`bolt://[user:password@]host:port` of an empty server, which counts for the version that it has."""
@@ -116,8 +117,10 @@ def begin(source: Source, home: Path) -> Started:
             return Started(server)
         case Jars(version, _, cached):
             try:
-                # Where the cache is kept from run to run, what it takes to keep classes is paid once.
-                own = neo4j.start(version, home, keep_classes=cached)
+                # Where the cache is kept from run to run, what it takes to keep classes, and a database with
+                # the schema, is paid once.
+                start = start_prepared if cached else neo4j.start
+                own = start(version, home, keep_classes=cached)
             except NoJars:
                 if not docker_answers():
                     raise
