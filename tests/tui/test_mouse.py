@@ -9,6 +9,7 @@ from textual.widgets import Input
 
 from ragforge.commands.base import run_command
 from ragforge.tui.screens.confirm import ConfirmScreen
+from ragforge.tui.screens.model import ModelScreen
 from ragforge.tui.screens.search import SearchScreen
 from ragforge.tui.screens.trust import TrustScreen
 from ragforge.tui.widgets.completion import Completion
@@ -196,3 +197,18 @@ async def test_a_click_right_after_typing_answers_no_question_about_instructions
         await chat.until(lambda: chat.top is chat.screen)
         await chat.type("k")
         assert chat.draft == "k"
+
+
+async def test_a_key_that_is_refused_is_left_with_the_mouse(lab: Lab) -> None:
+    lab.set_environ(key=False)
+    async with lab.chat() as chat:
+        await chat.until(lambda: isinstance(chat.top, ModelScreen))
+        mouse = Mouse(chat)
+        await chat.until(lambda: any("Esc closes" in row for row in rows(chat)))
+        await mouse.click("Paste a Gemini")
+        await chat.until(lambda: isinstance(chat.top.focused, Input))
+        await chat.type("wrong")
+        await mouse.click("Enter continues")
+        await chat.until(lambda: not any("Get one at" in row or "Checking" in row for row in rows(chat)))
+        await mouse.click("Esc goes back")
+        await chat.until(lambda: any("Paste a Gemini" in row for row in rows(chat)))

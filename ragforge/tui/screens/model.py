@@ -37,6 +37,7 @@ WELCOME = (
 )
 URL_EXAMPLE = "http://localhost:8080/v1"
 KEYS = "Up and Down choose · Enter takes it · Esc closes"
+LINE_KEYS = "Enter continues · Esc goes back"
 WITHOUT = "Without a model, answers are search results. /model chooses one."
 LISTED_MAX = 20
 """Models of one server."""
@@ -189,7 +190,7 @@ class ModelScreen(Dialog[str | None]):
             where = await self._conversation.save_gemini_key(key)
             name = await self._conversation.choose_model(FIRST_GEMINI)
         except RagforgeError as error:
-            self._hint(str(error))
+            self._refuse(error)
             return
         self.dismiss(f"{where} Now using {name}; /model lists others.")
 
@@ -214,7 +215,7 @@ class ModelScreen(Dialog[str | None]):
             if url:
                 self._ask_for("url", URL_EXAMPLE, str(error), typed=url)
             else:
-                self._hint(str(error))
+                self._refuse(error)
             return
         options = self.query_one(OptionList)
         options.clear_options()
@@ -231,7 +232,7 @@ class ModelScreen(Dialog[str | None]):
         try:
             await self._conversation.choose_model(name)
         except RagforgeError as error:
-            self._hint(str(error))
+            self._refuse(error)
             return
         self.dismiss(told)
 
@@ -244,7 +245,11 @@ class ModelScreen(Dialog[str | None]):
         field.value, field.placeholder, field.password = typed, placeholder, what.endswith("key")
         field.cursor_position = len(typed)
         (field if what else options).focus()
-        self._hint(f"{hint}\nEsc goes back" if what else hint)
+        self._hint(f"{hint}\n{LINE_KEYS}" if what else hint)
+
+    def _refuse(self, error: RagforgeError) -> None:
+        """Say what went wrong, and still which keys go on from here."""
+        self._hint(f"{error}\n{LINE_KEYS if self._asks_for else KEYS}")
 
     def _hint(self, words: str) -> None:
         self.query_one(KeyHint).set_text(words)
