@@ -14,6 +14,7 @@ from ragforge.tui.widgets.turn_record import (
     Said,
     StoredTurns,
     Thought,
+    Told,
     TurnRecord,
     records_of,
 )
@@ -45,6 +46,15 @@ def test_of_many_lines_the_rest_is_counted_only(step: int) -> None:
     (entry,) = record.entries
     assert isinstance(entry, Said)
     assert (entry.text, entry.more_chars) == ("- one\n" * SHOWN_LINES_MAX, len("- more\n- more"))
+
+
+def test_what_is_looked_up_while_an_answer_streams_does_not_cut_it() -> None:
+    record = TurnRecord(None)
+    record.apply(TurnStarted(TURN), now_s=0)
+    record.apply(TextDelta("```\none"), now_s=0)
+    record.entries.append(Told("`ask`: commands need your approval."))
+    record.apply(TextDelta("\ntwo\n```"), now_s=0)
+    assert record.entries == [Said("```\none\ntwo\n```"), Told("`ask`: commands need your approval.")]
 
 
 def test_of_a_large_text_that_was_stored_too() -> None:

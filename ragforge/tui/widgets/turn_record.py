@@ -232,7 +232,8 @@ class TurnRecord(Struct):
         return entry
 
     def _say(self, text: str) -> Entry:
-        last = self.entries[-1] if self.entries else None
+        # What the user looked up meanwhile does not cut the answer in two, maybe within a list or code.
+        last = next((entry for entry in reversed(self.entries) if not isinstance(entry, Told)), None)
         if isinstance(last, Said):
             return _grown(last, text)
         return self._add(_grown(Said(""), text))
