@@ -13,7 +13,7 @@ OLD, NEW = "; Back to the parent of the current version.", "; Away from here, to
 ANSWERS = {
     "changes": [{"what": "a comment", "where": "undo", "why": "asked for"}],
     "edits": [{"where": "", "old": OLD, "new": NEW}],
-    **{"holds": True, "reasons": [], "improvements": [], "mistakes": [], "turns": []},
+    **{"holds": True, "reasons": ["It has no test."], "improvements": [], "mistakes": [], "turns": []},
 }
 SCRIPT = {
     "when": [
@@ -40,6 +40,7 @@ def test_review_build_and_a_changed_creator(tmp_path: Path) -> None:
         screen.send("/build Limit the workers")
         screen.wait_for("Three rounds were not enough.")
         screen.wait_for("two tests failed")
+        screen.wait_for("It has no test.")
 
         screen.send("/program change creator add a comment")
         screen.wait_for("Keep this as creator.spu?")
