@@ -203,6 +203,15 @@ async def test_statistics_count_what_was_done_and_cost_what_the_models_do(store:
     assert await store.usage.statistics(StatisticsGroup.DAY, project_id="nowhere") == []
 
 
+async def test_a_session_that_was_never_stored_spends_but_does_not_count(store: Store) -> None:
+    """Such as that of a run of a program, in which work in the background was done."""
+    session = await new_session(store)
+    for each in (a_spending(session), replace(a_spending(session), id=new_id(), session_id=new_id())):
+        await store.usage.add(each)
+    (row,) = await store.usage.statistics(StatisticsGroup.PROJECT, project_id=session.project_id)
+    assert (row.sessions, row.calls, row.cost_usd) == (1, 2, 0.25)
+
+
 @pytest.mark.emptied
 async def test_what_a_deleted_session_spent_still_counts_for_its_project(store: Store) -> None:
     session = await new_session(store)

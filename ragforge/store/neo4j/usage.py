@@ -201,7 +201,8 @@ CALL () {{
   UNION ALL
   MATCH (n:{Label.USAGE}) WHERE {scope.format("n")}
   RETURN n.model AS model, coalesce(n.person, '') AS person, n.projectId AS project, n.timestamp AS at,
-    nullIf(n.sessionId, '') AS session, null AS turn, null AS undone, 0 AS version, n
+    CASE WHEN EXISTS {{ (:{Label.SESSION} {{sessionId: n.sessionId}}) }} THEN n.sessionId END AS session,
+    null AS turn, null AS undone, 0 AS version, n
 }}
 WITH {name} AS name, count(DISTINCT session) AS sessions, count(DISTINCT turn) AS prompts,
   count(DISTINCT undone) AS undone, sum(version) AS versions, count(n) AS calls, count(n.costUsd) AS priced,

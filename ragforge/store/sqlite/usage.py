@@ -62,8 +62,8 @@ WITH done (model, person, project, at, session, turn, undone, version, call,
     WHERE (:project IS NULL OR project.id = :project)
         AND turn.started_at >= :since AND (:person IS NULL OR turn.person = :person)
     UNION ALL
-    SELECT model, person, project, at, nullif(session, ''), NULL, NULL, 0, 1, input_tokens, cached_tokens,
-        output_tokens, thought_tokens, cost_usd
+    SELECT model, person, project, at, (SELECT id FROM session WHERE id = spent.session), NULL, NULL, 0, 1,
+        input_tokens, cached_tokens, output_tokens, thought_tokens, cost_usd
     FROM spent WHERE (:project IS NULL OR project = :project)
         AND at >= :since AND (:person IS NULL OR person = :person)
 )
