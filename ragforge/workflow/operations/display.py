@@ -1,6 +1,6 @@
 """`DISPLAY`: show a value; a list of texts as points."""
 
-from typing import TypeGuard
+from typing import TypeGuard, cast
 
 from ragforge.workflow.operation import Operation, ProgramHost, Value, shown
 
@@ -12,7 +12,7 @@ async def _run(host: ProgramHost, operands: tuple[Value, ...]) -> Value:
 
 
 def _are_texts(value: Value) -> TypeGuard[list[str]]:
-    return isinstance(value, list) and all(isinstance(each, str) for each in value)
+    return isinstance(value, list) and all(isinstance(each, str) for each in cast("list[Value]", value))
 
 
 OPERATION = Operation("DISPLAY", _run, is_durable=True)
