@@ -301,7 +301,7 @@ def _word_vectors(words: Sequence[str]) -> "Floats":
     """A row a word. All that are not known are read together, in a third of the time."""
     import numpy as np
 
-    known = {each: _vectors[each] for each in words if each in _vectors}
+    known = {each: found for each in words if (found := _vectors.get(each))}
     new = [each for each in words if each not in known]
     known |= {word: each.tobytes() for word, each in zip(new, StaticEmbedder().vectors(new), strict=True)}
     if len(_vectors) + len(new) > WORDS_MAX:
