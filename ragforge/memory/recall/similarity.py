@@ -173,6 +173,7 @@ def evidence(
     every = alike([Problem(query), *problems], queries=1)
     asked = [each.request or each.text for each in problems]
     kinship = _kinship(every[1:, 1:], problems, kin)
+    adds = asks_to_add(query)
     near = every[0, 1:] + NEAREST_SHARE * _nearest_words(query, [each.text for each in problems])
     if stored:
         near = near + weight * np.array([each or 0.0 for each in stored])
@@ -185,7 +186,7 @@ def evidence(
         (near * unlike).max(axis=1),
         alike(list(map(Problem, (query, *asked))), queries=1)[0, 1:]
         + NEAREST_SHARE * _nearest_words(query, asked),
-        np.array([asks_to_add(query) != asks_to_add(each) for each in asked], dtype=float),
+        np.array([adds != asks_to_add(each) for each in asked], dtype=float),
     ]
     return np.stack(columns, axis=-1), kinship
 
