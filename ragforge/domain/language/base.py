@@ -238,6 +238,8 @@ class Language(Struct, frozen=True, kw_only=True):
     """Words that tell that something is otherwise than before."""
     moves_on: Patterns = ()
     """Words that stand where something changes, and elsewhere too."""
+    eases: Patterns = ()
+    """Words by which people allow something or ask for less of it, and elsewhere too."""
     remains: Patterns = ()
     """Tells that something stays as it is."""
     returns: Patterns = ()

@@ -1198,6 +1198,14 @@ LANGUAGE = Language(
             r"new|raised?|lower(?:ed)?|bump(?:ed)?|only|just|until|over|left)\b"
         ),
     ),
+    eases=(
+        (
+            r"\b(?:fine|ok|okay|all ?right|may|can|allowed|permitted|free|needn't|no need|need not|"
+            r"enough|plenty|when(?:ever)?|wherever|whatever|whichever|yourself|on your own|without|drop|stop|"
+            r"forget|skip|scrap|lift(?:ed)?|relax(?:ed)?|care|matters?|harm|nice|welcome|trusts?|good|"
+            r"go ahead|agree[sd]?|yes)\b"
+        ),
+    ),
     remains=(r"\b(?:stays?|keeps?|remains?|still|untouched|as (?:it|they) (?:is|are|was|were))\b",),
     returns=(
         (

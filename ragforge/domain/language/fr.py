@@ -1088,6 +1088,14 @@ LANGUAGE = Language(
             r"partie?s?|seulement|uniquement|nouve(?:au|lle)|change\w*|à partir)\b"
         ),
     ),
+    eases=(
+        (
+            r"\b(?:suffi(?:t|sent)|peu[tx]|pouvez|peuvent|permis\w*|autoris\w+|droit|libres?|d'accord|inutiles?|"
+            r"laisse\w*|arrête\w*|oublie\w*|la peine|veu[tx] bien|passe|vas-y|allez-y|comme (?:tu|vous) v\w+|"
+            r"(?:toi|vous)-mêmes?|tout seul|besoin|obligé\w*|assez|vaut|gêne|grave|ok|bon|marche|quand|"
+            r"importe|confiance|va pour|pourquoi pas|accepte\w*)\b"
+        ),
+    ),
     remains=(r"\b(?:reste(?:nt)?|garde[rz]?|gardons|conserve[rz]?|toujours|ne (?:bouge|change)\w*)\b",),
     returns=(
         (

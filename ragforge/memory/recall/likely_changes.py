@@ -96,6 +96,16 @@ class Later(Struct, frozen=True):
     """How many of them are the user's."""
     user_words: int
 
+    @property
+    def said(self) -> tuple[str, ...]:
+        """The user's sentences."""
+        return self.sentences[: self.of_user]
+
+    @property
+    def answer(self) -> str:
+        """The sentences of the answer."""
+        return " ".join(self.sentences[self.of_user :])
+
 
 def later_turn(own: str, answer: str) -> Later:
     """The turn of these words of the user's own and this answer, with digits for numbers in words."""

@@ -19,6 +19,7 @@ from ragforge.memory.likeness import content_words, names_in
 from ragforge.memory.purposes import says_more
 from ragforge.memory.recall.endings import finished, given_up_in, handed_over, is_done, switched
 from ragforge.memory.recall.likely_changes import outdated_by, tells_a_change
+from ragforge.memory.recall.likely_endings import always_stands, likely_end, may_end_likely
 from ragforge.memory.recall.replacements import Link, ReplacedStatement
 from ragforge.memory.recall.spoken import Spoken, spoken_turn
 from ragforge.memory.recall.states import BuiltOn
@@ -158,9 +159,13 @@ class Validity:
         """What likely replaced the statement, in digits, by the newest of the turns linked with its own."""
         mine, newer = self._by_id.get(turn.id), self._linked.get(turn.id, ())
         of_user = mine is None or one_line(statement) in mine.user
+        is_standing, told = always_stands(statement), mine.later.answer if mine else ""
         for by in (each for each in reversed(self._spoken) if each.turn.id in newer):
             is_next = by.turn.parent == turn.id
-            text = outdated_by(statement, by.later, of_user=of_user, is_next=is_next)
+            if of_user and is_standing:
+                text = likely_end(statement, told, by.later)
+            else:
+                text = outdated_by(statement, by.later, of_user=of_user, is_next=is_next)
             # What is named again as what returns holds.
             if text and not (_RETURNS.search(plain(text)) and names_in(statement) & names_in(text)):
                 return _replacement(by, text, is_sure=False)
@@ -358,8 +363,9 @@ def may_replace(turn: Turn) -> bool:
     spoken = spoken_turn(turn)
     changes = (spoken.framed, spoken.brings_back, spoken.does, spoken.naming, spoken.sets)
     told = (spoken.removals, spoken.built_on, spoken.pick, tells_a_change(spoken.later))
+    eases = may_end_likely(spoken.later)
     more = (spoken.dropped, spoken.handing_over, spoken.finishing, spoken.totals)
-    return any(changes) or any(told) or any(more) or bool(spoken.ending)
+    return any(changes) or any(told) or any(more) or eases or bool(spoken.ending)
 
 
 def _times(turns: Sequence[Turn]) -> dict[str, datetime]:
