@@ -18,7 +18,7 @@ from memories import MEMORIES_COUNT, START, fill
 
 from ragforge.domain.hints import HintContext
 from ragforge.memory.hints import ProactiveHintEngine
-from ragforge.store.local import open_local_state
+from ragforge.store.local.state import open_local_state
 from ragforge.store.open import open_store
 
 TURNS = 50
@@ -40,7 +40,7 @@ async def measure(folder: Path, count: int) -> None:
     store = await open_store(f"sqlite://{path}", machine_dir=folder)
     local = await open_local_state(folder)
     await fill(store, path, count)
-    engine = ProactiveHintEngine(store.memories.find, local.hint_histories)
+    engine = ProactiveHintEngine(store.memories.find, local.hints.histories)
     took: list[float] = []
     pieces: list[float] = []
     for turn in range(TURNS + 1):

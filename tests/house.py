@@ -31,7 +31,7 @@ VERSIONS = ("ragforge.versions",)
 
 RECORDED = {
     "modules in the largest import circle": 0,
-    "modules that /undo imports": 115,  # files a program generates, runs as they are shown
+    "modules that /undo imports": 120,  # what this machine remembers lies in six files
     "modules named by a participle": 2,
     "class names used more than twice": 1,
     "store files that name the same stored field": 9,

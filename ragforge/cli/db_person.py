@@ -83,7 +83,7 @@ async def _planned(machine: "Machine", named: str) -> "Removal":
 async def _remove(machine: "Machine", plan: "Removal") -> list[str]:
     from ragforge.session.databases import opened
     from ragforge.session.person_data import remove_person
-    from ragforge.store.local import open_local_state
+    from ragforge.store.local.state import open_local_state
 
     async with opened(machine, machine.url, tell=tell) as store:
         local = await open_local_state(machine.data_dir)

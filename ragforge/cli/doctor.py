@@ -164,14 +164,15 @@ async def _model(options: Options) -> list[Diagnosis]:
 
 
 async def _foresight(options: Options) -> list[Diagnosis]:
-    from ragforge.store.local import ANSWERS_MAX, UNUSABLE_MAX, open_local_state
+    from ragforge.store.local.state import open_local_state
+    from ragforge.store.local.values import ANSWERS_MAX, UNUSABLE_MAX
 
     machine = this_machine(options)
     if not machine.settings.foresight.enabled:
         return [Diagnosis("foresight", Grade.OK, "off (foresight.enabled)")]
     local = await open_local_state(machine.data_dir)
     try:
-        unusable = await local.unusable_answers()
+        unusable = await local.chosen.unusable_answers()
     finally:
         await local.close()
     todo = "Set memory.model to a model that follows a JSON schema, or set foresight.enabled = false."
@@ -187,11 +188,11 @@ async def _foresight(options: Options) -> list[Diagnosis]:
 
 
 async def _last_model(machine: "Machine") -> str:
-    from ragforge.store.local import open_local_state
+    from ragforge.store.local.state import open_local_state
 
     local = await open_local_state(machine.data_dir)
     try:
-        return await local.last_model()
+        return await local.chosen.last_model()
     finally:
         await local.close()
 

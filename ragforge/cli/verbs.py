@@ -347,8 +347,8 @@ async def _keep_draft(session: "Session", moved: "MoveResult") -> None:
     from ragforge.domain.versions import MoveAction
 
     local = session.workspace.local
-    draft = await local.draft(session.id)
+    draft = await local.prompts.draft(session.id)
     if moved.draft and not draft:
-        await local.set_draft(session.id, moved.draft)
+        await local.prompts.set_draft(session.id, moved.draft)
     elif moved.action is MoveAction.REDO and draft in {typed_in(turn.user) for turn in moved.turns}:
-        await local.set_draft(session.id, "")
+        await local.prompts.set_draft(session.id, "")

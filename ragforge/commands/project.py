@@ -209,7 +209,7 @@ async def _split(library: "Library", args: SplitArguments) -> Outcome:
         return Confirm("Split it?", "", detail=detail, unasked=unasked)
     await split(store, project, target, plan, parting.moved)
     if parting.folder is not None:
-        await library.local.set_project(parting.folder, target.id)
+        await library.local.places.set_project(parting.folder, target.id)
     undo = f"`ragforge project merge {target.id} --into {project.id}` puts it back."
     return Report([f"Moved to {target.name} ({target.id}): {plan.moving.words}."], (undo,))
 

@@ -18,7 +18,8 @@ from ragforge.domain.summaries import Summary
 from ragforge.domain.turns import Turn
 from ragforge.memory.material import Understanding, redacted, redacted_summary
 from ragforge.memory.part import find_parts
-from ragforge.store.local import HeldAnswer, LocalState
+from ragforge.store.local.state import LocalState
+from ragforge.store.local.turns import HeldAnswer
 
 log = logging.getLogger(__name__)
 
@@ -39,7 +40,7 @@ async def hold(
         if turn.id in made
     ]
     with suppress(StoreError):  # this machine's own file: at worst it is paid for again
-        await local.hold_answers(held)
+        await local.answers.hold(held)
 
 
 async def held(local: LocalState, turns: Sequence[Turn]) -> dict[str, Understanding]:
@@ -48,7 +49,7 @@ async def held(local: LocalState, turns: Sequence[Turn]) -> dict[str, Understand
     turns: as a model would be shown them.
     """
     try:
-        kept = {each.turn_id: each for each in await local.held_answers([turn.id for turn in turns])}
+        kept = {each.turn_id: each for each in await local.answers.held([turn.id for turn in turns])}
     except StoreError as error:
         log.warning("What was made of turns before cannot be read: %s", error)
         return {}
@@ -63,7 +64,7 @@ async def held(local: LocalState, turns: Sequence[Turn]) -> dict[str, Understand
 async def drop(local: LocalState, turn_ids: Sequence[str]) -> None:
     """Forget what is kept of the turns, or under these keys: the store has it, or cannot take it."""
     with suppress(StoreError):  # then it is stored once more, which changes nothing
-        await local.drop_answers(turn_ids)
+        await local.answers.drop(turn_ids)
 
 
 async def hold_level(
@@ -76,7 +77,7 @@ async def hold_level(
     answer = msgspec.json.encode(redacted_summary(made, redactor)).decode()
     key = level_key([child.id for child in children])
     with suppress(StoreError):
-        await local.hold_answers([HeldAnswer(key, made.session_id, _hash_of(children), answer)])
+        await local.answers.hold([HeldAnswer(key, made.session_id, _hash_of(children), answer)])
 
 
 async def held_level(local: LocalState, children: Sequence[Summary]) -> Summary | None:
@@ -95,7 +96,7 @@ async def hold_review(
     """Keep what reading these turns together came to, without secrets, until it is dropped."""
     answer = json.dumps([_to_json(each, redactor) for each in made])
     with suppress(StoreError):
-        await local.hold_answers(
+        await local.answers.hold(
             [HeldAnswer(_review_key(turns), turns[0].session_id, _hash_of(list(map(_hash, turns))), answer)]
         )
 
@@ -112,7 +113,7 @@ async def held_review(local: LocalState, turns: Sequence[Turn]) -> list[Understa
 async def drop_reviews(local: LocalState, session_id: str) -> None:
     """Forget what reading the session again came to: the store has all of it."""
     with suppress(StoreError):
-        await local.drop_answers_of(session_id, _REVIEW)
+        await local.answers.drop_of(session_id, _REVIEW)
 
 
 def level_key(covers: Sequence[str]) -> str:
@@ -126,7 +127,7 @@ def _review_key(turns: Sequence[Turn]) -> str:
 
 async def _kept(local: LocalState, key: str, hash: str) -> str:
     try:
-        return next((each.answer for each in await local.held_answers([key]) if each.hash == hash), "")
+        return next((each.answer for each in await local.answers.held([key]) if each.hash == hash), "")
     except StoreError as error:
         log.warning("What was made before cannot be read: %s", error)
         return ""

@@ -39,7 +39,7 @@ from ragforge.memory.constraints import WISHES, constraint_of
 from ragforge.memory.sentences import sentences
 from ragforge.memory.terms import about, common_terms, terms
 from ragforge.memory.todo_list import without_label
-from ragforge.store.local import HintHistory
+from ragforge.store.local.values import HintHistory
 
 CONSIDERED_MAX = 1_000
 """The newest preferences, intents and rules are considered."""

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from msgspec import Struct
 
 from ragforge.domain.approvals import Mode, Rule
-from ragforge.store.local import LocalState
+from ragforge.store.local.state import LocalState
 
 
 class Consent(Struct):
@@ -50,18 +50,18 @@ class Consent(Struct):
 
     async def grant(self, rules: Iterable[Rule]) -> None:
         """Let these rules hold in the project until they are taken back."""
-        await self.local.add_rules(self.project_id, rules)
+        await self.local.trust.add_rules(self.project_id, rules)
         await self.read()
 
     async def take_back(self, rule: Rule) -> None:
         """Let the rule hold no more, whether it was kept or given for this run."""
         self.of_run = tuple(each for each in self.of_run if each != rule)
-        await self.local.remove_rule(self.project_id, rule)
+        await self.local.trust.remove_rule(self.project_id, rule)
         await self.read()
 
     async def read(self) -> None:
         """Take the project's rules as they are now, which other processes change too."""
-        self.kept = tuple(await self.local.rules(self.project_id))
+        self.kept = tuple(await self.local.trust.rules(self.project_id))
 
 
 async def consent_in(local: LocalState, project_id: str, mode: Mode) -> Consent:

@@ -145,7 +145,7 @@ async def keep_recalled(session: Session, turn_id: str, block: ContextBlock) -> 
     memories = [item.id for item in block.items if item.kind is HitKind.MEMORY]
     try:
         if block.items:
-            await workspace.local.keep_recalled(turn_id, block, session_id=session.id)
+            await workspace.local.recalls.keep(turn_id, block, session_id=session.id)
             await _keep_use(session, turn_id, RecallUse())
         if memories:
             await workspace.store.memories.touch(memories, now())
@@ -163,7 +163,7 @@ async def keep_recall_use(session: Session, ended: Turn, block: ContextBlock, *,
     )
     try:
         if nothing:
-            await session.workspace.local.forget_recall_use(ended.id)
+            await session.workspace.local.recalls.forget_use(ended.id)
         else:  # in a thread, for an answer may be long
             await _keep_use(session, ended.id, await asyncio.to_thread(measure))
     except StoreError as error:
@@ -172,7 +172,7 @@ async def keep_recall_use(session: Session, ended: Turn, block: ContextBlock, *,
 
 async def _keep_use(session: Session, turn_id: str, use: RecallUse) -> None:
     workspace = session.workspace
-    await workspace.local.keep_recall_use(
+    await workspace.local.recalls.keep_use(
         turn_id, use, project_id=workspace.project.id, session_id=session.id, at=now()
     )
 
@@ -182,7 +182,7 @@ async def compact(session: Session) -> Dropped | None:
     live, window = session.live, session.live.view.window
     dropped = window.drop() if window.tokens > window.limits.tokens_low else None
     if dropped and live.record.head and live.stored and not live.read_only:
-        await session.workspace.local.set_compacted(session.id, live.record.head)
+        await session.workspace.local.marks.set_compacted(session.id, live.record.head)
     return dropped
 
 

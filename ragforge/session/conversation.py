@@ -271,11 +271,11 @@ class Conversation:
 
     async def recalled(self, turn_id: str) -> ContextBlock | None:
         """What was put in front of the turn's message, or None where that is not known any more."""
-        return await self.workspace.local.recalled(turn_id)
+        return await self.workspace.local.recalls.block(turn_id)
 
     async def recall_opened(self, turn_id: str) -> None:
         """The user looked at what was recalled for the turn."""
-        await self.workspace.local.set_recall_opened(turn_id)
+        await self.workspace.local.recalls.set_opened(turn_id)
 
     async def background_cost(self) -> float | None:
         """What was spent for this session beside its turns, in USD; None where a price is unknown."""
@@ -293,7 +293,7 @@ class Conversation:
         async with self._draft_lock:  # one after the other: a long draft must not return once it was sent
             clean = self.workspace.redactor.text
             kept = clean(text) if len(text) < LONG_DRAFT_CHARS else await asyncio.to_thread(clean, text)
-            await self.workspace.local.set_draft(self.draft_key, kept)
+            await self.workspace.local.prompts.set_draft(self.draft_key, kept)
 
     async def prepare(self) -> None:
         """Load and open what the first message needs, while nobody waits for it."""
@@ -304,19 +304,19 @@ class Conversation:
 
     async def folder_draft(self) -> str:
         """What was typed here and not sent, before there was a session."""
-        return await self.workspace.local.draft(f"cwd:{self.workspace.place.cwd}")
+        return await self.workspace.local.prompts.draft(f"cwd:{self.workspace.place.cwd}")
 
     async def forget_folder_draft(self) -> None:
         """It was sent."""
-        await self.workspace.local.set_draft(f"cwd:{self.workspace.place.cwd}", "")
+        await self.workspace.local.prompts.set_draft(f"cwd:{self.workspace.place.cwd}", "")
 
     async def prompts(self) -> list[str]:
         """What was sent before in this project, newest first."""
-        return await self.workspace.local.prompts(project_id=self.workspace.project.id)
+        return await self.workspace.local.prompts.history(project_id=self.workspace.project.id)
 
     async def remember_prompt(self, text: str) -> None:
         """Keep what was sent or cleared."""
-        await self.workspace.local.add_prompt(
+        await self.workspace.local.prompts.add(
             self.workspace.redactor.text(text), project_id=self.workspace.project.id
         )
 
@@ -379,7 +379,7 @@ class Conversation:
 
     async def decline(self, former: Former) -> None:
         """Record that this folder is not that project, so that the question is not asked again."""
-        await self.workspace.local.set_folder(former.path, "")
+        await self.workspace.local.places.set_folder(former.path, "")
 
     async def _prepared(self) -> None:
         if self._prepare:
@@ -437,12 +437,12 @@ class Conversation:
 
     async def confirm_folder(self) -> None:
         """The user wants this unlikely folder as a project."""
-        await self.workspace.local.confirm_folder(self.workspace.place.root)
+        await self.workspace.local.places.confirm_folder(self.workspace.place.root)
 
     async def needs_confirmation(self) -> bool:
         """Whether the folder is the home or the root of the disk, and the user has not said yes to it."""
         place = self.workspace.place
-        return place.is_home_or_root and not await self.workspace.local.is_confirmed(place.root)
+        return place.is_home_or_root and not await self.workspace.local.places.is_confirmed(place.root)
 
     async def last_answer(self) -> str:
         """The newest answer, for the terminal that is left behind."""

@@ -238,7 +238,7 @@ async def read_numbers(library: Library) -> Numbers:
 
 
 async def _recall_rate(library: Library) -> Figure:
-    used, turns = await library.local.recall_uses(library.project.id)
+    used, turns = await library.local.recalls.uses(library.project.id)
     return Figure(
         "recall rate",
         used,
@@ -263,7 +263,7 @@ async def _precision(library: Library) -> Figure:
 
 
 async def _hints_taken(library: Library) -> Figure:
-    taken, offered = await library.local.hints_taken(library.project.id)
+    taken, offered = await library.local.hints.taken(library.project.id)
     return Figure(
         "hints taken",
         taken,

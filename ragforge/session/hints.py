@@ -55,7 +55,7 @@ class SessionHints:
         """Put them into the list, above those that wait for an answer."""
         ids = [hint.source_preference_id for hint in hints]
         workspace = self.session.workspace
-        await workspace.local.set_offered(
+        await workspace.local.hints.set_offered(
             ids, session_id=self.session.id, at=now(), project_id=workspace.project.id
         )
         waiting = [hint for hint in self.open if hint.source_preference_id not in ids]
@@ -75,11 +75,11 @@ class SessionHints:
         """Remember the answer; the hint leaves the list. What applying it does is the interface's."""
         local, preference = self.session.workspace.local, hint.source_preference_id
         if answer is HintAnswer.IGNORE:
-            await local.add_ignored(preference, at=now())
+            await local.hints.add_ignored(preference, at=now())
         elif answer is HintAnswer.LATER:
-            await local.postpone(preference)
+            await local.hints.postpone(preference)
         elif answer is HintAnswer.APPLY:
-            await local.add_taken(preference)
+            await local.hints.add_taken(preference)
         self.open = tuple(each for each in self.open if each.id != hint.id)
         TALLY.count(HINT_ANSWERS, hint.type.value, answer.value)
 
@@ -97,7 +97,7 @@ class SessionHints:
         workspace = self.session.workspace
         return ProactiveHintEngine(
             partial(find_memories, workspace.recall),
-            workspace.local.hint_histories,
+            workspace.local.hints.histories,
             workspace.settings.hints.shown_max,
         )
 

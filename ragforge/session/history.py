@@ -107,7 +107,7 @@ async def session_window(session: Session, head: str | None) -> Window:
         workspace.store,
         head,
         window_limits(workspace.settings),
-        compacted_after=await workspace.local.compacted(session.id),
+        compacted_after=await workspace.local.marks.compacted(session.id),
         forgotten=await workspace.recall.forgotten(workspace.store, workspace.project.id),
     )
 

@@ -83,7 +83,7 @@ def _remove_if_dead(folder: Path) -> None:
 def _last_model(folder: Path) -> str:
     """The model chosen last in ordinary runs: the user expects it here too."""
     from ragforge.store.files import machine_file  # only this kind of run needs these so early
-    from ragforge.store.local import open_local_state
+    from ragforge.store.local.state import open_local_state
 
     if not machine_file(folder).path.exists():
         return ""
@@ -91,7 +91,7 @@ def _last_model(folder: Path) -> str:
     async def read() -> str:
         local = await open_local_state(folder)
         try:
-            return await local.last_model()
+            return await local.chosen.last_model()
         finally:
             await local.close()
 
@@ -103,12 +103,12 @@ def _last_model(folder: Path) -> str:
 
 
 def _set_last_model(folder: Path, model: str) -> None:
-    from ragforge.store.local import open_local_state  # as above
+    from ragforge.store.local.state import open_local_state  # as above
 
     async def write() -> None:
         local = await open_local_state(folder)
         try:
-            await local.set_last_model(model)
+            await local.chosen.set_last_model(model)
         finally:
             await local.close()
 

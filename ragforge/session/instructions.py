@@ -191,7 +191,7 @@ async def _trust_changes(session: Session, before: _Texts, after: _Texts, conten
 async def _watched(session: Session, paths: Iterable[Path]) -> set[Path]:
     """Return every instruction file that is known: those read at the start, those asked about, and these."""
     place = _place(session)
-    known = await session.workspace.local.instruction_paths(place.project_id)
+    known = await session.workspace.local.trust.instruction_paths(place.project_id)
     named = [path for path in paths if path.name in NAMES and path.is_relative_to(place.root)]
     above = [folder / name for folder in _folders_above(session) for name in NAMES]
     return {*above, *(place.root / path for path in known), *named}

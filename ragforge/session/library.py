@@ -23,7 +23,8 @@ from ragforge.session.project import allowed_repositories, identify_project
 from ragforge.session.store_access import open_named
 from ragforge.store.base import Store
 from ragforge.store.base_conversations import Deleted
-from ragforge.store.local import LocalState, commands_key, open_local_state
+from ragforge.store.local.prompts import commands_key
+from ragforge.store.local.state import LocalState, open_local_state
 from ragforge.store.survey import lost_words
 
 ID_PART_CHARS_MIN = 4
@@ -47,7 +48,7 @@ async def open_library(*, cwd: Path, flags: Mapping[str, JsonValue], environ: Ma
         opened.push_async_callback(store.close)
         local = await open_local_state(folder, history_max=loaded.settings.history.entries_max)
         opened.push_async_callback(local.close)
-        known = await local.project_at(place.root)
+        known = await local.places.project_at(place.root)
         allowed = await allowed_repositories(local, known) if place.foreign_git else ()
         if known is None or await store.projects.get(known) is None:
             # It asks git, which takes as long as all the rest.
@@ -152,8 +153,8 @@ async def delete_session(store: Store, local: LocalState, session_id: str) -> De
         deleted = await store.sessions.delete(session_id)
     finally:
         await claim.release()
-    await local.set_draft(session_id, "")
-    await local.set_queue(session_id, [])
-    await local.set_queue(commands_key(session_id), [])
-    await local.forget_recalled(session_id)
+    await local.prompts.set_draft(session_id, "")
+    await local.prompts.set_queue(session_id, [])
+    await local.prompts.set_queue(commands_key(session_id), [])
+    await local.recalls.forget(session_id)
     return deleted

@@ -9,7 +9,7 @@ from ragforge.config.project import Place
 from ragforge.config.settings import Loaded, Settings
 from ragforge.domain.turns import Person, Project
 from ragforge.store.base import Store
-from ragforge.store.local import LocalState
+from ragforge.store.local.state import LocalState
 
 
 class Machine(Struct, frozen=True):

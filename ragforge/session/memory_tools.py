@@ -146,7 +146,7 @@ async def kept_or_recalled_last(session: Session) -> list[Memory]:
         workspace.project.id, person=workspace.person.id, sort=MemorySort.RECENT, limit=KEPT_LAST_MAX
     )
     kept = await workspace.store.memories.find(newest)
-    block = await workspace.local.recalled(head) if head else None
+    block = await workspace.local.recalls.block(head) if head else None
     recalled = [item.id for item in block.items if item.kind is HitKind.MEMORY] if block else []
     known = {memory.id for memory in kept}
     others = await workspace.store.memories.get([id for id in recalled if id not in known])

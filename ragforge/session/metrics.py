@@ -19,7 +19,7 @@ from ragforge.domain.errors import StoreError, UsageError
 from ragforge.domain.memories import WishCount, WishKind
 from ragforge.domain.metrics import CACHE_REQUESTS, METRICS, NO_BOUND, SUM, TALLY, Metric, Sample
 from ragforge.session.machine import Library
-from ragforge.store.local import LocalState
+from ragforge.store.local.state import LocalState
 
 if TYPE_CHECKING:  # only who publishes metrics pays for loading it
     from wsgiref.simple_server import WSGIServer
@@ -47,7 +47,7 @@ async def keep_counts(local: LocalState) -> None:
 
 async def _keep(local: LocalState, counts: Mapping[Sample, float]) -> None:
     try:
-        await local.add_counts(counts)
+        await local.counts.add(counts)
     except BaseException:
         TALLY.add(counts)
         raise
@@ -56,7 +56,7 @@ async def _keep(local: LocalState, counts: Mapping[Sample, float]) -> None:
 async def all_counts(local: LocalState) -> dict[Sample, float]:
     """What was counted in all runs, with this one up to now. Raises StoreError."""
     await keep_counts(local)
-    return await local.counts()
+    return await local.counts.read()
 
 
 async def all_samples(library: Library) -> dict[Sample, float]:

@@ -36,7 +36,7 @@ GEMINI_DEFAULT = "gemini:gemini-3.8-flash"
 async def first_model(workspace: Library) -> str:
     """Return the model of a new session: the setting, or else the one chosen last, or else Gemini's if its
     key is in the environment; empty if there is none."""
-    chosen = workspace.settings.model or await workspace.local.last_model()
+    chosen = workspace.settings.model or await workspace.local.chosen.last_model()
     if chosen:
         return chosen
     has_key = any(workspace.environ.get(name) for name in key_variables("gemini"))
@@ -137,7 +137,7 @@ async def choose_model(session: Session, text: str) -> ModelName:
     session.change(model=str(name))
     if session.live.stored and not session.live.read_only:
         await session.workspace.store.sessions.set_model(session.id, str(name))
-    await session.workspace.local.set_last_model(str(name))
+    await session.workspace.local.chosen.set_last_model(str(name))
     session.workspace.background.ask_again()
     return name
 

@@ -174,7 +174,7 @@ async def reload_settings(workspace: Workspace) -> Workspace:
 async def join_project(workspace: Workspace, project: Project) -> Workspace:
     """Return the workspace as part of an existing project from now on."""
     root = workspace.place.root
-    await workspace.local.set_project(root, project.id)
+    await workspace.local.places.set_project(root, project.id)
     await follow_folder(workspace.local, workspace.history, root=root, project_id=project.id, replaces=True)
     return replace(workspace, project=project, alike=(), former=())
 
@@ -300,13 +300,13 @@ async def _resumed(
         consent=await consent_in(workspace.local, workspace.project.id, Mode(record.mode)),
         claim=claim,
         read_only=read_only,
-        queue=[] if read_only else await workspace.local.queue(record.id),
+        queue=[] if read_only else await workspace.local.prompts.queue(record.id),
         view=ModelView(
             await read_window(
                 workspace.store,
                 record.head,
                 window_limits(workspace.settings),
-                compacted_after=await workspace.local.compacted(record.id),
+                compacted_after=await workspace.local.marks.compacted(record.id),
                 forgotten=await read_forgotten(workspace.store, workspace.project.id),
             )
         ),
@@ -407,7 +407,7 @@ async def close_session(session: Session) -> None:
 
 async def _draft(session: Session, head: Turn | None) -> str:
     """Return the saved draft, or the message of the newest turn if that is empty."""
-    draft = await session.workspace.local.draft(session.id)
+    draft = await session.workspace.local.prompts.draft(session.id)
     if draft or head is None or not await came_to_nothing(session.workspace.store, head):
         return draft
     waiting = tuple(part for parts in session.live.queue for part in parts)

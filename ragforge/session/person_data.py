@@ -32,7 +32,7 @@ from ragforge.store.archive_items import Blob, blobs_of, kind_of
 from ragforge.store.archive_lines import to_line
 from ragforge.store.backup_copies import renew_backups
 from ragforge.store.base import Blobs, Record, Store
-from ragforge.store.local import LocalState
+from ragforge.store.local.state import LocalState
 
 REMOVED = "removed"
 REWRITTEN_AT_ONCE = 500

@@ -18,7 +18,7 @@ from ragforge.domain.errors import UsageError
 from ragforge.domain.memories import PERSONAL, MemoryFilter
 from ragforge.domain.turns import Person, user_and_machine
 from ragforge.store.base import Store
-from ragforge.store.local import LocalState, open_local_state
+from ragforge.store.local.state import LocalState, open_local_state
 
 SESSIONS_LOOKED_AT_MAX = 1_000
 MEMORIES_MAX = 10_000
@@ -41,11 +41,11 @@ async def identify_person(
     """
     alone = store.url.startswith(FILE_SCHEME)
     machine = user_and_machine(user_name(), socket.gethostname())
-    if known := await local.person(store.url):
+    if known := await local.chosen.person(store.url):
         return Person(known, machine, alone)
     rows = await store.sessions.recent(limit=SESSIONS_LOOKED_AT_MAX)
     hosts = {row.session.person: row.session.host for row in reversed(rows) if row.session.person}
-    former = {machine, *await local.persons()}
+    former = {machine, *await local.chosen.persons()}
     elsewhere = ""
     if alone:
         id = next((row.session.person for row in rows if row.session.person), machine)
@@ -55,7 +55,7 @@ async def identify_person(
         elsewhere = hosts.get(id, "")
     person = Person(id, machine, alone, "" if elsewhere == socket.gethostname() else elsewhere)
     await _hand_over(store, former - {id, ""}, id)
-    await local.set_person(store.url, id)
+    await local.chosen.set_person(store.url, id)
     return person
 
 
@@ -64,7 +64,7 @@ async def known_person(data_dir: Path, store_url: str) -> Person:
     machine = user_and_machine(user_name(), socket.gethostname())
     local = await open_local_state(data_dir)
     try:
-        known = await local.person(store_url)
+        known = await local.chosen.person(store_url)
     finally:
         await local.close()
     return Person(known or machine, machine, alone=store_url.startswith(FILE_SCHEME))
@@ -113,7 +113,7 @@ def same_person_words(person: Person) -> str:
 
 async def be_somebody_else(local: LocalState, store_url: str, person: Person) -> Person:
     """Return a different user than the one with the same address, known by user and machine."""
-    await local.set_person(store_url, person.machine)
+    await local.chosen.set_person(store_url, person.machine)
     return replace(person, id=person.machine, elsewhere="")
 
 

@@ -20,7 +20,7 @@ from ragforge.domain.printable import one_line
 from ragforge.domain.turns import ConversationSession, Project
 from ragforge.domain.words import moment_words
 from ragforge.store.base import Store
-from ragforge.store.local import LocalState
+from ragforge.store.local.state import LocalState
 
 if TYPE_CHECKING:
     from ragforge.session.machine import Library
@@ -41,20 +41,20 @@ async def identify_project(
     the same project. On a server, so is every clone of one remote; if that has several projects, the oldest
     is used, and all are returned with it. Any other copy is a separate project until the user says otherwise.
     """
-    known = await local.project_at(place.root)
+    known = await local.places.project_at(place.root)
     project = await store.projects.get(known) if known else None
     if project:
         return await merged_into(store, local, project), ()
     if found := await _stored_at(store, place):
-        await local.set_project(place.root, found.id)
+        await local.places.set_project(place.root, found.id)
         return await merged_into(store, local, found), ()
     found_alike = await store.projects.find(git_remote=place.git_remote, first_commit=place.first_commit)
     alike = [await merged_into(store, local, each) for each in found_alike]
     alike = list({each.id: each for each in alike}.values())
     for other in alike:
-        paths = await local.paths_of(other.id)
+        paths = await local.places.paths_of(other.id)
         if paths and not any(path.is_dir() for path in paths):
-            await local.set_project(place.root, other.id)
+            await local.places.set_project(place.root, other.id)
             return other, ()
     clones: list[Project] = []
     if not store.url.startswith(FILE_SCHEME):
@@ -64,10 +64,10 @@ async def identify_project(
         clones.sort(key=lambda each: (each.created_at, each.id))
         if len(clones) > 1:
             return clones[0], tuple(clones)
-        await local.set_project(place.root, clones[0].id)
+        await local.places.set_project(place.root, clones[0].id)
         return clones[0], ()
     shared = "" if store.url.startswith(FILE_SCHEME) else _shared_id(place)
-    id = known or await local.project_at_or(place.root, shared or new_id())
+    id = known or await local.places.project_at_or(place.root, shared or new_id())
     return new_project(place, id), tuple(alike)
 
 
@@ -107,7 +107,7 @@ def new_project(place: Place, id: str) -> Project:
 
 async def allowed_repositories(local: LocalState, project_id: str | None) -> frozenset[Path]:
     """Return the repositories that may be read in this project although they do not know the folder."""
-    return frozenset() if project_id is None else foreign_allowed(await local.rules(project_id))
+    return frozenset() if project_id is None else foreign_allowed(await local.trust.rules(project_id))
 
 
 async def _stored_at(store: Store, place: Place) -> Project | None:
@@ -134,7 +134,7 @@ async def own_folder(library: "Library", session: ConversationSession) -> Path |
     if session.project_id == library.project.id:
         root = library.place.root
     else:
-        root = next(filter(is_folder, await library.local.paths_of(session.project_id)), None)
+        root = next(filter(is_folder, await library.local.places.paths_of(session.project_id)), None)
     cwd = Path(session.cwd)
     if root is None or (is_folder(cwd) and cwd.resolve().is_relative_to(root)):
         return None

@@ -78,4 +78,4 @@ async def remove(session: Session, sent: Sequence[Parts]) -> None:
 
 
 async def _keep(session: Session) -> None:
-    await session.workspace.local.set_queue(session.id, session.live.queue)
+    await session.workspace.local.prompts.set_queue(session.id, session.live.queue)

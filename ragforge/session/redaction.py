@@ -23,7 +23,7 @@ from ragforge.store.archive_lines import from_line, to_line
 from ragforge.store.backup_copies import renew_backups
 from ragforge.store.backups import list_backups
 from ragforge.store.base import Record
-from ragforge.store.local import Sealed
+from ragforge.store.local.state import Sealed
 
 _NAMES = {
     RecordKind.SESSION: "session title",
@@ -81,9 +81,9 @@ async def redact(session: Session, memory: Memory, *, at_once: bool) -> Redactio
     sealed = list[Redacted]()
     if at_once:
         sealed = await _cut_sealed(workspace, memories)
-        await workspace.local.remove_sealed(memory.id)
+        await workspace.local.seals.remove(memory.id)
     else:  # before anything is removed: what is broken off can be put back
-        await workspace.local.seal(memory.id, memory.content, [to_line(each) for each in before])
+        await workspace.local.seals.seal(memory.id, memory.content, [to_line(each) for each in before])
     await workspace.store.archive.rewrite([each.after for each in found], without=ids)
     # What they had replaced holds again, and nothing tells that they had.
     others = {end for link in links for end in (link.from_id, link.to_id)}.difference(ids)
@@ -104,7 +104,7 @@ async def put_back(session: Session, id_part: str = "") -> str:
     """
     local = session.workspace.local
     newer: dict[str, str] = {}
-    for sealed in await local.sealed():
+    for sealed in await local.seals.sealed():
         records = _records_of(sealed)
         if sealed.memory_id.startswith(id_part):
             break
@@ -117,7 +117,7 @@ async def put_back(session: Session, id_part: str = "") -> str:
     await session.workspace.store.archive.rewrite(records, without=[])
     put_back_ids = [each.id for each in records if isinstance(each, Memory)]
     await renew_periods(session.workspace.store, put_back_ids)
-    await local.remove_sealed(sealed.memory_id)
+    await local.seals.remove(sealed.memory_id)
     await _refill(session)
     return sealed.content
 
@@ -125,8 +125,8 @@ async def put_back(session: Session, id_part: str = "") -> str:
 async def remove_sealed(workspace: Workspace, *, dry_run: bool = False) -> int:
     """Remove for good what is sealed, in backups too; how many statements it is. Raises StoreError."""
     if dry_run:
-        return len(await workspace.local.sealed())
-    removed = await workspace.local.remove_sealed()
+        return len(await workspace.local.seals.sealed())
+    removed = await workspace.local.seals.remove()
     if removed:
         await asyncio.to_thread(renew_backups, workspace.data_dir, workspace.store.url)
     return removed
@@ -140,9 +140,9 @@ async def _cut_sealed(workspace: Workspace, memories: Sequence[Memory]) -> list[
     """Remove what the memories say from what is sealed of others; the records that it was in."""
     forgotten, whole = Forgotten(memories), _whole_result(workspace, memories, keep=True)
     changed: list[Redacted] = []
-    for sealed in await workspace.local.sealed():
+    for sealed in await workspace.local.seals.sealed():
         if forgotten.holds(sealed.content):
-            await workspace.local.remove_sealed(sealed.memory_id)
+            await workspace.local.seals.remove(sealed.memory_id)
             continue
         kept: list[Record] = []
         for record in _records_of(sealed):
@@ -151,7 +151,7 @@ async def _cut_sealed(workspace: Workspace, memories: Sequence[Memory]) -> list[
             kept.append(await without(record, forgotten, whole))
             if kept[-1] != record:
                 changed.append(Redacted(record, kept[-1]))
-        await workspace.local.seal(sealed.memory_id, sealed.content, [to_line(each) for each in kept])
+        await workspace.local.seals.seal(sealed.memory_id, sealed.content, [to_line(each) for each in kept])
     return changed
 
 

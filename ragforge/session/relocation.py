@@ -10,7 +10,7 @@ from pathlib import Path
 from ragforge.domain.errors import StoreDamaged, StoreNewer
 from ragforge.session.state import Former
 from ragforge.store.base import Store
-from ragforge.store.local import LocalState
+from ragforge.store.local.state import LocalState
 from ragforge.versions.scan.manifest import Manifest
 from ragforge.versions.state import HistoryState
 
@@ -37,7 +37,7 @@ async def follow_folder(
     for path, other in await _former_places(local, history, root):
         if other != project_id:
             continue
-        await local.move_drafts(path, root)
+        await local.prompts.move_drafts(path, root)
         if not await _has_history(history, path):
             continue
         if not replaces and await _has_history(history, root):
@@ -59,7 +59,7 @@ async def former_paths(
 async def note_folder(local: LocalState, root: Path) -> None:
     """Remember which folder is at the project's path."""
     if folder := await asyncio.to_thread(_folder_at, root):
-        await local.set_folder(root, folder)
+        await local.places.set_folder(root, folder)
 
 
 async def _former_places(local: LocalState, history: HistoryState, root: Path) -> list[tuple[Path, str]]:
@@ -69,7 +69,7 @@ async def _former_places(local: LocalState, history: HistoryState, root: Path) -
         return []
     return [
         (path, project)
-        for path, project in await local.places_of(folder)
+        for path, project in await local.places.places_of(folder)
         if path != root
         and await asyncio.to_thread(_folder_at, path) != folder
         and await _agrees(history, path, root)

@@ -19,7 +19,7 @@ from ragforge.session.instructions import written_here
 from ragforge.session.state import Session
 from ragforge.shell.process import start_shell
 from ragforge.shell.process_output import OutputBuffer
-from ragforge.store.local import commands_key
+from ragforge.store.local.prompts import commands_key
 from ragforge.tools.limits import RESULT_CHARS_MAX, cut_result
 from ragforge.tools.shell import HEAD_CHARS_MAX, TAIL_CHARS_MAX, child_env, describe_exit
 
@@ -132,7 +132,7 @@ async def _part(session: Session, command: str, text: str) -> CommandPart:
 
 async def load(session: Session) -> Sequence[CommandPart]:
     """Read what was run and has not gone with a message yet; an interface does, others have no commands."""
-    kept = await session.workspace.local.queue(_key(session))
+    kept = await session.workspace.local.prompts.queue(_key(session))
     session.live.commands = [command for parts in kept for command in commands_in(parts)]
     return session.live.commands
 
@@ -179,9 +179,9 @@ async def _drop(session: Session, gone: Sequence[CommandPart]) -> None:
 async def _keep(session: Session) -> None:
     local = session.workspace.local
     waiting: list[Parts] = [(command,) for command in session.live.commands]
-    await local.set_queue(_key(session), waiting)
+    await local.prompts.set_queue(_key(session), waiting)
     if session.live.stored:
-        await local.set_queue(_folder_key(session), [])
+        await local.prompts.set_queue(_folder_key(session), [])
 
 
 def _key(session: Session) -> str:

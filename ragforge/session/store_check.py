@@ -24,7 +24,7 @@ from ragforge.store.blob_repair import damaged_contents, rebuild, remove_leftove
 from ragforge.store.file_check import file_faults, repair_indexes
 from ragforge.store.file_text import repair_text, text_faults
 from ragforge.store.files import BACKUPS, Role, StoreFile, StoreServer, contents_file, store_files
-from ragforge.store.local import open_local_state
+from ragforge.store.local.state import open_local_state
 from ragforge.store.survey import refuse_newer_files
 from ragforge.versions.clean_up import lacking, paths_of
 from ragforge.versions.record.contents import prove_contents

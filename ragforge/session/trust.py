@@ -12,7 +12,7 @@ from ragforge.agent.instructions import Instructions, digest_of
 from ragforge.domain.errors import StoreError
 from ragforge.domain.printable import escaped
 from ragforge.files.diffs import unified
-from ragforge.store.local import LocalState
+from ragforge.store.local.state import LocalState
 
 log = logging.getLogger(__name__)
 
@@ -96,21 +96,21 @@ class Trust:
         """Return the file with the user's answer."""
         path = item.path.relative_to(place.root)
         trusted = await self.is_trusted(place, item)
-        before = None if trusted else await self._local.trusted_text(place.project_id, path)
+        before = None if trusted else await self._local.trust.trusted_text(place.project_id, path)
         return FileTrust(path, item.text, before, trusted)
 
     async def is_trusted(self, place: TrustPlace, item: Instructions) -> bool | None:
         """Whether the user trusts the text; None if the user was not asked."""
         path, digest = item.path.relative_to(place.root), item.digest
         here = self._here.get((place.project_id, path, digest))
-        return await self._local.is_trusted(place.project_id, path, digest) if here is None else here
+        return await self._local.trust.is_trusted(place.project_id, path, digest) if here is None else here
 
     async def answer(self, place: TrustPlace, files: Iterable[FileTrust], *, trusted: bool) -> None:
         """Store the user's answer about these texts, or keep it for this run if it cannot be stored."""
         for file in files:
             self._here[place.project_id, file.path, file.digest] = trusted
             try:
-                await self._local.set_trust(
+                await self._local.trust.set_trust(
                     place.project_id, file.path, file.digest, file.text, trusted=trusted
                 )
             except StoreError as error:

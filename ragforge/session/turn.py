@@ -433,7 +433,7 @@ async def _runs_on(session: Session, turn: Turn) -> None:
     """Record before it continues that the summary of its end will be outdated, however this run ends."""
     if turn.ended_at is not None:
         with suppress(StoreError):  # an old summary is no reason not to go on
-            await session.workspace.local.note_ran_on(turn.id, project_id=session.workspace.project.id)
+            await session.workspace.local.marks.note_ran_on(turn.id, project_id=session.workspace.project.id)
 
 
 async def _end(session: Session, run: _Run, outcome: Outcome) -> Turn:

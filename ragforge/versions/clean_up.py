@@ -22,7 +22,7 @@ from ragforge.domain.turns import ConversationSession, Project, Step, ToolCall, 
 from ragforge.domain.versions import Version
 from ragforge.store.archive_items import blobs_of
 from ragforge.store.base import Blobs, Link, Store
-from ragforge.store.local import LocalState
+from ragforge.store.local.state import LocalState
 from ragforge.versions.needs import all_contents, needed_contents
 from ragforge.versions.scan.manifest import Manifest
 from ragforge.versions.state import HistoryState
@@ -213,7 +213,7 @@ async def _add_folders(needs: _Needs, roots: Sequence[Path], state: HistoryState
 
 
 async def _add_queues(needs: _Needs, local: LocalState) -> None:
-    for parts in await local.queues():
+    for parts in await local.prompts.queues():
         needs.local.update(blobs_in(parts))
 
 

@@ -69,7 +69,7 @@ class ProgramTree:
         if not self._project_id:
             workspace = self._workspace
             wanted = str(uuid5(NAMESPACE_URL, f"ragforge-program:{workspace.person.id}/{self.name}"))
-            self._project_id = await workspace.local.project_at_or(self._folder, wanted)
+            self._project_id = await workspace.local.places.project_at_or(self._folder, wanted)
         return self._project_id
 
     async def head(self) -> Head:

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from ragforge.store.local import open_local_state
+from ragforge.store.local.state import open_local_state
 from tests.cli.running import Program
 
 
@@ -29,7 +29,7 @@ async def test_all_is_well_where_it_is(alone: Program) -> None:
     )
     local = await open_local_state(alone.data)
     for _ in range(3):
-        await local.add_answer("gemini:gemini-3.5-flash-lite", usable=False)
+        await local.chosen.add_answer("gemini:gemini-3.5-flash-lite", usable=False)
     await local.close()
     ran = await alone.run("doctor")
     assert "3 of the last 40 structured answers of gemini:gemini-3.5-flash-lite were unusable" in ran.out

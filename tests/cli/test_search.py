@@ -8,7 +8,7 @@ import pytest
 
 from ragforge.domain.ids import now
 from ragforge.memory.derive.vectors import embed_owners
-from ragforge.store.local import open_local_state
+from ragforge.store.local.state import open_local_state
 from tests.cli.running import Program
 from tests.contract.builders import a_project, new_session, said
 from tests.contract.builders_versions import a_version
@@ -200,7 +200,7 @@ async def test_search_and_log_say_who_and_are_narrowed_to_one_user(alone: Progra
             )
             await store.versions.add(version)
     local = await open_local_state(alone.data)
-    await local.set_project(alone.project, project.id)
+    await local.places.set_project(alone.project, project.id)
     await local.close()
     everybody, logged = (await alone.run("search", "zebra")).out, (await alone.run("log")).out
     assert all(f"  Animals  {person}  (turn" in everybody for person in people)

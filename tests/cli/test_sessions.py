@@ -2,7 +2,7 @@
 
 import asyncio
 
-from ragforge.store.local import open_local_state
+from ragforge.store.local.state import open_local_state
 from tests.cli.running import Program
 from tests.contract.builders import a_project, new_session
 from tests.faults.graph import opened
@@ -109,8 +109,8 @@ async def test_sessions_say_who_began_them_and_are_narrowed_to_one_person(alone:
         for person in persons:
             await new_session(store, project, title=f"Of {person}", person=person)
     local = await open_local_state(alone.data)
-    await local.set_project(alone.project, project.id)
-    await local.set_person(f"sqlite://{alone.data}/ragforge.db", "cleo@example.org")
+    await local.places.set_project(alone.project, project.id)
+    await local.chosen.set_person(f"sqlite://{alone.data}/ragforge.db", "cleo@example.org")
     await local.close()
     listed = (await alone.run("sessions")).out
     assert all(f"  {person}\n" in listed for person in persons)
@@ -163,7 +163,7 @@ async def test_a_session_that_is_open_is_not_archived(alone: Program) -> None:
     async with opened(f"sqlite://{alone.data}/ragforge.db", alone.data) as store:
         session = await new_session(store)
         local = await open_local_state(alone.data)
-        await local.set_project(alone.project, session.project_id)
+        await local.places.set_project(alone.project, session.project_id)
         await local.close()
         claim = await store.sessions.claim(session.id)
         refused = await alone.run("sessions", "archive", session.id)

@@ -10,7 +10,7 @@ from ragforge.commands.base import Verb, verbs_on
 from ragforge.commands.program import VERB as PROGRAM
 from ragforge.domain.arguments import Face
 from ragforge.store.files import outbox_folder
-from ragforge.store.local import open_local_state
+from ragforge.store.local.state import open_local_state
 from ragforge.store.neo4j.address import Address
 from ragforge.store.neo4j.identity import KnownServers
 from tests.cli.running import Program, Ran
@@ -99,7 +99,7 @@ async def ids(address: str, tmp_path: Path) -> dict[str, str]:
         version = await new_version(store, session)
         await store.memories.save(kept := a_memory(session, "Zebras eat hay.", turn))
     local = await open_local_state(data)
-    await local.set_project(tmp_path / "project", session.project_id)
+    await local.places.set_project(tmp_path / "project", session.project_id)
     await local.close()
     return {"memory": kept.id, "version": version.id}
 

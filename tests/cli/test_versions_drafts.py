@@ -1,6 +1,6 @@
 """What waits in a session's prompt after undo and redo on the command line."""
 
-from ragforge.store.local import open_local_state
+from ragforge.store.local.state import open_local_state
 from tests.cli.running import Program
 from tests.standins.openai import Call, OpenAIStandIn, Reply
 
@@ -8,7 +8,7 @@ from tests.standins.openai import Call, OpenAIStandIn, Reply
 async def draft_of(program: Program, session: str) -> str:
     local = await open_local_state(program.data)
     try:
-        return await local.draft(session)
+        return await local.prompts.draft(session)
     finally:
         await local.close()
 
@@ -35,7 +35,7 @@ async def test_what_is_being_written_stays_in_the_prompt_whatever_is_undone_and_
 ) -> None:
     session = await made(quick, openai)
     local = await open_local_state(quick.data)
-    await local.set_draft(session, "half a thought")
+    await local.prompts.set_draft(session, "half a thought")
     await local.close()
     await quick.run("undo")
     assert await draft_of(quick, session) == "half a thought"

@@ -38,7 +38,7 @@ from ragforge.store.files import (
     machine_file,
     versions_file,
 )
-from ragforge.store.local import open_local_state
+from ragforge.store.local.state import open_local_state
 from ragforge.store.open import open_store
 from ragforge.store.sqlite.prepare import look
 from ragforge.versions.state import Head, HistoryState, open_history_state
@@ -65,7 +65,7 @@ async def fill(folder: Path) -> None:
     await said(store, session)
     await store.close()
     local = await open_local_state(folder)
-    await local.add_prompt("Fix it.", project_id=session.project_id)
+    await local.prompts.add("Fix it.", project_id=session.project_id)
     await local.close()
     await (await open_history_state(folder)).close()
 
@@ -346,8 +346,8 @@ async def test_no_new_database_is_made_under_a_process_whose_file_was_removed(fo
             await open_local_state(folder)
         assert not path.exists()
     local = await open_local_state(folder)
-    await local.add_prompt("Again.", project_id="p")
-    assert await local.prompts() == ["Again."]
+    await local.prompts.add("Again.", project_id="p")
+    assert await local.prompts.history() == ["Again."]
     await local.close()
 
 

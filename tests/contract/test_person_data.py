@@ -24,7 +24,7 @@ from ragforge.store.archive_items import kind_of
 from ragforge.store.archive_lines import from_line
 from ragforge.store.base import Record, Store
 from ragforge.store.blobs import SqliteBlobs
-from ragforge.store.local import open_local_state
+from ragforge.store.local.state import open_local_state
 from tests.contract.builders import (
     a_call,
     a_memory,

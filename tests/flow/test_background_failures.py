@@ -185,7 +185,7 @@ async def summary_of(session: Session, turn: Turn) -> str:
 
 
 async def is_up_to_date(session: Session, turn: Turn) -> bool:
-    owed = await session.workspace.local.ran_on(session.workspace.project.id)
+    owed = await session.workspace.local.marks.ran_on(session.workspace.project.id)
     return "whole" in await summary_of(session, turn) and not owed
 
 

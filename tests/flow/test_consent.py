@@ -287,7 +287,7 @@ async def test_a_rule_never_stores_a_secret(tmp_path: Path) -> None:
         assert "frob" in with_secret.reason
         assert KEY not in with_secret.reason
         assert [str(rule) for rule in without.rules] == ["shell(= frob it)"]
-        assert await session.workspace.local.rules(session.workspace.project.id) == list(without.rules)
+        assert await session.workspace.local.trust.rules(session.workspace.project.id) == list(without.rules)
 
 
 @pytest.mark.parametrize("odd", ["a\u200bb", "p\u0430ypal", "x\U000e0041", "a\u202eb"])

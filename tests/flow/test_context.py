@@ -177,11 +177,11 @@ async def test_what_was_recalled_can_be_seen_after_a_resume_and_was_counted(
     gemini.script(Text("PostgreSQL."))
     event = built(await say(session, "Which database?"))
     assert await Conversation(session.workspace, session).recalled(event.turn_id) == event.block
-    assert await session.workspace.local.recalled("another") is None
+    assert await session.workspace.local.recalls.block("another") is None
     (kept,) = await session.workspace.store.memories.get([memory.id])
     assert kept.access_count == 1
-    await session.workspace.local.forget_recalled(session.id)
-    assert await session.workspace.local.recalled(event.turn_id) is None
+    await session.workspace.local.recalls.forget(session.id)
+    assert await session.workspace.local.recalls.block(event.turn_id) is None
 
 
 async def test_retry_recalls_anew_and_its_steps_keep_their_signatures(

@@ -48,10 +48,10 @@ async def fill(session: Session) -> Memory:
     await library.store.memories.touch([rule.id], now())
     for preference in (rule.id, rule.id, forgotten.id, "another"):
         project = "elsewhere" if preference == "another" else library.project.id
-        await library.local.set_offered([preference], session_id="", at=now(), project_id=project)
-    await library.local.set_offered([rule.id], session_id="", at=now(), project_id=library.project.id)
-    await library.local.add_taken(rule.id)
-    await library.local.add_taken("another")
+        await library.local.hints.set_offered([preference], session_id="", at=now(), project_id=project)
+    await library.local.hints.set_offered([rule.id], session_id="", at=now(), project_id=library.project.id)
+    await library.local.hints.add_taken(rule.id)
+    await library.local.hints.add_taken("another")
     return rule
 
 
@@ -82,7 +82,7 @@ async def test_the_dashboard_is_right_when_counted_by_hand(tmp_path: Path, gemin
         assert (shown.row.turns, shown.decided) == (2, ("The kiosk is blue",))
         assert shown.cost_usd == sum(each.cost_usd or 0 for each in spent) > 0
         figures = {each.name: (each.part, each.whole) for each in board.numbers.figures}
-        counts = await library.local.counts()
+        counts = await library.local.counts.read()
         searches = [counts.get((CACHE_REQUESTS.name, (each,), ""), 0) for each in ("hit", "miss")]
         assert figures == {
             "recall rate": (0, 0),  # all of it was in the window
@@ -159,10 +159,10 @@ async def recalled_turns(session: Session, gemini: GeminiStandIn, asked: str, an
         turns.append((await say(other, asked))[-1].turn)
         await done(other)
         await close_session(other)
-    assert await library.local.recall_uses(library.project.id) == (3, 5)
-    await library.local.set_recall_opened(turns[1].id)
-    assert await library.local.recall_uses(library.project.id) == (4, 5)
-    await library.local.set_recall_opened(turns[0].id)
-    assert await library.local.recall_uses("another") == (0, 0)
-    await library.local.forget_recalled(turns[0].session_id)
-    assert await library.local.recall_uses(library.project.id) == (3, 4)
+    assert await library.local.recalls.uses(library.project.id) == (3, 5)
+    await library.local.recalls.set_opened(turns[1].id)
+    assert await library.local.recalls.uses(library.project.id) == (4, 5)
+    await library.local.recalls.set_opened(turns[0].id)
+    assert await library.local.recalls.uses("another") == (0, 0)
+    await library.local.recalls.forget(turns[0].session_id)
+    assert await library.local.recalls.uses(library.project.id) == (3, 4)

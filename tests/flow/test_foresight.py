@@ -184,13 +184,13 @@ async def test_a_model_whose_answers_cannot_be_used_is_asked_for_less_until_they
             await say(session, f"Do step {number}.")
             await done(session)
         made = await records(session, 5)
-        local, [model] = session.workspace.local, await session.workspace.local.unusable_answers()
+        local, [model] = session.workspace.local, await session.workspace.local.chosen.unusable_answers()
         asked = ["predictability_individual" in str(call.body) for call in gemini.structured()]
         assert asked == [True] * 3 + [False] * 2, "more than one in twenty of forty"
         assert [each.individual_before_description for each in made] == [f"Summary {n}." for n in range(1, 6)]
         for _ in range(40):
-            await local.add_answer(model, usable=True)
-        assert await local.unusable_answers() == {model: 0}
+            await local.chosen.add_answer(model, usable=True)
+        assert await local.chosen.unusable_answers() == {model: 0}
         await say(session, "Go on.")
         await done(session)
     assert "predictability_individual" in str(gemini.structured()[-1].body)

@@ -43,8 +43,8 @@ async def talk(session: Session, gemini: GeminiStandIn) -> None:
     await run_command(session, "remember", SAID)
     gemini.script(Text("It is that host."))
     await say(session, "Which staging host is it?")
-    await workspace.local.add_prompt(SAID, project_id=workspace.project.id)
-    await workspace.local.set_draft(session.id, f"About {VALUE}.internal: go on.")
+    await workspace.local.prompts.add(SAID, project_id=workspace.project.id)
+    await workspace.local.prompts.set_draft(session.id, f"About {VALUE}.internal: go on.")
     await done(session)
     await asyncio.to_thread(make_backup, workspace.data_dir, workspace.store.url, reason=Reason.ASKED)
 

@@ -20,7 +20,7 @@ from ragforge.domain.turns import ConversationSession, Project
 from ragforge.domain.versions import Branch, Change, Node, NodeKind, Provenance, Untracked, Version
 from ragforge.store.base import Blobs, Link, Store
 from ragforge.store.blobs import SqliteBlobs
-from ragforge.store.local import LocalState, open_local_state
+from ragforge.store.local.state import LocalState, open_local_state
 from ragforge.store.open import open_store
 from ragforge.store.sqlite.connection import connect
 from ragforge.versions.clean_up import Collected, collect, size
@@ -235,7 +235,9 @@ async def test_what_conversations_need_stays(machine: Machine) -> None:
         images=(ImagePart(digest_of(shown), "image/png"),),
     )
     await machine.store.calls.add(call, step)
-    await machine.local.set_queue("another", [(TextPart("and"), ImagePart(digest_of(queued), "image/png"))])
+    await machine.local.prompts.set_queue(
+        "another", [(TextPart("and"), ImagePart(digest_of(queued), "image/png"))]
+    )
     await machine.grow_old()
     await machine.collect(keep_days=1)
     assert await machine.left(result, image, shown, queued) == [result, image, shown, queued]

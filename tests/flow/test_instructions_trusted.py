@@ -329,7 +329,7 @@ async def test_a_secret_in_a_file_is_not_kept_with_the_answer(session: Session) 
     (session.cwd / "AGENTS.md").write_text(f"The key is {key}.")
     [file] = await untrusted_instructions(session)
     await answer_instructions(session, [file], trusted=True)
-    text = await session.workspace.local.trusted_text(session.workspace.project.id, Path("AGENTS.md"))
+    text = await session.workspace.local.trust.trusted_text(session.workspace.project.id, Path("AGENTS.md"))
     assert text is not None
     assert key not in text
     assert not await untrusted_instructions(session)

@@ -13,7 +13,8 @@ from ragforge.domain.metrics import HINTS, TALLY
 from ragforge.domain.urls import listens_words
 from ragforge.session.metrics import all_counts, keep_counts, metrics_text
 from ragforge.session.state import Session
-from ragforge.store.local import LocalState, open_local_state
+from ragforge.store.local.state import open_local_state
+from ragforge.store.local.values import Counts
 from tests.flow.beside import beside, done, until
 from tests.flow.running import MODEL, environ, say
 from tests.servers.neo4j import free_port
@@ -146,11 +147,11 @@ async def test_what_cannot_be_kept_now_is_kept_later(tmp_path: Path, gemini: Gem
     local = await open_local_state(tmp_path / "data")
     TALLY.add({("llm_cost_usd_total", (MODEL, "chat"), ""): 0.5})
 
-    async def full(self: LocalState, counts: object) -> None:
+    async def full(self: Counts, counts: object) -> None:
         raise OSError("No space left on device")
 
     with monkeypatch.context() as patched:
-        patched.setattr(LocalState, "add_counts", full)
+        patched.setattr(Counts, "add", full)
         with pytest.raises(OSError, match="No space"):
             metrics_text(await all_counts(local))
     assert samples(metrics_text(await all_counts(local)))["llm_cost_usd_total", MODEL, "chat"] == 0.5

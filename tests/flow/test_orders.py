@@ -36,7 +36,7 @@ async def test_a_queued_message_waits_until_its_words_are_stored(
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, unlimited)
     assert session.live.queue == [words]
-    assert await session.workspace.local.queue(session.id) == [words]
+    assert await session.workspace.local.prompts.queue(session.id) == [words]
 
 
 async def test_words_that_were_stored_before_they_left_the_queue_are_there_once(
@@ -52,7 +52,7 @@ async def test_words_that_were_stored_before_they_left_the_queue_are_there_once(
     async with aclosing(turn.submit_queue(resumed.session, User().approve)) as events:
         last = ended([event async for event in events])
     assert (last.parent, last.user) == (first.id, words)
-    assert await session.workspace.local.queue(session.id) == []
+    assert await session.workspace.local.prompts.queue(session.id) == []
     await close_session(resumed.session)
 
 

@@ -17,7 +17,7 @@ from ragforge.session.moves import undo
 from ragforge.session.open import close_workspace, new_session, open_workspace
 from ragforge.session.persons import be_somebody_else, same_person_words
 from ragforge.session.state import Session
-from ragforge.store.local import open_local_state
+from ragforge.store.local.state import open_local_state
 from tests.flow.beside import MANY_TOKENS, all_embedded, beside, by_the_model, done, until
 from tests.flow.recalling import chats
 from tests.flow.running import environ, of_type, say
@@ -50,7 +50,7 @@ async def machine(
         # An embedded store has one person, whatever git says.
         (tmp_path / name / "data").mkdir()
         local = await open_local_state(tmp_path / name / "data")
-        await local.set_person(store_url, email)
+        await local.chosen.set_person(store_url, email)
         await local.close()
     env = environ(tmp_path / name, gemini, RAGFORGE_MEMORY_MODEL="local", RAGFORGE_STORE=store_url)
     return env | {"HOME": str(home)}

@@ -82,7 +82,7 @@ async def test_an_answer_that_a_run_could_not_store_before_its_end_is_stored_by_
         assert await models_of(session, first) == [SummaryMethod.MODEL]
         found = await store.memories.find(MemoryFilter(session.workspace.project.id))
         assert [each.content for each in found] == ["Never edit files under generated/ by hand."]
-        assert await session.workspace.local.held_answers([turn.id]) == []
+        assert await session.workspace.local.answers.held([turn.id]) == []
     assert len(gemini.structured()) == 1
 
 
@@ -146,7 +146,7 @@ async def test_what_is_held_holds_no_secret_and_nothing_of_a_turn_that_says_some
         [summary] = await session.workspace.store.summaries.of_session(session.id)
         made = Understanding(replace(summary, text=f"The key is {secret}."), more={"unknown": [secret]})
         await hold(local, redactor, [turn], {turn.id: made})
-        [row] = await local.held_answers([turn.id])
+        [row] = await local.answers.held([turn.id])
         assert secret not in row.answer
         found = await held(local, [turn])
         assert secret not in found[turn.id].summary.text
@@ -155,5 +155,5 @@ async def test_what_is_held_holds_no_secret_and_nothing_of_a_turn_that_says_some
         await drop(local, [turn.id])
         assert await held(local, [turn]) == {}
         await hold(local, redactor, [turn], {turn.id: made})
-        await local.forget_recalled(session.id)
-        assert await local.held_answers([turn.id]) == []
+        await local.recalls.forget(session.id)
+        assert await local.answers.held([turn.id]) == []

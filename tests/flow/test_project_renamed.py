@@ -49,9 +49,9 @@ async def worked_in(tmp_path: Path, gemini: GeminiStandIn) -> tuple[Session, Hea
     async with opened(tmp_path, environ(tmp_path, gemini)) as session:
         await turn(session, gemini, "one", shell("echo after > a.txt"), write("b.txt", "new\n"))
         local, project = session.workspace.local, session.workspace.project
-        await local.add_rules(project.id, [Rule("shell", "make *")])
-        await local.set_draft(f"cwd:{root_of(session)}", "half a thought")
-        await local.set_draft(f"cwd:{root_of(session)}/sub", "another")
+        await local.trust.add_rules(project.id, [Rule("shell", "make *")])
+        await local.prompts.set_draft(f"cwd:{root_of(session)}", "half a thought")
+        await local.prompts.set_draft(f"cwd:{root_of(session)}/sub", "another")
         return session, await head_of(session)
 
 
@@ -74,8 +74,8 @@ async def test_after_a_yes_an_earlier_turn_is_undone_where_the_folder_lies_now(
         session = conversation.session
         assert session.live.consent.rules == (Rule("shell", "make *"),)
         local = session.workspace.local
-        assert await local.draft(f"cwd:{tmp_path}/renamed") == "half a thought"
-        assert await local.draft(f"cwd:{tmp_path}/renamed/sub") == "another"
+        assert await local.prompts.draft(f"cwd:{tmp_path}/renamed") == "half a thought"
+        assert await local.prompts.draft(f"cwd:{tmp_path}/renamed/sub") == "another"
         moved = await undo(session)
         assert (moved.restored, moved.removed, moved.kept) == (("a.txt",), ("b.txt",), ())
         assert (tmp_path / "renamed" / "a.txt").read_text() == "before\n"

@@ -56,7 +56,7 @@ async def test_a_source_that_is_added_puts_its_line_into_the_block_and_says_why(
     sent = block_of(contents)
     assert "\n## Weather\n" in sent
     assert sent.index("## Memories") < sent.index("It rains.")
-    kept = await session.workspace.local.recalled(last_turn(session))
+    kept = await session.workspace.local.recalls.block(last_turn(session))
     assert kept is not None
     assert kept.items[-1] == last
 

@@ -127,7 +127,7 @@ async def test_always_adds_the_rule_for_the_project_and_it_is_not_asked_again(
     user = User(lambda _: ApprovalAnswer(ConsentAnswer.ALWAYS))
     await say(session, "go", user)
     assert len(user.asked) == 1
-    kept = await session.workspace.local.rules(session.workspace.project.id)
+    kept = await session.workspace.local.trust.rules(session.workspace.project.id)
     assert [str(rule) for rule in kept] == [str(rule) for rule in user.asked[0].rules]
 
 

@@ -18,7 +18,7 @@ from ragforge.domain.hints import HintContext, HintPace, ProactiveHint
 from ragforge.domain.memories import Memory, MemoryFilter, MemorySource, MemoryType
 from ragforge.memory.hints import ProactiveHintEngine
 from ragforge.memory.memories import new_memory
-from ragforge.store.local import HintHistory
+from ragforge.store.local.values import HintHistory
 
 MORNING = datetime(2026, 11, 23, 9, tzinfo=UTC)
 DAY = Path(__file__).parent / "day.jsonl"

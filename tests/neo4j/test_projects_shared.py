@@ -13,7 +13,7 @@ from ragforge.config.project import Place
 from ragforge.domain.ids import new_id
 from ragforge.session.project import identify_project
 from ragforge.store.base import Store
-from ragforge.store.local import open_local_state
+from ragforge.store.local.state import open_local_state
 from tests.cli.running import Program
 from tests.contract.builders import NOON, a_project
 from tests.faults.graph import url_of

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from ragforge.agent.instructions import Instructions
 from ragforge.session.trust import FileTrust, Trust, TrustPlace
-from ragforge.store.local import open_local_state
+from ragforge.store.local.state import open_local_state
 
 PATHS = ("AGENTS.md", "sub/AGENTS.md")
 PROJECTS = ("one", "two")

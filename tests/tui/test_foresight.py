@@ -269,7 +269,7 @@ async def test_suggestions_end_when_none_of_twenty_is_taken(lab: Lab, gemini: Ge
     gemini.always_structured(foreseeing(lambda call: ANSWER))
     lab.set_environ()
     async with lab.chat((80, 24)) as chat:
-        await chat.screen.ready().workspace.local.add_counts({(SUGGESTIONS.name, ("shown",), ""): 19})
+        await chat.screen.ready().workspace.local.counts.add({(SUGGESTIONS.name, ("shown",), ""): 19})
         await suggesting(chat, gemini, "Read dates")
         await chat.sees("You took none of 20 suggestions")
         gemini.script(Text("Done."))

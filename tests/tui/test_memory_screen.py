@@ -158,7 +158,7 @@ async def test_who_is_known_from_another_machine_may_say_that_they_are_somebody_
         await asking
         workspace = conversation.workspace
         assert workspace.person.id == person.machine == conversation.session.live.record.person
-        assert await workspace.local.person(workspace.store.url) == person.machine
+        assert await workspace.local.chosen.person(workspace.store.url) == person.machine
 
 
 async def test_an_edit_replaces_and_can_be_taken_back(filled: Lab) -> None:

@@ -187,7 +187,7 @@ async def test_an_interrupt_takes_the_question_away(lab: Lab, gemini: GeminiStan
         await chat.screen.ready().interrupt()
         await chat.until(lambda: isinstance(chat.top, ChatScreen), "the question went")
         await chat.turn_ended()
-        assert not await chat.screen.ready().workspace.local.instruction_paths(
+        assert not await chat.screen.ready().workspace.local.trust.instruction_paths(
             chat.screen.ready().workspace.project.id
         )
 

@@ -32,7 +32,7 @@ from ragforge.memory.hints import (
 )
 from ragforge.memory.memories import new_memory
 from ragforge.memory.terms import terms
-from ragforge.store.local import HintHistory
+from ragforge.store.local.values import HintHistory
 from tests.hints.measure import DAY, measure, read_day
 
 NOON = datetime(2026, 11, 23, 12, tzinfo=UTC)

@@ -24,7 +24,7 @@ from ragforge.memory.recall.search import Recall
 from ragforge.providers.base import Provider
 from ragforge.providers.registry import ModelName
 from ragforge.store.base import Store
-from ragforge.store.local import LocalState
+from ragforge.store.local.state import LocalState
 
 T = TypeVar("T")
 

@@ -54,7 +54,7 @@ from ragforge.memory.terms import about
 from ragforge.memory.wishes import may_end
 from ragforge.providers.base import Provider
 from ragforge.store.base import Store
-from ragforge.store.local import UNUSABLE_MAX
+from ragforge.store.local.values import UNUSABLE_MAX
 
 T = TypeVar("T")
 log = logging.getLogger(__name__)
@@ -374,7 +374,7 @@ class TurnSummaries(Derivation):
 
     async def _held(self, home: Home, turns: Sequence[Turn]) -> dict[str, Understanding]:
         """What a model made of the turns before, and the store did not get. Raises StoreError."""
-        if not await home.local.held_answers([turn.id for turn in turns]):
+        if not await home.local.answers.held([turn.id for turn in turns]):
             return {}
         forgotten = await read_forgotten(home.store, home.project_id)
         return await held(home.local, [await shown_turn(home, turn, forgotten) for turn in turns])
@@ -431,7 +431,7 @@ async def _kept(home: Home, turn: Turn, made: Summary) -> None:
 async def _ran_on(home: Home) -> list[str]:
     """Ids of turns of the project that ran on since their summary was made, as far as can be told."""
     try:
-        return await home.local.ran_on(home.project_id)
+        return await home.local.marks.ran_on(home.project_id)
     except StoreError as error:
         # This machine's own file: what the store holds is worked off without it.
         log.warning("Which turns ran on cannot be told: %s", error)
@@ -440,7 +440,7 @@ async def _ran_on(home: Home) -> list[str]:
 
 async def _is_done(home: Home, turn_id: str, until: datetime) -> None:
     with suppress(StoreError):  # then it is done once more
-        await home.local.clear_ran_on(turn_id, until=until)
+        await home.local.marks.clear_ran_on(turn_id, until=until)
 
 
 async def _give_back(home: Home, turns: Sequence[Turn]) -> None:
@@ -674,13 +674,13 @@ async def _understand(home: Home, provider: Provider, wanted: Sequence[Material]
     plainly = await _unusable(home, model) > UNUSABLE_MAX
     answer = await understand(provider, wanted, plainly=plainly)
     with suppress(StoreError):  # this machine's own file: the answer does not depend on it
-        await home.local.add_answer(model, usable=answer.is_whole)
+        await home.local.chosen.add_answer(model, usable=answer.is_whole)
     return answer
 
 
 async def _unusable(home: Home, model: str) -> int:
     try:
-        return (await home.local.unusable_answers()).get(model, 0)
+        return (await home.local.chosen.unusable_answers()).get(model, 0)
     except StoreError as error:
         log.warning("How well %s answers cannot be told: %s", model, error)
         return 0

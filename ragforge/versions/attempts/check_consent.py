@@ -40,7 +40,7 @@ async def check_command(workspace: Workspace) -> CheckCommand:
     own, wanted = workspace.settings.history.check_command, workspace.loaded.unconfirmed.get(KEY, "")
     if own or not wanted:
         return CheckCommand(own)
-    may_run = await workspace.local.may_run(workspace.place.root, KEY, wanted)
+    may_run = await workspace.local.trust.may_run(workspace.place.root, KEY, wanted)
     if may_run:
         return CheckCommand(wanted)
     lines = "\n".join(line.text for line in reveal_lines(wanted[:ASKED_CHARS_MAX]))
@@ -68,7 +68,7 @@ async def answer(workspace: Workspace, *, may_run: bool) -> None:
     wanted = workspace.loaded.unconfirmed.get(KEY, "")
     if not wanted or _why_not_asked(wanted):
         raise UsageError("This project sets no check command to confirm.")
-    await workspace.local.set_may_run(workspace.place.root, KEY, wanted, may_run=may_run)
+    await workspace.local.trust.set_may_run(workspace.place.root, KEY, wanted, may_run=may_run)
 
 
 def _why_not_asked(command: str) -> str:

@@ -1,0 +1,212 @@
+"""Single values, totals of what was counted, and how the user was hinted at preferences."""
+
+import json
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import TypeAlias
+
+from msgspec import Struct
+
+from ragforge.store.local.database import LocalDatabase, moment, ms
+from ragforge.store.sqlite.connection import Connection
+
+ANSWERS_MAX = 40
+"""So many structured answers of a model are remembered as usable or not."""
+UNUSABLE_MAX = ANSWERS_MAX // 20
+"""Where more of them could not be used, the model is asked for less."""
+_ANSWERS = "answers of "
+_PERSON = "person "
+"""Before a store's address, the name under which the user's id is kept."""
+
+
+class Choices:
+    """Single values by their names."""
+
+    def __init__(self, database: LocalDatabase) -> None:
+        self._database = database
+
+    async def person(self, store_url: str) -> str:
+        """The id of the user in this store; empty before it was found out."""
+        return (
+            await self._database.value("SELECT value FROM chosen WHERE name = ?", _PERSON + store_url) or ""
+        )
+
+    async def persons(self) -> set[str]:
+        """The ids of the user in all stores."""
+        query = "SELECT value FROM chosen WHERE name GLOB ?"
+        return await self._database.read(
+            lambda connection: {value for (value,) in connection.execute(query, (f"{_PERSON}*",))}
+        )
+
+    async def set_person(self, store_url: str, person: str) -> None:
+        """Remember the id of the user in this store."""
+        await self._database.write(
+            lambda connection: connection.execute(
+                "INSERT OR REPLACE INTO chosen VALUES (?, ?)", (_PERSON + store_url, person)
+            )
+        )
+
+    async def set_last_model(self, model: str) -> None:
+        """Remember the model chosen last, as `provider:name`."""
+        await self._database.write(
+            lambda connection: connection.execute(
+                "INSERT OR REPLACE INTO chosen VALUES ('model', ?)", (model,)
+            )
+        )
+
+    async def last_model(self) -> str:
+        """The model chosen last, or nothing."""
+        return await self._database.value("SELECT value FROM chosen WHERE name = ?", "model") or ""
+
+    async def add_answer(self, model: str, *, usable: bool) -> None:
+        """Remember whether a structured answer of the model could be used; the newest ANSWERS_MAX count."""
+
+        def job(connection: Connection) -> None:
+            connection.execute(
+                "INSERT INTO chosen VALUES (?1, ?2) "
+                "ON CONFLICT (name) DO UPDATE SET value = substr(value || ?2, ?3)",
+                (_ANSWERS + model, "1" if usable else "0", -ANSWERS_MAX),
+            )
+
+        await self._database.write(job)
+
+    async def unusable_answers(self) -> dict[str, int]:
+        """How many of the newest structured answers of each model could not be used."""
+
+        def job(connection: Connection) -> dict[str, int]:
+            rows = connection.execute(
+                "SELECT substr(name, ?1), value FROM chosen WHERE name GLOB ?2",
+                (len(_ANSWERS) + 1, f"{_ANSWERS}*"),
+            )
+            return {model: value.count("0") for model, value in rows}
+
+        return await self._database.read(job)
+
+
+CountOf: TypeAlias = tuple[str, tuple[str, ...], str]
+"""What was counted: a metric, the values of its labels, and a part of it."""
+
+
+class Counts:
+    """Totals of metrics, which only grow."""
+
+    def __init__(self, database: LocalDatabase) -> None:
+        self._database = database
+
+    async def add(self, counts: Mapping[CountOf, float]) -> None:
+        """Add these to what was counted in all runs."""
+        rows = [
+            (name, json.dumps(labels, ensure_ascii=False), part, value)
+            for (name, labels, part), value in counts.items()
+        ]
+        await self._database.write(
+            lambda connection: connection.executemany(
+                "INSERT INTO metric VALUES (?, ?, ?, ?) "
+                "ON CONFLICT (name, labels, part) DO UPDATE SET value = value + excluded.value",
+                rows,
+            )
+        )
+
+    async def read(self) -> dict[CountOf, float]:
+        """What was counted in all runs."""
+
+        def job(connection: Connection) -> dict[CountOf, float]:
+            rows = connection.execute("SELECT name, labels, part, value FROM metric")
+            return {(name, tuple(json.loads(labels)), part): value for name, labels, part, value in rows}
+
+        return await self._database.read(job)
+
+
+class HintHistory(Struct, frozen=True):
+    """How the user was hinted at a preference before.
+
+    session_id: where it was offered last. ignored: how often it was. postponed: it is due in the next session
+    or tomorrow.
+    """
+
+    preference_id: str
+    offered_at: datetime
+    session_id: str
+    ignored: int = 0
+    ignored_at: datetime | None = None
+    postponed: bool = False
+
+
+class OfferedHints:
+    """How often each preference was hinted at, taken, ignored and put off."""
+
+    def __init__(self, database: LocalDatabase) -> None:
+        self._database = database
+
+    async def set_offered(
+        self, preference_ids: Sequence[str], *, session_id: str, at: datetime, project_id: str = ""
+    ) -> None:
+        """Remember that these preferences were hinted at; they are no longer put off."""
+        rows = [(preference, ms(at), session_id, project_id) for preference in preference_ids]
+        await self._database.write(
+            lambda connection: connection.executemany(
+                "INSERT INTO hint (preference, offered, session, project, offers) VALUES (?, ?, ?, ?, 1) "
+                "ON CONFLICT (preference) DO UPDATE SET offered = excluded.offered, "
+                "session = excluded.session, project = excluded.project, offers = offers + 1, postponed = 0",
+                rows,
+            )
+        )
+
+    async def add_taken(self, preference_id: str) -> None:
+        """Count that the hint at this preference was applied."""
+        await self._database.write(
+            lambda connection: connection.execute(
+                "UPDATE hint SET taken = taken + 1 WHERE preference = ?", (preference_id,)
+            )
+        )
+
+    async def taken(self, project_id: str) -> tuple[int, int]:
+        """How many hints were applied in the project, and how many were offered."""
+
+        def job(connection: Connection) -> tuple[int, int]:
+            rows = connection.execute(
+                "SELECT coalesce(sum(taken), 0), coalesce(sum(offers), 0) FROM hint WHERE project = ?",
+                (project_id,),
+            )
+            taken, offers = next(rows)
+            return taken, offers
+
+        return await self._database.read(job)
+
+    async def add_ignored(self, preference_id: str, *, at: datetime) -> None:
+        """Count that the hint at this preference was ignored."""
+        await self._database.write(
+            lambda connection: connection.execute(
+                "UPDATE hint SET ignored = ignored + 1, ignored_at = ? WHERE preference = ?",
+                (ms(at), preference_id),
+            )
+        )
+
+    async def postpone(self, preference_id: str) -> None:
+        """Remember that the user put the hint at this preference off."""
+        await self._database.write(
+            lambda connection: connection.execute(
+                "UPDATE hint SET postponed = 1 WHERE preference = ?", (preference_id,)
+            )
+        )
+
+    async def histories(self) -> dict[str, HintHistory]:
+        """How each preference was hinted at so far, by its id."""
+
+        def job(connection: Connection) -> dict[str, HintHistory]:
+            rows = connection.execute(
+                "SELECT preference, offered, session, ignored, ignored_at, postponed FROM hint"
+            )
+            return {
+                preference: HintHistory(
+                    preference,
+                    moment(offered),
+                    session,
+                    ignored,
+                    None if ignored_at is None else moment(ignored_at),
+                    bool(postponed),
+                )
+                for preference, offered, session, ignored, ignored_at, postponed in rows
+            }
+
+        return await self._database.read(job)
