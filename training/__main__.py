@@ -13,7 +13,6 @@ from pathlib import Path
 import numpy as np
 
 from ragforge.domain.memories import MemoryType
-from ragforge.embedders.static import StaticEmbedder
 from ragforge.memory.classifier import CLASSES, WEIGHTS, model_input
 from ragforge.memory.clause_features import BIAS, BUCKETS, features_of, hashed, tokens_of
 from training.examples import Example, labelled, read_examples
@@ -48,9 +47,8 @@ def inputs(examples: Sequence[Example], common: frozenset[str]) -> tuple[Rows, F
     for example in examples:
         found = labelled(example)
         clauses = [clause for clause, _ in found]
-        vectors = StaticEmbedder().vectors([clause.words for clause in clauses])
-        for at, (_, types) in enumerate(found):
-            each.append(model_input(clauses, at, example.before, vectors[at], common))
+        each += model_input(clauses, example.before, common)
+        for _, types in found:
             right.append([float(name in (types or (None,))) for name in CLASSES])
             importance.append(VARIANT_WEIGHT if example.voice.endswith((JOINED_MARK, SPELLED_MARK)) else 1.0)
     rows = rows_of(each, buckets=BUCKETS)
@@ -76,7 +74,7 @@ def digest(examples: Sequence[Example]) -> str:
     common = frozenset(common_words(examples))
     for example in examples[::SEEN_EVERY]:
         clauses = [clause for clause, _ in labelled(example)]
-        seen = [features_of(clauses, at, example.before, common=common) for at in range(len(clauses))]
+        seen = features_of(clauses, example.before, common=common)
         made.update(repr([clause.words for clause in clauses] + [sorted(each) for each in seen]).encode())
     return made.hexdigest()
 
@@ -85,8 +83,13 @@ def write(weights: Floats, common: Sequence[str], made_from: str, path: Path = W
     """Keep the weights as whole numbers, with what they were made from."""
     scales = np.abs(weights).max(axis=0) / 127
     whole = np.round(weights / np.where(scales > 0, scales, 1)).astype(np.int8)
-    texts = {"common": np.array(" ".join(common)), "made_from": np.array(made_from)}
-    np.savez_compressed(path, weights=whole, scales=scales, **texts)
+    np.savez_compressed(
+        path,
+        weights=whole,
+        scales=scales,
+        common=np.array(" ".join(common)),
+        made_from=np.array(made_from),
+    )
 
 
 def held_out(examples: Sequence[Example]) -> None:
@@ -105,7 +108,7 @@ def held_out(examples: Sequence[Example]) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m training", description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(prog="python -m training", description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--held-out", action="store_true", help="how well each file is found by the others")
     examples = read_examples()
     if parser.parse_args().held_out:

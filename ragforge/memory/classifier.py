@@ -43,21 +43,21 @@ def guesses(clauses: Sequence[Clause], before: str = "") -> list[Guess]:
     if not clauses:
         return []
     model = _model()
-    vectors = StaticEmbedder().vectors([clause.words for clause in clauses])
-    return [
-        _guess(model.scores(*model_input(clauses, at, before, vectors[at], model.common)))
-        for at in range(len(clauses))
-    ]
+    return [_guess(model.scores(*each)) for each in model_input(clauses, before, model.common)]
 
 
 def model_input(
-    clauses: Sequence[Clause], at: int, before: str, vector: Sequence[float], common: frozenset[str]
-) -> tuple[list[int], list[float]]:
-    """The rows of the weights that count for a clause, and how much each does."""
-    places, values = hashed(features_of(clauses, at, before, common=common))
-    places += range(BUCKETS, ROWS)
-    values += [VECTOR_WEIGHT * number for number in vector]
-    return places, values
+    clauses: Sequence[Clause], before: str, common: frozenset[str]
+) -> list[tuple[list[int], list[float]]]:
+    """The rows of the weights that count for each clause of a message, and how much each does."""
+    vectors = StaticEmbedder().vectors([clause.words for clause in clauses])
+    found: list[tuple[list[int], list[float]]] = []
+    for features, vector in zip(features_of(clauses, before, common=common), vectors, strict=True):
+        places, values = hashed(features)
+        places += range(BUCKETS, ROWS)
+        values += [VECTOR_WEIGHT * number for number in vector]
+        found.append((places, values))
+    return found
 
 
 class _Model:

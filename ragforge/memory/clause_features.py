@@ -12,6 +12,8 @@ BUCKETS = 1 << 16
 """The number of places that feature names are hashed into."""
 BIAS = "bias"
 """The feature that every clause has, with the value 1."""
+NEAR = 8
+"""So many clauses before it and after it say what message a clause is part of."""
 _TOKEN = re.compile(r"\d+|[^\W\d_]+(?:'[^\W\d_]+)?|[?!:`/]|\.{2,}")
 _RULES = {
     "asks": AnyOf(lambda language: language.asks),
@@ -50,24 +52,41 @@ def tokens_of(words: str) -> list[str]:
     return _TOKEN.findall(words.lower())
 
 
-def features_of(
-    clauses: Sequence[Clause], at: int, before: str, *, common: Collection[str]
-) -> dict[str, float]:
-    """The features of one clause of a message by their names, and how much each counts.
+def features_of(clauses: Sequence[Clause], before: str, *, common: Collection[str]) -> list[dict[str, float]]:
+    """The features of each clause of a message by their names, and how much each counts.
 
     common: words that many messages have; all others are one and the same in the frame of the clause.
     """
-    clause = clauses[at]
-    words = [_shape(word) for word in tokens_of(clause.words)]
+    tokens = [[_shape(word) for word in tokens_of(clause.words)] for clause in clauses]
+    names = [list(_names(clause)) for clause in clauses]
+    return [
+        _features(clauses, at, tokens, names, before if at == 0 else "", common) for at in range(len(clauses))
+    ]
+
+
+def _features(
+    clauses: Sequence[Clause],
+    at: int,
+    tokens: Sequence[list[str]],
+    names: Sequence[list[str]],
+    before: str,
+    common: Collection[str],
+) -> dict[str, float]:
+    near = [other for other in range(max(0, at - NEAR), min(len(clauses), at + NEAR + 1)) if other != at]
     found: dict[str, float] = {BIAS: 1.0}
-    _add(found, _grams(words), 1.0)
-    _add(found, _frames(words, common), 1.0)
-    _add(found, _letters(clause.words.lower()), 1.0)
-    for name in _names(clause):
+    _add(found, _grams(tokens[at]), 1.0)
+    _add(found, _frames(tokens[at], common), 1.0)
+    _add(found, _letters(clauses[at].words.lower()), 1.0)
+    _add(found, (f"m:{word}" for other in near for word in tokens[other]), 0.8)
+    for name in names[at]:
         found[name] = 0.7
-    for name in _around(clauses, at):
+    found[_length(clauses[at])] = 0.7
+    for other in near:
+        for name in names[other]:
+            found[f"m:{name}"] = 0.5
+    for name in _around(clauses, at, tokens, names):
         found[name] = 0.5
-    _add(found, _asked(before) if at == 0 else iter(()), 1.0)
+    _add(found, _asked(before), 1.0)
     return found
 
 
@@ -118,13 +137,18 @@ def _names(clause: Clause) -> Iterator[str]:
     yield from (f"rule:{name}" for name, rule in _RULES.items() if rule.search(clause.words))
     yield from (f"cue:{name}" for name, cue in _cues().items() if cue.search(clause.words))
     yield from (f"form:{name}" for name, form in _FORMS.items() if form.search(clause.words))
-    count = len(clause.words.split())
-    yield f"long:{min(count, 4) if count < 5 else 5 + min(count // 5, 5)}"
     if clause.ends:
         yield f"ends:{clause.ends}"
 
 
-def _around(clauses: Sequence[Clause], at: int) -> Iterator[str]:
+def _length(clause: Clause) -> str:
+    count = len(clause.words.split())
+    return f"long:{min(count, 4) if count < 5 else 5 + min(count // 5, 5)}"
+
+
+def _around(
+    clauses: Sequence[Clause], at: int, tokens: Sequence[list[str]], names: Sequence[list[str]]
+) -> Iterator[str]:
     """Where it stands, and what stands beside it."""
     yield f"at:{min(at, 3)}"
     yield f"of:{min(len(clauses), 5)}"
@@ -132,10 +156,11 @@ def _around(clauses: Sequence[Clause], at: int) -> Iterator[str]:
         if 0 <= at + away < len(clauses):
             other = clauses[at + away]
             same = "same" if other.sentence == clauses[at].sentence else "other"
+            words = tokens[at + away][:2]
             yield f"{away}:{same}{other.ends}"
-            words = tokens_of(other.words)[:2]
             yield f"{away}:{' '.join(words[:1])}"
             yield f"{away}:{' '.join(words)}"
+            yield from (f"{away}:{name}" for name in names[at + away])
         else:
             yield f"{away}:none"
 

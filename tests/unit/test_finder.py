@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from ragforge.domain.memories import MemoryType, Strength
-from ragforge.memory.classifier import WEIGHTS
-from ragforge.memory.clauses import cut
+from ragforge.memory.classifier import WEIGHTS, guesses
+from ragforge.memory.clause_features import NEAR, features_of
+from ragforge.memory.clauses import clauses_of, cut
 from ragforge.memory.constraints import is_for_all_work, strength_of
 from ragforge.memory.extract import statements_in
 from ragforge.memory.own_words import own_words
@@ -472,6 +473,26 @@ def test_what_says_enough_takes_nothing_with_it_that_was_not_asked(
 )
 def test_what_was_pasted_is_not_the_users_word(message: str, own: str) -> None:
     assert own_words(message).strip() == own
+
+
+def test_what_is_said_far_off_in_a_message_counts_for_a_statement() -> None:
+    """The neighbours are the same, and the number of clauses."""
+    between = "We talked for an hour. Then it rained."
+    beginnings = ("We settled three things with the team.", "It still fails here with this trace.")
+    of_one, of_another = (
+        clauses_of(f"{first} {between} Sessions end after 30 minutes. {between}") for first in beginnings
+    )
+    assert len(of_one) == len(of_another)
+    at = next(at for at, clause in enumerate(of_one) if "Sessions" in clause.text)
+    assert guesses(of_one)[at].kept > guesses(of_another)[at].kept
+
+
+def test_a_clause_of_a_long_message_is_read_with_those_near_it() -> None:
+    def features(count: int) -> int:
+        clauses = clauses_of("The boat leaves the pier at nine. " * count)
+        return max(len(each) for each in features_of(clauses, "", common=frozenset()))
+
+    assert features(10 * NEAR) == features(4 * NEAR)
 
 
 def test_a_turn_is_classified_within_milliseconds() -> None:
