@@ -80,7 +80,7 @@ SURE_MIN_OF: Mapping[MemoryType, float] = {
     MemoryType.GOAL: 0.3,
     MemoryType.TODO: 0.3,
     MemoryType.IDENTITY: 0.4,
-    MemoryType.PREFERENCE: 0.54,
+    MemoryType.PREFERENCE: 0.53,
     MemoryType.FACT: 0.42,
 }
 """The same for types that are mistaken more often, or less. Found with training messages left out."""

@@ -85,6 +85,7 @@ USE, CHANGE, DELETE = Deed.USE, Deed.CHANGE, Deed.DELETE
         ("bower n'a rien à faire ici", Prohibition(USE, ("bower",))),
         ("toute nouvelle bibliothèque passe par moi", Prohibition(Deed.DEPEND)),
         ("tu ne modifies que dans scène/", Prohibition(CHANGE, ("**",), (), ("scène/",))),
+        ("plus de bower ici", Prohibition(USE, ("bower",))),
         ("jamais de places.csv dans git", Prohibition(Deed.RUN, ("git commit places.csv",))),
     ],
 )
@@ -111,6 +112,9 @@ def test_what_a_sentence_forbids(sentence: str, expected: Prohibition) -> None:
         "le seul test lance un serveur",
         "I don't mind long functions",
         "les longs noms me gênent pas",
+        "plus clair avec les lettres de l'article",
+        "un test par idée, plus simple à relire",
+        "sois plus bref dans les relectures",
     ],
 )
 def test_what_names_nothing_forbids_nothing(sentence: str) -> None:

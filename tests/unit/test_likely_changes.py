@@ -168,3 +168,10 @@ def test_a_rule_over_two_lines_is_its_user_s() -> None:
     )
     valid = Validity([old, new], links=[Link(old.id, new.id, is_sure=False)])
     assert valid.replacement(old, "never restart the kiln on a Sunday") is None
+
+
+def test_a_requirement_of_the_product_is_no_wish_that_is_perhaps_replaced() -> None:
+    requirement = "a refund must never be larger than the order"
+    old, new = turns((requirement, "Noted."), ("a refund may be larger for vouchers now", "Done."))
+    valid = Validity([old, new], links=[Link(old.id, new.id, is_sure=False)])
+    assert valid.replacement(old, requirement) is None

@@ -902,7 +902,9 @@ LANGUAGE = Language(
         r"\b\w{3,} (?:plus |jamais |pas )?(?:rien|quoi que ce soit|de paquets?) (?:avec|via) ",
         r"(?<!\by )(?<!\ble )(?<!\bla )(?<!\bles )(?<!\bl')\b(?!est\b|sont\b|suis\b|dérange|gêne|petits?\b|"
         r"bien\b|"
-        r"arrive|connais|sais\b|comprends\b)(\w{3,}) (?:jamais|pas|plus|en aucun cas)\b(?! qu[e'])"
+        r"arrive|connais|sais\b|comprends\b|"
+        r"(?:être|sois|soyez|soit|rend\w*|semble\w*|para[iî]\w+|nettement|beaucoup|encore|peu) plus\b)"
+        r"(\w{3,}) (?:jamais|pas|plus|en aucun cas)\b(?! qu[e'])"
         r"(?: (?:plus|jamais))?(?: (?:aucune?|de|du|des|au|aux|à|sur)\b| d')?"
         r"(?: (?:la|le|les)\b| l')?",
         r"\bfaut (?:surtout )?(?:jamais|pas|plus) que (?:tu|vous|on) (?=\w)",
@@ -920,7 +922,8 @@ LANGUAGE = Language(
     ),
     bans=(
         r"(?:^|[,;:.(—–]\s*|\b(?:et|mais|donc|surtout|alors) )(?:surtout )?"
-        r"(?:jamais|pas|plus|aucune?|z[ée]ro)"
+        # "plus clair" compares, "plus de Java" ends something.
+        r"(?:jamais|pas|plus(?= (?:jamais|aucune?|de|du|des)\b| d')|aucune?|z[ée]ro)"
         r"(?! besoin\b| la peine\b| de (?:souci|problème))(?: aucune?)?(?: (?:de|du|des)\b| d')? ?",
         r"\by a (?:pas|plus) (?:de |d')(?=<known>\b)",
     ),
