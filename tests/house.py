@@ -37,7 +37,7 @@ RECORDED = {
     "store files that name the same stored field": 9,
     "store files by stored field, together": 58,
     "files of versions that /redo of one file passes": 20,
-    "modules of the program that a search loads": 118,  # marks of shared sessions, pieces of messages
+    "modules of the program that a search loads": 124,  # what this machine remembers lies in six files
     "functions of more than 50 lines, tests included": 0,
 }
 """What is reached. Whoever makes one better writes the new value here."""

@@ -406,7 +406,7 @@ async def test_what_is_no_database_is_named_and_set_aside_for_the_one_brought_ba
         case _:
             os.mkfifo(row.path)
     (fault,) = file_faults(row)
-    assert {"folder": "a folder", "link": "a link", "pipe": "not a regular file"}[kind] in fault
+    assert {"folder": "a folder", "link": "a link", "pipe": "a named pipe"}[kind] in fault
     assert await asyncio.wait_for(asyncio.to_thread(look, row.path), 5) is None
     (aside,) = (path for path in recover_backup(folder, older.name).aside if path.name == row.path.name)
     assert os.path.lexists(aside)

@@ -59,7 +59,7 @@ def test_the_benchmark_of_similar_tasks_holds_its_figures_on_its_own_file() -> N
     assert precision >= 0.85
     assert recall >= 0.5
     assert warnings >= 0.55
-    assert "warned without a warning 2 of 15" in told
+    assert "warned without a warning 1 of 15" in told
 
 
 def test_the_weights_are_those_that_are_fitted_and_do_for_files_they_were_not_fitted_to() -> None:
@@ -80,9 +80,9 @@ def test_the_weights_are_those_that_are_fitted_and_do_for_files_they_were_not_fi
 def test_a_file_that_no_weights_were_fitted_to_does_as_well() -> None:
     told = ran(FILE, "radio_tasks.jsonl")[1]
     precision, recall, warnings = (float(each) for each in re.findall(r"[a-z]+ (\d\.\d\d)\b", told)[1:])
-    assert precision >= 0.9
-    assert recall >= 0.33
-    assert warnings >= 0.37
+    assert precision >= 0.88
+    assert recall >= 0.44
+    assert warnings >= 0.52
 
 
 def ran(script: Path, *beside: str) -> list[str]:

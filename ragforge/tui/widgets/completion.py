@@ -295,12 +295,13 @@ def command_choices(
 
     sent: messages of before; while nothing is typed of a name, those come first that were sent last.
     """
-    by_word = {word: row for row in reversed(rows) for word in (*row.aliases, row.name)}
+    names = {row.name: row for row in rows}
+    by_word = {**{word: row for row in reversed(rows) for word in row.aliases}, **names}
     if not wanted.query:
-        by_name = {row.name: row for row in rows}
-        fitting = [by_name[name] for name in by_use(list(by_name), sent)]
+        fitting = [names[name] for name in by_use(list(names), sent)]
     else:
         words = ranked(wanted.query, [word for row in rows for word in (row.name, *row.aliases)])
+        words.sort(key=lambda word: not (word in names and word.startswith(wanted.query)))
         fitting = list(dict.fromkeys(by_word[word] for word in words))
     return [
         CompletionItem(
