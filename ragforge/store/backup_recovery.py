@@ -116,8 +116,9 @@ def _check_schema(file: CopiedFile, name: str) -> None:
 def _nobody_else(paths: Iterable[Path]) -> Generator[None]:
     """Hold the databases: no other process has one open, and none can open one meanwhile."""
     with ExitStack() as locked:
-        databases = (path for path in sorted(paths) if not not_a_file(path))
-        for path, (end, first, count) in product(databases, OPEN_LOCKS):
+        for path, (end, first, count) in product(sorted(paths), OPEN_LOCKS):
+            if not end and not_a_file(path):
+                continue
             with suppress(FileNotFoundError):
                 descriptor = os.open(path.with_name(path.name + end), os.O_RDWR | os.O_CLOEXEC)
                 locked.callback(os.close, descriptor)

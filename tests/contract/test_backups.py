@@ -318,22 +318,24 @@ async def test_nothing_is_brought_back_under_a_process_that_has_it_open(folder: 
     recover_backup(folder, older.name)
 
 
-@pytest.mark.parametrize("replaced", [False, True])
+@pytest.mark.parametrize("replaced", ["", "by a file", "by a broken link"])
 async def test_nothing_is_brought_back_under_a_process_whose_file_was_removed(
-    folder: Path, replaced: bool
+    folder: Path, replaced: str
 ) -> None:
     older, path = made(folder), conversations_path(folder)
     content = path.read_bytes()
     async with held_open(path):
         path.unlink()
-        if replaced:
+        if replaced == "by a file":
             path.write_bytes(content)
+        elif replaced:
+            path.symlink_to("/nowhere/ragforge.db")
         with pytest.raises(StoreUnavailable, match=r"Another process has .*ragforge\.db open"):
             recover_backup(folder, older.name)
-        if not replaced:
+        if replaced != "by a file":
             with pytest.raises(StoreUnavailable, match=r"Another process has .*ragforge\.db open"):
                 begin_empty(folder, address(folder))
-        assert path.exists() == replaced
+        assert os.path.lexists(path) == bool(replaced)
     recover_backup(folder, older.name)
     assert len(rows(path, "SELECT id FROM session")) == 1
 
