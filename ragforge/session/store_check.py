@@ -100,10 +100,10 @@ async def _file(machine: Machine, file: StoreFile, *, repair: bool) -> Checked:
     if wrong and repair:
         done = await asyncio.to_thread(_repaired, file)
         wrong = await asyncio.to_thread(file_faults, file)
-    notes = [_helps(machine, file)] if wrong else []
-    if not file.path.exists():
-        notes.append("It does not exist yet.")
-    return Checked(file.title, tuple(wrong), tuple(done), tuple(notes))
+    if wrong:
+        return Checked(file.title, tuple(wrong), tuple(done), (_helps(machine, file),))
+    notes = () if file.path.exists() else ("It does not exist yet.",)
+    return Checked(file.title, done=tuple(done), notes=notes)
 
 
 def _helps(machine: Machine, file: StoreFile) -> str:

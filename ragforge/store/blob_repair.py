@@ -13,9 +13,10 @@ from ragforge.domain.errors import StoreError
 from ragforge.domain.ids import now
 from ragforge.store.blob_forms import BlobFiles, Form
 from ragforge.store.blob_proof import is_sound, is_sound_file
+from ragforge.store.damage_words import BROKEN_LINK_HELP, is_broken_link
 from ragforge.store.files import ASIDE, StoreFile
 from ragforge.store.schemas import BLOBS
-from ragforge.store.sqlite.connection import Connection, Row, connect, raw_connection
+from ragforge.store.sqlite.connection import Connection, Row, connect, not_a_file, raw_connection
 from ragforge.store.sqlite.prepare import prepare
 
 TAILS = ("", "-wal", "-shm")
@@ -74,11 +75,8 @@ def rebuild(file: StoreFile) -> Rebuilt:
 
     Raises StoreError, OSError, apsw.Error.
     """
-    if file.path.is_symlink() and not file.path.exists():
-        raise StoreError(
-            f"{file.path} is a link to {file.path.readlink()}, which does not exist. Connect the disk that "
-            "it leads to, or remove the link if its contents are lost, and run it again"
-        )
+    if is_broken_link(file.path):
+        raise StoreError(f"{file.path} {not_a_file(file.path)}. {BROKEN_LINK_HELP}, and run it again")
     aside = _set_database_aside(file.path)
     prepare(file.path, BLOBS, lock_dir=file.path.parent)
     files = _files(file)

@@ -2,6 +2,7 @@
 
 from collections.abc import Generator
 from contextlib import contextmanager
+from pathlib import Path
 
 import apsw
 
@@ -9,6 +10,14 @@ from ragforge.domain.errors import StoreDamaged, StoreMoved, StoreNewer, StoreUn
 from ragforge.store.backups import recovery_words
 from ragforge.store.files import REPAIR, StoreFile
 from ragforge.store.sqlite.connection import NotAFile
+
+BROKEN_LINK_HELP = "Put the file back, or remove the link if the contents are lost"
+"""What a repair waits for: it must not replace what may only be on a disk that is not connected."""
+
+
+def is_broken_link(path: Path) -> bool:
+    """Whether it is a link that leads to nothing, or back to itself."""
+    return path.is_symlink() and not path.exists()
 
 
 @contextmanager
@@ -24,8 +33,9 @@ def explained(file: StoreFile) -> Generator[None]:
         ) from error
     except StoreDamaged as error:
         if isinstance(error.__cause__, NotAFile):
+            run = f"{BROKEN_LINK_HELP}, then run" if is_broken_link(file.path) else "Run"
             raise StoreDamaged(
-                f"{file.path} cannot be used: {error.__cause__}. {held} Run `{REPAIR}`."
+                f"{file.path} cannot be used: {error.__cause__}. {held} {run} `{REPAIR}`."
             ) from error
         if error.__cause__ is not None and not isinstance(error.__cause__, apsw.Error):
             raise

@@ -138,6 +138,21 @@ def test_what_is_no_file_is_told_of_every_role(tmp_path: Path, role: Role, kind:
     assert f"{file.path} {words}. Move it away" in str(refused.value)
 
 
+@pytest.mark.parametrize("role", [Role.MACHINE, Role.VERSIONS])
+async def test_a_check_does_not_expect_what_a_broken_link_leads_to(quick: Program, role: Role):
+    await quick.run("-p", "hello")
+    file = part(quick.data, role)
+    DAMAGE["missing"](file)
+    assert "It does not exist yet." in (await quick.run("db", "check")).out
+    make, words = NOT_FILES["a link to nothing"]
+    make(file)
+    checked = await quick.run("db", "check")
+    assert checked.code == 1
+    assert f"It {words}." in checked.out
+    assert "`ragforge db backups` lists what can be restored." in checked.out
+    assert "It does not exist yet." not in checked.out
+
+
 def test_of_a_link_to_an_empty_file_it_is_said_where_that_is(tmp_path: Path):
     (tmp_path / "other").touch()
     (tmp_path / "part.db").symlink_to("other")

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import os
+import re
 import stat
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -44,6 +45,7 @@ from ragforge.store.sqlite.prepare import look
 from ragforge.versions.state import Head, HistoryState, open_history_state
 from tests.contract.builders import new_session, said
 from tests.contract.builders_versions import a_version
+from tests.damage import NOT_FILES
 from tests.disks import small_disk
 
 
@@ -383,11 +385,14 @@ async def test_an_unknown_name_lists_those_that_there_are(folder: Path) -> None:
         recover_backup(folder, "../nothing")
 
 
-def test_contents_are_not_made_anew_where_they_are_on_a_disk_that_is_not_connected(folder: Path) -> None:
+@pytest.mark.parametrize("kind", ["a link to nothing", "a link to itself"])
+def test_contents_are_not_made_anew_where_they_are_on_a_disk_that_is_not_connected(
+    folder: Path, kind: str
+) -> None:
     file = contents_file(folder)
-    file.path.unlink(missing_ok=True)
-    file.path.symlink_to("/nowhere/blobs.db")
-    with pytest.raises(StoreError, match=r"is a link to /nowhere/blobs\.db, which does not exist"):
+    make, words = NOT_FILES[kind]
+    make(file)
+    with pytest.raises(StoreError, match=re.escape(f"{file.path} {words}. Put the file back, or remove")):
         rebuild(file)
     assert file.path.is_symlink()
 

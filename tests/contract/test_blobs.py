@@ -8,7 +8,9 @@ import pytest
 
 from ragforge.domain.errors import StoreDamaged, StoreUnavailable
 from ragforge.store.blobs import SqliteBlobs
+from ragforge.store.files import Role, StoreFile
 from ragforge.store.sqlite.connection import connect
+from tests.damage import NOT_FILES
 
 
 @pytest.fixture
@@ -41,6 +43,33 @@ async def test_missing_content_is_named(blobs: SqliteBlobs) -> None:
     for digest in ("ab" * 32, "not a hash", ""):
         with pytest.raises(StoreUnavailable, match="not in"):
             await blobs.get(digest)
+
+
+@pytest.mark.parametrize(
+    ("kind", "help"),
+    [
+        ("a pipe", "Run `ragforge db check --repair`."),
+        (
+            "a link to nothing",
+            "Put the file back, or remove the link if the contents are lost, then run `ragf",
+        ),
+        (
+            "a link to itself",
+            "Put the file back, or remove the link if the contents are lost, then run `ragf",
+        ),
+    ],
+)
+async def test_what_is_no_file_is_named_with_what_helps(
+    blobs: SqliteBlobs, tmp_path: Path, kind: str, help: str
+) -> None:
+    path = tmp_path / "data" / "blobs.db"
+    path.parent.mkdir()
+    make, words = NOT_FILES[kind]
+    make(StoreFile(Role.CONTENTS, path))
+    with pytest.raises(StoreDamaged) as refused:
+        await blobs.put(b"text")
+    assert f"{path} cannot be used: it {words}." in str(refused.value)
+    assert help in str(refused.value)
 
 
 @pytest.mark.parametrize("damage", ["x'00'", "substr(data, 1, 8)", "(SELECT data FROM blob WHERE key = 2)"])
