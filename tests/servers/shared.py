@@ -82,7 +82,7 @@ class Starting:
             started = sources.begin(source, self.folder / kind)
         except NoJars as error:
             return {"missing": f"{kind}: {error}"}
-        except (NoServer, OSError, *neo4j.FAILURES) as error:
+        except (NoServer, OSError, StoreError, *neo4j.FAILURES) as error:
             return {"failed": f"{kind}: {error}"}
         self._started[kind] = started
         server = started.server

@@ -4,13 +4,17 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
+from ragforge.domain.errors import StoreUnavailable
 from tests.processes import running_with, until
-from tests.servers import jars, neo4j
+from tests.servers import jars, neo4j, shared, sources
 from tests.servers.leash import on_leash
+from tests.servers.shared import Servers, Starting
+from tests.servers.sources import Docker, Source, Started
 
 PASSWORD = "for these tests"
 
@@ -43,6 +47,27 @@ def test_a_leash_tells_when_its_command_ended(tmp_path: Path) -> None:
 @pytest.mark.each_server
 def test_a_shared_server_is_of_the_kind_it_stands_for(neo4j_server: neo4j.Neo4jServer) -> None:
     assert neo4j.version_of(neo4j_server) == neo4j_server.version
+
+
+def test_the_tests_are_told_why_the_schema_could_not_be_built(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(source: Source, home: Path) -> Started:
+        raise StoreUnavailable("no room for an index")
+
+    def found(kind: str, environ: Mapping[str, str]) -> Source:
+        return Docker(kind)
+
+    monkeypatch.setattr(sources, "begin", refuse)
+    monkeypatch.setattr(sources, "source_of", found)
+    monkeypatch.setattr(shared, "WAIT_S_MAX", 60)
+    starting = Starting({})
+    try:
+        waiting = Servers(starting.folder, required=False)
+        waiting.want(["neo4j-5"])
+        starting.start_wanted()
+        with pytest.raises(pytest.fail.Exception, match="neo4j-5: no room for an index"):
+            waiting.get("neo4j-5")
+    finally:
+        starting.close()
 
 
 def test_classes_are_kept_for_one_java_and_one_folder_of_jars(tmp_path: Path) -> None:
