@@ -42,8 +42,12 @@ async def top_of(chat: Chat) -> TurnList:
     """The conversation, scrolled to its beginning."""
     turns = chat.screen.query_one(TurnList)
     await chat.until(lambda: turns.max_scroll_y > 0)
-    turns.scroll_home(animate=False)
-    await chat.until(lambda: turns.scroll_y == 0 and chat.screen.query(ToolHead))
+
+    def is_there() -> bool:
+        turns.scroll_home(animate=False)  # again: the end of the answer may just have been followed
+        return turns.scroll_y == 0 and bool(chat.screen.query(ToolHead))
+
+    await chat.until(is_there)
     return turns
 
 

@@ -86,6 +86,8 @@ USE, CHANGE, DELETE = Deed.USE, Deed.CHANGE, Deed.DELETE
         ("toute nouvelle bibliothèque passe par moi", Prohibition(Deed.DEPEND)),
         ("tu ne modifies que dans scène/", Prohibition(CHANGE, ("**",), (), ("scène/",))),
         ("plus de bower ici", Prohibition(USE, ("bower",))),
+        ("plus un seul print dans le code", Prohibition(USE, ("print",))),
+        ("et plus jQuery", Prohibition(USE, ("jQuery",))),
         ("jamais de places.csv dans git", Prohibition(Deed.RUN, ("git commit places.csv",))),
     ],
 )

@@ -489,7 +489,7 @@ def test_what_is_said_far_off_in_a_message_counts_for_a_statement() -> None:
 
 def test_a_clause_of_a_long_message_is_read_with_those_near_it() -> None:
     def features(count: int) -> int:
-        clauses = clauses_of("The boat leaves the pier at nine. " * count)
+        clauses = clauses_of(" ".join(f"The boat {'x' * (at + 1)} leaves the pier." for at in range(count)))
         return max(len(each) for each in features_of(clauses, "", common=frozenset()))
 
     assert features(10 * NEAR) == features(4 * NEAR)

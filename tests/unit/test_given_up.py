@@ -3,6 +3,8 @@
 import pytest
 
 from ragforge.memory.purposes import given_up
+from ragforge.memory.recall import validity
+from ragforge.memory.recall.replacements import Link
 from ragforge.memory.recall.validity import Validity
 from ragforge.memory.sentences import sentences
 from ragforge.memory.set_values import new_totals
@@ -248,3 +250,16 @@ def test_a_mark_has_the_words_that_were_written() -> None:
     by = Validity([first, second]).replacement(first, "a visit lasts twenty minutes")
     assert by is not None
     assert by.text == "a visit lasts half an hour"
+
+
+def test_without_a_later_turn_about_the_same_nothing_more_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every statement of a block comes by here, a line of base64 too."""
+    asked: list[str] = []
+    monkeypatch.setattr(validity, "always_stands", lambda text: bool(asked.append(text)))
+    old_words = "the key is " + "y" * 3_000
+    old, new = turns((old_words, ""), ("water the pots", ""))
+    assert Validity([old, new]).replacement(old, old_words) is None
+    assert asked == []
+    linked = Validity([old, new], links=[Link(old.id, new.id, is_sure=False)])
+    assert linked.replacement(old, old_words) is None
+    assert asked == ["the key is"]

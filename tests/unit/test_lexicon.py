@@ -41,6 +41,24 @@ def test_a_word_with_another_meaning_in_english_is_translated_in_a_french_text_a
 
 
 @pytest.mark.parametrize(
+    "text",
+    [
+        "the carrier rejects the label",
+        "traverse the tree of nodes",
+        "an inverse gene in a bond",
+        "a mere pendant",
+    ],
+)
+def test_english_that_looks_like_french_stays_as_it_is(text: str) -> None:
+    assert set(in_english(text)) <= set(text.split())
+
+
+def test_a_field_of_a_form_and_a_queue_of_messages_are_read_as_such() -> None:
+    assert in_english("le champ email est vide")[0] == "field"
+    assert in_english("la queue des messages est pleine")[0] == "queue"
+
+
+@pytest.mark.parametrize(
     ("one", "other"),
     [
         ("time zones", "timezone"),

@@ -903,7 +903,8 @@ LANGUAGE = Language(
         r"(?<!\by )(?<!\ble )(?<!\bla )(?<!\bles )(?<!\bl')\b(?!est\b|sont\b|suis\b|dérange|gêne|petits?\b|"
         r"bien\b|"
         r"arrive|connais|sais\b|comprends\b|"
-        r"(?:être|sois|soyez|soit|rend\w*|semble\w*|para[iî]\w+|nettement|beaucoup|encore|peu) plus\b)"
+        r"(?:être|sois|soyez|soit|rend\w*|semble\w*|para[iî]\w+|nettement|beaucoup|encore|peu) plus\b"
+        r"(?! (?:jamais|aucune?|rien|une?|de|du|des|l[ea]s?)\b| [dl]'))"
         r"(\w{3,}) (?:jamais|pas|plus|en aucun cas)\b(?! qu[e'])"
         r"(?: (?:plus|jamais))?(?: (?:aucune?|de|du|des|au|aux|à|sur)\b| d')?"
         r"(?: (?:la|le|les)\b| l')?",
@@ -923,7 +924,7 @@ LANGUAGE = Language(
     bans=(
         r"(?:^|[,;:.(—–]\s*|\b(?:et|mais|donc|surtout|alors) )(?:surtout )?"
         # "plus clair" compares, "plus de Java" ends something.
-        r"(?:jamais|pas|plus(?= (?:jamais|aucune?|de|du|des)\b| d')|aucune?|z[ée]ro)"
+        r"(?:jamais|pas|plus(?= (?:jamais|aucune?|une?|de|du|des|<known>)\b| d')|aucune?|z[ée]ro)"
         r"(?! besoin\b| la peine\b| de (?:souci|problème))(?: aucune?)?(?: (?:de|du|des)\b| d')? ?",
         r"\by a (?:pas|plus) (?:de |d')(?=<known>\b)",
     ),

@@ -14,6 +14,7 @@ import re
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 from functools import lru_cache
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
@@ -70,7 +71,7 @@ class Weights(Struct, frozen=True):
 
 WEIGHTS = {
     StaticEmbedder.name: Weights(
-        0.55, 0.0, 0.37, (12.93, 4.71, -15.71, 5.37, -1.23, -2.32), (10.93, 4.88, -12.72, 5.28, -1.12, -2.55)
+        0.55, 0.0, 0.37, (13.06, 4.71, -15.84, 5.31, -1.22, -2.3), (11.01, 4.95, -12.77, 5.22, -1.12, -2.56)
     ),
     minilm.MODEL.vectors: Weights(
         0.6, 0.62, 0.55, (6.99, 4.0, -9.48, 6.53, -1.32, -2.5), (5.81, 4.96, -7.51, 6.43, -1.19, -2.7)
@@ -80,7 +81,7 @@ WEIGHTS = {
     ),
 }
 """By embedder."""
-KIN = (17.68, 2.46, 0.68, 5.51, -10.08)
+KIN = (17.66, 2.49, 0.68, 5.5, -10.08)
 """How probable it is that two tasks are of one matter: weights of how alike they are, the files and folders
 that they share, how close their days are, and the bias."""
 
@@ -191,6 +192,7 @@ def evidence(
     return np.stack(columns, axis=-1), kinship
 
 
+@lru_cache(SIGNS_MAX)
 def asks_to_add(text: str) -> bool:
     """Whether it asks for something new: "Add a button", not "The button does nothing"."""
     return _ADDS.search(text) is not None
@@ -307,7 +309,7 @@ def _word_vectors(words: Sequence[str]) -> "Floats":
     known |= {word: each.tobytes() for word, each in zip(new, StaticEmbedder().vectors(new), strict=True)}
     if len(_vectors) + len(new) > WORDS_MAX:
         _vectors.clear()
-    _vectors.update(known)
+    _vectors.update(islice(known.items(), WORDS_MAX))
     rows = np.frombuffer(b"".join(known[each] for each in words), dtype=np.float32)
     return rows.reshape(len(words), -1).astype(np.float64)
 

@@ -332,5 +332,11 @@ def _things(pattern: AnyOf, readable: Sequence[str]) -> frozenset[str]:
     return frozenset[str]().union(*found)
 
 
+def without_long_words(text: str) -> str:
+    """The text without words of more than WORD_CHARS_MAX characters: nobody says them, and patterns are slow
+    on them."""
+    return _LONG_WORD.sub("", text)
+
+
 def _own_words(turn: Turn) -> str:
-    return own_words(_LONG_WORD.sub("", own_text(turn.user)))
+    return own_words(without_long_words(own_text(turn.user)))

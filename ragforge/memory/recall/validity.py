@@ -21,7 +21,7 @@ from ragforge.memory.recall.endings import finished, given_up_in, handed_over, i
 from ragforge.memory.recall.likely_changes import outdated_by, tells_a_change
 from ragforge.memory.recall.likely_endings import always_stands, likely_end, may_end_likely
 from ragforge.memory.recall.replacements import Link, ReplacedStatement
-from ragforge.memory.recall.spoken import Spoken, spoken_turn
+from ragforge.memory.recall.spoken import Spoken, spoken_turn, without_long_words
 from ragforge.memory.recall.states import BuiltOn
 from ragforge.memory.recall.value_changes import (
     ValueChange,
@@ -158,11 +158,14 @@ class Validity:
     def _likely(self, turn: Turn, statement: str) -> Replacement | None:
         """What likely replaced the statement, in digits, by the newest of the turns linked with its own."""
         mine, newer = self._by_id.get(turn.id), self._linked.get(turn.id, ())
+        if not newer:
+            return None
+        statement, told = without_long_words(statement).strip(), mine.later.answer if mine else ""
         of_user = mine is None or one_line(statement) in mine.user
-        is_standing, told = always_stands(statement), mine.later.answer if mine else ""
+        is_standing = of_user and always_stands(statement)
         for by in (each for each in reversed(self._spoken) if each.turn.id in newer):
             is_next = by.turn.parent == turn.id
-            if of_user and is_standing:
+            if is_standing:
                 text = likely_end(statement, told, by.later)
             else:
                 text = outdated_by(statement, by.later, of_user=of_user, is_next=is_next)
