@@ -107,6 +107,10 @@ def test_what_asks_for_something_new_is_told_from_what_reports_a_fault() -> None
         "The list shows nothing after an export.",
         "Le bouton d'export ne fait rien.",
         "The export adds an empty line.",
+        "The daemon fails to start after a reboot.",
+        "The list should show 10 rows but shows 9.",
+        "Impossible de générer le PDF.",
+        "Le bouton pour exporter ne fait rien.",
     ):
         assert not asks_to_add(words), words
     fault = problem_of("The export of the bills loses its last line.", files=["shop/export.py"], at=DAY)

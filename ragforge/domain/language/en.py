@@ -175,7 +175,8 @@ LANGUAGE = Language(
     ),
     asks_to_add=(
         (
-            r"(?:<clause>|\b(?:and|please|to|must|should|can we|could (?:we|you)|I want|we need) )"
+            r"(?:<clause>|\b(?:and|please|(?:want|like|need|have) to|must|can we|could (?:we|you)|I want|"
+            r"we need) )"
             r"(?:add|allow|build|create|display|document|enable|export|generate|give|have|implement|introduce|"
             r"let|list|make|offer|print|provide|publish|put|record|send|show|start|support|write)\b"
         ),

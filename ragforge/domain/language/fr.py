@@ -161,7 +161,7 @@ LANGUAGE = Language(
     ),
     asks_to_add=(
         (
-            r"(?:<clause>|\b(?:et|de|pour|il faut|il faudrait|je voudrais|on voudrait|on veut|peut-on|"
+            r"(?:<clause>|\b(?:et|il faut|il faudrait|je voudrais|on voudrait|on veut|peut-on|"
             r"pourrait-on) )"
             r"(?:accept(?:er|e)|affich(?:er|e)|ajout(?:er|e)|brancher|cré(?:er|e)|document(?:er|e)|donner|"
             r"écri(?:re|s)|envoyer|export(?:er|e)|génér(?:er|e)|imprim(?:er|e)|installer|intégr(?:er|e)|lister|"
