@@ -111,7 +111,8 @@ class MetricsPublication:
             await self._keep(workspace)
         except (StoreError, UsageError) as error:
             log.warning("What was counted last is not kept: %s", error)
-        await self._stop()
+        finally:
+            await self._stop()
 
     async def _keep(self, workspace: Library) -> None:
         await keep_counts(workspace.local)

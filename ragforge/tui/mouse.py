@@ -40,11 +40,15 @@ def was_dragged(by: Offset) -> bool:
 
 
 def select_clicked(screen: Screen[Result], event: events.Click) -> None:
-    """Select the word at a double click, and the paragraph at a third: Textual takes far more."""
+    """Select the word at a double click, and the paragraph at a third: Textual takes far more.
+
+    Between words a double click selects nothing.
+    """
     if event.chain == 3 and event.widget is not None:
         event.widget.text_select_all()
     if event.chain != 2:
         return
+    screen.clear_selection()
     widget, at = screen.get_widget_and_offset_at(int(event.screen_x), int(event.screen_y))
     whole = widget.get_selection(SELECT_ALL) if widget is not None and widget.allow_select else None
     if widget is None or at is None or whole is None:

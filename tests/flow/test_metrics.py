@@ -9,8 +9,10 @@ from urllib.request import urlopen
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
+from ragforge.domain import timeouts
 from ragforge.domain.metrics import HINTS, TALLY
 from ragforge.domain.urls import listens_words
+from ragforge.session.background.model import Thinker
 from ragforge.session.metrics import all_counts, keep_counts, metrics_text
 from ragforge.session.state import Session
 from ragforge.store.local.state import open_local_state
@@ -118,6 +120,36 @@ async def test_the_file_has_what_was_counted_after_the_last_turn(tmp_path: Path,
         await until(written)
         TALLY.count(HINTS, "intent_followup")
     assert samples(file.read_text())["memory_proactive_hints_generated_total", "intent_followup"] == 1
+
+
+async def test_a_store_that_is_slow_at_the_end_leaves_nothing_open(
+    tmp_path: Path, gemini: GeminiStandIn, monkeypatch
+):
+    address, file = f"127.0.0.1:{free_port()}", tmp_path / "ragforge.prom"
+    env = environ(tmp_path, gemini, RAGFORGE_MEMORY_MODEL="local")
+    env |= {"RAGFORGE_METRICS_LISTEN": address, "RAGFORGE_METRICS_TEXTFILE": str(file)}
+    closed: list[Thinker] = []
+    close = Thinker.close
+
+    async def noted_close(self: Thinker) -> None:
+        await close(self)
+        closed.append(self)
+
+    async def slow(*_args: object, **_options: object) -> None:
+        await asyncio.Event().wait()
+
+    async def written() -> bool:
+        return file.is_file()
+
+    monkeypatch.setattr(timeouts, "BACKGROUND_CLOSE_S_MAX", 0.5)
+    monkeypatch.setattr(Thinker, "close", noted_close)
+    async with beside(tmp_path, env) as session:
+        await ask(session, gemini)
+        await until(written)
+        monkeypatch.setattr(session.workspace.store.memories, "count_wishes", slow)
+    assert closed
+    with pytest.raises(OSError, match="refused"):
+        await asyncio.to_thread(read, f"http://{address}/")
 
 
 def read(url: str) -> str:

@@ -2,6 +2,8 @@
 
 import asyncio
 
+import pytest
+
 from ragforge.domain import timeouts
 from ragforge.domain.turns import TurnStatus
 from ragforge.tui.screens.confirm import ConfirmScreen
@@ -240,6 +242,27 @@ async def test_what_waited_returns_selected_with_the_words_of_an_empty_turn(lab:
         await chat.type("three")
         await chat.until(lambda: chat.draft == "three")
         assert chat.screen.prompt.sent.entries()[0] == "one\n\ntwo"
+
+
+@pytest.mark.parametrize("arrived", ["Busy", ""])
+async def test_what_was_never_sent_stays_when_the_turn_is_retried(lab: Lab, arrived: str) -> None:
+    lab.gemini.script((Text("Busy"), Hang()) if arrived else Hang(), Text("Now."))
+    async with lab.chat() as chat:
+        await chat.say("one")
+        await lab.gemini.wait_for_requests(1, action="streamGenerateContent")
+        if arrived:
+            await chat.sees(arrived)
+        await chat.say("two")
+        await chat.until(lambda: chat.screen.prompt.queued == 1)
+        await chat.pilot.press("escape")
+        await chat.turn_ended()
+        left = "two" if arrived else "one\n\ntwo"
+        await chat.until(lambda: chat.draft == left)
+        await chat.type("/retry")
+        await chat.pilot.press("enter")
+        await chat.sees("Now.")
+        await chat.turn_ended()
+        assert chat.draft == left
 
 
 async def test_what_waits_when_a_turn_broke_off_says_how_it_is_sent(lab: Lab) -> None:

@@ -16,6 +16,7 @@ from ragforge.tui.widgets.completion import (
     command_choices,
     is_optional,
     path_choices,
+    usage_of,
     wanted_by,
 )
 from ragforge.tui.widgets.history import ListHistory
@@ -349,3 +350,15 @@ def test_a_stopped_search_goes_on_where_it_was(tmp_path: Path):
 def test_a_folder_that_links_to_its_parent_ends(tmp_path: Path):
     (tmp_path / "loop").symlink_to(tmp_path)
     assert ProjectFiles(tmp_path).find("", threading.Event()).paths == ["loop"]
+
+
+def test_a_command_goes_before_one_that_only_others_call_so():
+    rows = [
+        CommandRow("compact", "shorten the conversation", aliases=("summarize",), args="[WORDS]"),
+        CommandRow("summarize", "my own", args="FILE"),
+    ]
+    assert usage_of("/summarize ", rows) == "/summarize FILE  my own"
+    assert usage_of("/summarize ", rows[:1]) == "/summarize [WORDS]  shorten the conversation"
+    wanted = wanted_by("/summarize", first_line=True)
+    assert wanted
+    assert command_choices(wanted, rows)[0].label == "/summarize"

@@ -1,5 +1,6 @@
 """What the mouse does, and what it does not; afterwards keys go where they went before."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from time import monotonic
 
@@ -18,7 +19,7 @@ from ragforge.tui.widgets.recall_line import RecalledItem
 from ragforge.tui.widgets.todo_panel import TodoPanel
 from ragforge.tui.widgets.tool_line import ToolHead
 from ragforge.tui.widgets.turn_list import TurnList
-from tests.standins.gemini import Call, Calls, GeminiStandIn, Hang, Text, Thought
+from tests.standins.gemini import Call, Calls, Cut, GeminiStandIn, Hang, Text, Thought, Until
 from tests.tui.chat_app import Chat, Lab
 from tests.tui.mouse import MIDDLE, RIGHT, Mouse, place_of, rows
 
@@ -137,6 +138,27 @@ async def test_an_item_that_was_recalled_opens_and_is_forgotten_without_a_key(ch
     assert chat.draft == "k"
 
 
+async def test_the_keys_of_a_recalled_item_do_nothing_by_a_click_while_none_has_the_focus(chat: Chat) -> None:
+    await top_of(chat)
+    mouse = Mouse(chat)
+    await mouse.click("▸ recalled")
+    await chat.until(lambda: chat.screen.query(RecalledItem))
+    chat.screen.prompt.focus()
+    await chat.type("not yet")
+    chat.screen.prompt.move_cursor((0, 0))
+    for words in ("Delete forgets", "Enter opens"):
+        await mouse.click(words)
+    await chat.pilot.pause()
+    assert (chat.draft, chat.screen.busy) == ("not yet", False)
+
+
+async def test_a_double_click_between_words_selects_nothing(chat: Chat) -> None:
+    await top_of(chat)
+    x, y = place_of(chat, "Paragraph 2 ")
+    await Mouse(chat).click((x + 9, y), times=2)
+    assert chat.screen.get_selected_text() is None
+
+
 async def test_the_to_do_list_opens_with_a_click_and_shows_what_fits_with_another(lab: Lab) -> None:
     items = [{"text": f"step {number}", "state": "pending"} for number in range(12)]
     lab.gemini.script(Calls(Call("todo", {"items": items})), Text("Begun."))
@@ -168,6 +190,31 @@ async def test_a_queued_message_is_taken_back_with_a_click(lab: Lab) -> None:
         x, y = place_of(chat, "s · Esc interrupts")
         await mouse.click((x + 6, y))
         await chat.turn_ended()
+
+
+async def test_a_click_on_what_waits_does_what_it_says_beside_a_draft(lab: Lab) -> None:
+    lab.monkeypatch.setenv("RAGFORGE_RETRY_ATTEMPTS_MAX", "1")
+    gate = asyncio.Event()
+    lab.gemini.script((Text("Busy"), Until(gate), Cut("rst")), Text("Now."))
+    async with lab.chat() as chat:
+        await chat.say("one")
+        await chat.sees("Busy")
+        mouse = Mouse(chat)
+        for number, words in enumerate(("two", "three"), 1):
+            await chat.say(words)
+            await chat.until(lambda number=number: chat.screen.prompt.queued == number)
+        await chat.type("mine")
+        await mouse.click("Up edits")
+        await chat.until(lambda: chat.draft == "three\n\nmine")
+        gate.set()
+        await chat.turn_ended()
+        await chat.until(lambda: any("Enter sends" in row for row in rows(chat)))
+        await mouse.click("Enter sends")
+        await chat.sees("Now.")
+        await chat.turn_ended()
+        assert chat.draft == "three\n\nmine"
+        assert "two" in lab.gemini.asked()[-1].last_text
+        assert "mine" not in str([asked.body for asked in lab.gemini.asked()])
 
 
 async def test_the_wheel_at_the_end_of_what_it_scrolls_chooses_nothing_else(lab: Lab) -> None:

@@ -64,3 +64,17 @@ async def test_a_prompt_of_the_command_line_is_sent_and_what_was_typed_meanwhile
         await chat.turn_ended()
         await chat.pilot.press("up")
         assert chat.screen.prompt.text == "hello there"
+
+
+async def test_ones_own_command_is_run_though_others_call_one_of_ours_so(lab: Lab) -> None:
+    folder = Path(os.environ["RAGFORGE_CONFIG_DIR"]) / "commands"
+    folder.mkdir(parents=True)
+    (folder / "summarize.md").write_text("Tell me in one line what is here.")
+    lab.gemini.script(Text("A shop."))
+    async with lab.chat() as chat:
+        await chat.type("/summarize")
+        completion = chat.screen.query_one(Completion)
+        await chat.until(lambda: completion.chosen and completion.chosen.label == "/summarize")
+        await chat.enter()
+        await chat.sees("A shop.")
+        assert "Tell me in one line what is here." in chat.words()

@@ -343,6 +343,19 @@ async def test_a_message_that_was_taken_back_never_mixes_with_what_is_being_writ
         assert app.prompt.sent.entries()[0] == "remove all of it"
 
 
+async def test_what_returned_unsent_stays_or_is_kept_in_the_history():
+    app = PromptApp()
+    async with app.run_test():
+        app.prompt.put_back("never sent")
+        app.prompt.select_returned(unsent=True)
+        assert app.prompt.take_returned() == ""
+        assert not app.prompt.bring_back("")
+        assert app.prompt.text == "never sent"
+        assert app.prompt.bring_back("remove all of it")
+        assert (app.prompt.text, app.prompt.sent.entries()) == ("remove all of it", ["never sent"])
+        assert app.prompt.take_returned() == "remove all of it"
+
+
 async def test_a_message_that_was_brought_again_leaves_the_prompt_and_a_draft_does_not():
     app = PromptApp()
     async with app.run_test() as pilot:

@@ -135,6 +135,8 @@ async def test_no_character_is_hidden_by_the_gutter_of_another_line(gutters: tup
         ),
         ("漢字漢字 漢字漢字漢字漢字 end", ["漢字漢字", "漢字漢字漢字漢字 end"]),
         ("x" * 45 + " y", ["x" * 20, "x" * 20, "x" * 5 + " y"]),
+        ("  /a/very/long/path/to/a", ["  /a/very/long/path/", "to/a"]),
+        ("x" * 20 + " ", ["x" * 20]),
         ("", [""]),
     ],
 )

@@ -166,9 +166,11 @@ class Work:
 
     async def close(self) -> None:
         """Keep the last counts and release the model's connections; the lanes have ended."""
-        if session := self._desk.newest:
-            await self._metrics.close(session.workspace)
-        await self._thinker.close()
+        try:
+            if session := self._desk.newest:
+                await self._metrics.close(session.workspace)
+        finally:
+            await self._thinker.close()
 
     def _turn_left(self, task: "asyncio.Task[object]") -> None:
         self._desk.running.pop(task, None)

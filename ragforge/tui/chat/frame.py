@@ -211,17 +211,20 @@ class ChatFrame(Screen[None]):
 
         await self.ask(TurnScreen(await self.ready().memory_book.read_turn(turn_id)))
 
-    def put_back(self, text: str) -> None:
-        """The words of an empty turn return to the prompt, once."""
+    def put_back(self, text: str, *, unsent: bool = False) -> None:
+        """The words of an empty turn, or of none, return to the prompt, once."""
         if text.strip() and not self.prompt.draft.startswith(text.strip()):
-            self.put_back_all([text])
+            self.put_back_all([text], unsent=unsent)
 
-    def put_back_all(self, texts: Sequence[str]) -> None:
-        """Messages that were not answered return to the prompt; selected, where nothing is being written."""
-        is_free = self.prompt.is_free
+    def put_back_all(self, texts: Sequence[str], *, unsent: bool) -> None:
+        """Messages that were not answered return to the prompt; selected, where nothing is being written.
+
+        unsent: they are in no turn, so nothing takes them away again for one.
+        """
+        is_free, unsent = self.prompt.is_free, unsent or self.prompt.shows_unsent
         self.prompt.put_back(*texts)
         if is_free:
-            self.prompt.select_returned()
+            self.prompt.select_returned(unsent=unsent)
 
     async def attempt(self, doing: Awaitable[object]) -> bool:
         """Whether it succeeded; what went wrong becomes a line for the user."""

@@ -76,7 +76,7 @@ class Turns:
         if await self._chat.confirmed(question, detail=detail):
             await self._say(text)
         else:
-            self._chat.put_back(text)
+            self._chat.put_back(text, unsent=True)
 
     async def _say(self, text: str) -> None:
         chat, conversation = self._chat, self._chat.ready()
@@ -89,7 +89,7 @@ class Turns:
                 chat.show_queue()
         except RagforgeError as error:
             chat.say(str(error))
-            chat.put_back(text)
+            chat.put_back(text, unsent=True)
             return
         if chat.shown_at is not None:
             await chat.attempt(chat.show_newest())
@@ -110,7 +110,7 @@ class Turns:
                 await conversation.enqueue(parts)
         except RagforgeError as error:
             chat.say(str(error))
-            chat.put_back(text)
+            chat.put_back(text, unsent=True)
         chat.show_queue()
         if conversation.session.live.queue and not self.busy:
             self.send_queue()
@@ -131,7 +131,7 @@ class Turns:
         if last:
             self._chat.prompt.put_back(*waiting[-1:])
         else:
-            self._chat.put_back_all(waiting)
+            self._chat.put_back_all(waiting, unsent=True)
         await self._chat.attempt(self._chat.ready().take_back(last=last))
         self._chat.show_queue()
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import partial
+from itertools import chain
 
 from msgspec import Struct
 from textual import events
@@ -282,9 +283,10 @@ def is_optional(usage: str) -> bool:
 def usage_of(before: str, rows: Sequence[CommandRow]) -> str:
     """How the arguments are written of the command that is being typed, and what it does; else nothing."""
     if found := re.match(r"/([a-z0-9_:-]+) ", before):
-        for row in rows:
-            if found[1] in (row.name, *row.aliases) and row.args:
-                return f"/{found[1]} {row.args}  {row.help}"
+        named = (row for row in rows if row.name == found[1])
+        others = (row for row in rows if found[1] in row.aliases)
+        if (row := next(chain(named, others), None)) and row.args:
+            return f"/{found[1]} {row.args}  {row.help}"
     return ""
 
 

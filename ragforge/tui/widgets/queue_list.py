@@ -6,9 +6,10 @@ from textual import events
 from textual.content import Content
 from textual.widgets import Static
 
-from ragforge.tui.keys import with_present_keys
+from ragforge.tui.keys import present_key, with_present_keys
 from ragforge.tui.textual_types import app_of, changed_keys
 from ragforge.tui.widgets.key_hint import KeyLine, key_lines, own_names
+from ragforge.tui.widgets.prompt import Prompt
 
 SHOWN_MAX = 3
 KEYS = "Up edits the last · Esc interrupts, and returns all to the prompt"
@@ -52,8 +53,14 @@ class QueueList(Static):
         self.update(Content("\n").join(lines))
 
     def on_click(self, event: events.Click) -> None:
-        """Press the key that the last line names there."""
+        """Do what the last line names there, whatever its key would do in a draft or an approval."""
         at = event.get_content_offset(self)
         if at and self._keys and at.y == self.content_size.height - 1 and (key := self._keys.key_at(at.x)):
             event.stop()
-            app_of(self).simulate_key(key)
+            changed = changed_keys(self)
+            if key == present_key("up", changed):
+                self.post_message(Prompt.TakeBack(last=True))
+            elif key == present_key("submit", changed):
+                self.post_message(Prompt.EnterOnEmpty())
+            else:
+                app_of(self).simulate_key(key)

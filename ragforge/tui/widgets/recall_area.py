@@ -27,6 +27,8 @@ class RecallArea(PasteArea, inherit_bindings=False):
         self._walk = Walk()
         self._recalled: tuple[str, Location] | None = None
         self._returned = ""
+        self._unsent = False
+        """Whether what returned is in no turn."""
 
     @property
     def walking(self) -> bool:
@@ -57,6 +59,11 @@ class RecallArea(PasteArea, inherit_bindings=False):
         )
 
     @property
+    def shows_unsent(self) -> bool:
+        """Whether what returned, and is shown as it was, is nowhere else."""
+        return self._unsent and self.shows_returned
+
+    @property
     def is_lent(self) -> bool:
         """Whether something else is typed here for a while, such as words to search for."""
         return False
@@ -70,9 +77,14 @@ class RecallArea(PasteArea, inherit_bindings=False):
         """Show a message that was taken back, or "" for none any more, where nothing is being written.
 
         It is selected, so that what is typed next takes its place. Elsewhere it is the newest in the history.
-        Whether it is shown.
+        What returned unsent makes way for a message, not for none, and is kept in the history. Whether it is
+        shown.
         """
+        if self.shows_unsent and not text:
+            return False
         if is_free := self.is_free:
+            if self.shows_unsent:
+                self.sent.add(self.whole)
             self.set_text(cleaned(text))
             self.select_returned()
         elif text:
@@ -85,14 +97,14 @@ class RecallArea(PasteArea, inherit_bindings=False):
             self.sent.add(self.whole)
         super().type_over(text)
 
-    def select_returned(self) -> None:
-        """What is shown is what returned, and nothing else."""
-        self._returned = self.text
+    def select_returned(self, *, unsent: bool = False) -> None:
+        """What is shown is what returned, and nothing else. unsent: some of it is in no turn."""
+        self._returned, self._unsent = self.text, unsent
         self.select_all()
 
     def take_returned(self) -> str:
-        """Take away a message that returned and that nobody changed; "" where none is shown."""
-        if self.is_lent or not self.shows_returned:
+        """Take away the words of a turn that returned and that nobody changed; "" where none are shown."""
+        if self.is_lent or not self.shows_returned or self._unsent:
             return ""
         text = self.folds.unfold(self.text)
         self.set_text("")

@@ -86,6 +86,19 @@ class RecalledItem(PlainText, can_focus=True):
             self.post_message(self.ForgetWanted(self._item))
 
 
+class RecalledHint(KeyHint):
+    """What the keys of an item do. Its click presses one only for the item that has the focus.
+
+    Elsewhere the same keys send the draft, delete in it, interrupt, or answer an approval.
+    """
+
+    def on_click(self, event: events.Click) -> None:
+        """Do nothing unless an item would take the key."""
+        if not isinstance(self.screen.focused, RecalledItem):
+            event.stop()
+            event.prevent_default()
+
+
 class RecalledView(BodyFold):
     """The line that opens to the items."""
 
@@ -137,7 +150,7 @@ class RecalledBody(Widget):
             yield RecalledItem(item)
         if self._block.limited:
             yield PlainText(self._block.limited, classes="recalled-limited")
-        yield KeyHint(KEYS, actions=KEYS_NAMED, classes="recalled-hint")
+        yield RecalledHint(KEYS, actions=KEYS_NAMED, classes="recalled-hint")
 
 
 def label(block: ContextBlock) -> str:

@@ -205,6 +205,8 @@ def _fold_line(y: int, text: str, room: int, *, at_words: bool = False) -> list[
             end = _end_of_words(text, start, end)
         rows.append(_Row(y, start, text[start:end]))
         start = end
+    if at_words and rows and not text[start:].strip():
+        return rows  # only spaces are left
     return [*rows, _Row(y, start, text[start:])]
 
 
@@ -223,4 +225,4 @@ def _end_of_words(text: str, start: int, end: int) -> int:
     if text[end] == " ":
         return end + 1
     space = text.rfind(" ", start, end)
-    return space + 1 if space > start else end
+    return space + 1 if space > start and text[start:space].strip() else end
