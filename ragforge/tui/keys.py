@@ -227,6 +227,15 @@ def check(key: str, value: str, *, beside: Mapping[str, str]) -> None:
         bindings({**beside, key.removeprefix("keys."): value})
 
 
+def check_unset(key: str, *, beside: Mapping[str, str]) -> None:
+    """Raise UsageError where a setting `keys.ACTION` cannot go, because two would share a key then."""
+    if (action := key.removeprefix("keys.")) != key and action in beside:
+        try:
+            bindings({other: value for other, value in beside.items() if other != action})
+        except UsageError as error:
+            raise UsageError(f"{key} is not removed, because without it {error}") from error
+
+
 def in_place(where: Where, bound: Mapping[str, tuple[str, ...]]) -> dict[str, str]:
     """Key to action, for the keys that work there."""
     lines = [line for line in TABLE if line.where is where]

@@ -100,6 +100,14 @@ def test_a_wrong_key_in_the_file_says_what_is_wrong(overrides: dict[str, str], t
         keys.bindings(overrides)
 
 
+def test_a_key_is_not_unset_where_the_default_would_clash() -> None:
+    swapped = {"cycle_mode": "f3", "expand": "shift+tab"}
+    with pytest.raises(UsageError, match="both use shift"):
+        keys.check_unset("keys.cycle_mode", beside=swapped)
+    keys.check_unset("keys.expand", beside=swapped)
+    keys.check_unset("theme", beside=swapped)
+
+
 def test_swapping_two_keys_is_no_clash():
     bound = keys.bindings({"submit": "ctrl+j", "newline": "enter"})
     assert keys.in_place(Where.PROMPT, bound)["enter"] == "newline"

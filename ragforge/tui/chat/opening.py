@@ -100,9 +100,14 @@ def _tell_that_it_takes_long(chat: ChatFrame) -> None:
 
 def check_keys(conversation: Conversation, args: str) -> None:
     """Raise UsageError where `/config` with these arguments would bind keys that cannot be bound so."""
+    bound = conversation.workspace.settings.keys
+    verb, _, unset = args.strip().partition(" ")
+    if verb == "unset":
+        keys.check_unset(unset.strip(), beside=bound)
+        return
     key, _, value = args.strip().removeprefix("set ").strip().partition(" ")
     if value.strip():
-        keys.check(key, value.strip(), beside=conversation.workspace.settings.keys)
+        keys.check(key, value.strip(), beside=bound)
 
 
 def adopt_settings(chat: ChatFrame, conversation: Conversation) -> None:
