@@ -54,7 +54,7 @@ class LocalDatabase:
 
 
 def prepare_local(path: Path) -> None:
-    """Make the file where there is none, and bring an older one up to date."""
+    """Create the file if it is missing, and migrate an older one."""
     with explained(path):
         prepare(path, LOCAL, lock_dir=path.parent / "locks")
 

@@ -33,7 +33,7 @@ TYPED = (
 
 
 async def open_local_state(data_dir: Path, *, history_max: int = 10_000) -> "LocalState":
-    """The state kept in `data_dir`, made where there is none.
+    """The state kept in `data_dir`, created if it is missing.
 
     Raises StoreUnavailable, StoreDamaged or StoreNewer.
     """

@@ -31,7 +31,7 @@ class QueueList(Static):
     """
 
     _keys: KeyLine | None = None
-    """What stands in the last line."""
+    """The text of the last line."""
 
     def show(self, texts: Sequence[str], *, while_runs: bool) -> None:
         """Show these, the first to go on top; of many the middle is counted rather than listed.
