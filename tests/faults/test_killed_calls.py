@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from ragforge.domain.turns import NOT_ENDED, CallStatus, TurnStatus
-from ragforge.memory.derive.turn_summary import says_nothing
+from ragforge.memory.derive.turn_material import says_nothing
 from ragforge.session.history import newest_turns
 from ragforge.session.library import newest_session
 from ragforge.session.open import close_session, close_workspace, open_workspace, resume_session

@@ -12,7 +12,7 @@ from ragforge.domain.ids import now
 from ragforge.domain.memories import Memory, MemoryFilter, MemorySource, MemoryType, Strength
 from ragforge.domain.metrics import TALLY
 from ragforge.domain.turns import CallStatus
-from ragforge.memory.derive.turn_summary import keep_memories
+from ragforge.memory.derive.turn_memories import keep_memories
 from ragforge.memory.material import Understanding
 from ragforge.memory.memories import new_memory
 from ragforge.session.constraints import ALONE, UNREAD, Constraints, decide_with

@@ -16,7 +16,7 @@ from ragforge.domain.messages import text_of
 from ragforge.domain.programs import ProgramView
 from ragforge.domain.turns import Turn
 from ragforge.domain.usage import Purpose, StatisticsGroup, sum_costs
-from ragforge.memory.derive.turn_summary import says_nothing
+from ragforge.memory.derive.turn_material import says_nothing
 from ragforge.memory.task_figures import measured_tasks
 from ragforge.session.metrics import all_counts
 from ragforge.session.state import Session

@@ -32,7 +32,7 @@ from ragforge.domain.summaries import Summary
 from ragforge.domain.turns import TodoState, Turn
 from ragforge.memory.derive.base import Desk, Home, Moment
 from ragforge.memory.derive.records import RecordDerivation, keep_record
-from ragforge.memory.derive.turn_summary import says_nothing
+from ragforge.memory.derive.turn_material import says_nothing
 from ragforge.memory.foresight import (
     RATING_MAX,
     rating_by_meaning,

@@ -32,7 +32,7 @@ from ragforge.domain.summaries import Summary
 from ragforge.domain.tasks import PastTask, TaskFigures, TaskOutcome, implied_satisfaction, task_success
 from ragforge.domain.turns import Turn
 from ragforge.memory.derive.records import keep_record
-from ragforge.memory.derive.turn_summary import says_nothing
+from ragforge.memory.derive.turn_material import says_nothing
 from ragforge.memory.failure_reasons import reason_in
 from ragforge.memory.failures import failed_before
 from ragforge.memory.likeness import content_words, share_of

@@ -14,7 +14,8 @@ from ragforge.domain.turns import ConversationSession, Turn
 from ragforge.domain.usage import Usage
 from ragforge.memory.derive.base import Desk, Home
 from ragforge.memory.derive.levels import turn_chars
-from ragforge.memory.derive.turn_summary import keep_memories, material_of, says_nothing
+from ragforge.memory.derive.turn_material import material_of, says_nothing
+from ragforge.memory.derive.turn_memories import keep_memories
 from ragforge.memory.excerpts import KNOWN_MAX
 from ragforge.memory.extract import memories_in
 from ragforge.memory.extractive import summary_of
