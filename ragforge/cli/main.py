@@ -67,12 +67,12 @@ class _Commands(TyperGroup):
         return []
 
     def _with_piped(self, args: list[str]) -> list[str]:
-        """Let `-p` without a prompt, at the end or before another option, stand for what is piped in."""
+        """Let `-p` without a prompt, at the end or before an option or `--`, stand for what is piped in."""
         options = {name for param in self.params for name in param.opts}
         for index, (arg, following) in enumerate(pairwise([*args, "-p"])):
             if arg == "--":
                 break
-            if arg in ("-p", "--prompt") and following.partition("=")[0] in options:
+            if arg in ("-p", "--prompt") and (following == "--" or following.partition("=")[0] in options):
                 is_other = any(_is_command(word) for word in args[:index])  # it may have a -p of its own
                 return args if is_other else [*args[: index + 1], flags.PIPED, *args[index + 1 :]]
         return args
@@ -270,6 +270,8 @@ def _for_subcommand(options: Options) -> Options:
 def _prompts(context: typer.Context, prompt: str | None) -> tuple[str | None, str]:
     """What to run without the interface, and what to send in it. Raises UsageError where both are given."""
     words: str = context.meta.get(_WORDS, "")
+    if words and prompt == flags.PIPED:  # `-p --model NAME WORDS`
+        return words, ""
     if words and prompt is not None:
         raise UsageError(
             "Give the prompt only once: after -p, or as an argument to open the interface with it."

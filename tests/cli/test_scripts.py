@@ -213,6 +213,16 @@ async def test_a_subcommand_is_one_and_a_slip_is_no_prompt(quick: Program, opena
     assert openai.chats == []
 
 
+@pytest.mark.parametrize("between", [["--output-format", "text"], ["--"], ["--no-memory", "--"]])
+async def test_the_prompt_of_p_may_stand_at_the_end(
+    quick: Program, openai: OpenAIStandIn, between: list[str]
+) -> None:
+    openai.script(Reply(text=["Here it is."]))
+    ran = await quick.run("-p", *between, "look", "for", "the", "bug")
+    assert (ran.code, ran.out, ran.err) == (0, "Here it is.\n", "")
+    assert openai.chats[-1]["messages"][-1]["content"].endswith("look for the bug")
+
+
 async def test_your_own_instructions_go_along_in_every_project(quick: Program, openai: OpenAIStandIn) -> None:
     home = quick.tmp_path / "dotfiles.md"
     home.write_text("Answer in verse.")
