@@ -168,8 +168,9 @@ def own_text(parts: Sequence[Part]) -> str:
 
 
 def typed_in(parts: Sequence[Part]) -> str:
-    """Return what the user typed. It mentions each image, so sending it again sends the images too."""
-    return "\n".join(part.text for part in parts if isinstance(part, TextPart))
+    """Return what the user typed, a command as its line. It mentions each image, so sending it again sends
+    the images too."""
+    return "\n".join(part.typed or part.text for part in parts if isinstance(part, TextPart))
 
 
 def images_in(parts: Sequence[Part]) -> list[ImagePart]:

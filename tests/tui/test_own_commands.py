@@ -78,3 +78,22 @@ async def test_ones_own_command_is_run_though_others_call_one_of_ours_so(lab: La
         await chat.enter()
         await chat.sees("A shop.")
         assert "Tell me in one line what is here." in chat.words()
+
+
+async def test_the_line_of_a_command_returns_when_it_is_undone_and_makes_way_for_another(lab: Lab) -> None:
+    folder = Path(os.environ["RAGFORGE_CONFIG_DIR"]) / "commands"
+    folder.mkdir(parents=True)
+    (folder / "tell.md").write_text("Tell me about $1.")
+    lab.gemini.script(Text("A shop."), Text("A cart."))
+    async with lab.chat() as chat:
+        await chat.say("/tell a.py")
+        await chat.sees("A shop.")
+        await chat.turn_ended()
+        await chat.say("/undo")
+        await chat.sees("Undone turn 1")
+        await chat.until(lambda: chat.screen.prompt.text == "/tell a.py", chat.screen.prompt.text)
+        await chat.type("/tell cart.py")
+        await chat.enter()
+        await chat.sees("A cart.")
+        await chat.turn_ended()
+        assert chat.screen.prompt.text == ""

@@ -61,6 +61,7 @@ class Turns:
 
     async def send(self, outcome: Send) -> None:
         """Send what a command made; what was typed for it returns to the prompt where it cannot be kept."""
+        self._chat.prompt.take_returned()  # another message goes in its place
         if not outcome.typed:
             await self.say(outcome.text)
             return

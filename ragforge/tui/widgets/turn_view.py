@@ -5,7 +5,7 @@ from typing import TypeAlias, assert_never
 from textual.app import ComposeResult
 from textual.widget import Widget
 
-from ragforge.domain.messages import ImagePart, Parts, images_in, typed_in
+from ragforge.domain.messages import ImagePart, Parts, TextPart, images_in
 from ragforge.domain.web_search import as_markdown
 from ragforge.files.images import image_words
 from ragforge.tui.widgets.answer import AnswerView
@@ -172,7 +172,7 @@ class TurnView(Widget):
 
 
 def _said_words(user: Parts) -> str:
-    text = typed_in(user)
+    text = "\n".join(part.text for part in user if isinstance(part, TextPart))
     shown = text[:USER_CHARS_SHOWN]
     if len(text) > len(shown):
         shown += f"\n… {len(text) - len(shown):,} more characters"
