@@ -206,6 +206,28 @@ async def test_build_goes_another_round_until_the_second_model_agrees(
     assert any("two.txt is missing" in request.last_text for request in gemini.asked())
 
 
+@pytest.mark.parametrize(
+    ("command", "reasons", "said"),
+    [
+        ("", ["It has no test."], ["- It has no test."]),
+        ("", [], ["The second model gave no reasons."]),
+        ("echo all is well", ["It has no test."], ["- It has no test."]),
+        ("echo all is well", [], ["The second model gave no reasons."]),
+        ("echo two failed; exit 3", [], ["The check command failed.", "two failed"]),
+        ("exit 3", ["It has no test."], ["- It has no test.", "The check command failed."]),
+    ],
+)
+async def test_build_says_only_what_is_still_wrong(
+    tmp_path: Path, gemini: GeminiStandIn, command: str, reasons: list[str], said: list[str]
+) -> None:
+    gemini.always_structured(JsonText({"holds": False, "reasons": reasons}))
+    more = {"RAGFORGE_HISTORY_CHECK_COMMAND": command} if command else {}
+    async with opened(tmp_path, environ(tmp_path, gemini, **more)) as session:
+        heard = await run(session, "build", "TASK=Write two files", consent=ConsentAnswer.ONCE)
+    at = heard.index("Three rounds were not enough. What is still wrong:")
+    assert [each for each in heard[at + 1 :] if not each.startswith("ProgramView(")] == said
+
+
 async def test_a_wait_is_marked_and_goes_on_without_a_word_of_calls(session: Session) -> None:
     (session.cwd / "slow.spu").write_text(".program slow\nDISPLAY 'before'\nWAIT_SECONDS 30\n")
     front = RunFront()
