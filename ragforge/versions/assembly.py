@@ -1,4 +1,4 @@
-"""Versions put together from what is known: of a turn, and of what the user did between turns."""
+"""Build versions: of a turn, and of what the user changed between turns."""
 
 import asyncio
 import logging
@@ -24,13 +24,13 @@ log = logging.getLogger(__name__)
 
 TITLE_CHARS_MAX = 80
 COUNTED_FILES_MAX = 200
-"""Of more files than this, as after checking out another branch, no lines are counted."""
+"""With more files than this, as after checking out another branch, lines are not counted."""
 
 
 class TurnFacts(Struct, frozen=True):
-    """What a turn's version says beside its changes.
+    """What a turn's version records besides its changes.
 
-    usage, cost_usd: of this run of the turn; a turn that ran on has a version for each run.
+    usage, cost_usd: of this run of the turn; a turn that continued has a version for each run.
     """
 
     turn: Turn
@@ -44,7 +44,7 @@ class TurnFacts(Struct, frozen=True):
 async def turn_version(
     files: ProjectFiles, facts: TurnFacts, changes: Sequence[Change], *, parent: str
 ) -> Version:
-    """The version of a turn; empty changes are one too."""
+    """Return the version of a turn; empty changes make one too."""
     turn = facts.turn
     ended_at = turn.ended_at or now()
     version = Version(
@@ -74,7 +74,7 @@ async def outside_version(
     note: str = "",
     untracked: tuple[Untracked, ...] = (),
 ) -> Version:
-    """The version of what was done to the files by nobody's turn."""
+    """Return the version of changes that belong to no turn."""
     paths = sorted({change.path for change in changes})
     more = len(paths) - 1
     title = f"{escaped(paths[0])}{f' and {more} more' if more else ''}, changed outside"
@@ -93,7 +93,7 @@ async def outside_version(
 
 
 async def with_lines(version: Version, blobs: Blobs, redactor: Redactor) -> Version:
-    """The version with its lines counted, and the words by which it is found."""
+    """Return the version with its lines counted, and the words by which a search finds it."""
     changes = version.changes
     if not changes:
         return version

@@ -28,7 +28,7 @@ from ragforge.versions.scan.manifest import Manifest
 from ragforge.versions.state import HistoryState
 
 UNUSED_MIN = timedelta(days=1)
-"""A content that somebody asked for since is not removed: what needs it may only be about to be written."""
+"""A content that was requested since then is not removed: what needs it may be about to be written."""
 VERSIONS_AT_ONCE = 200
 
 _HASH = re.compile(rb"(?<![0-9a-f])[0-9a-f]{64}(?![0-9a-f])")
@@ -38,7 +38,7 @@ RUNS_READ_MAX = 10_000
 
 
 class HistorySize(Struct, frozen=True):
-    """The space that contents on this machine take. A content that several need counts for the first of them.
+    """The space that contents on this machine take. A content with several users counts for the first one.
 
     free_bytes: not needed; a clean-up removes them once they are a day old.
     unknown_bytes: not needed as far as is known, but stored before ragforge recorded for which store, so they
@@ -50,7 +50,7 @@ class HistorySize(Struct, frozen=True):
     versions_bytes: int
     conversations_bytes: int
     local_bytes: int
-    """What lay in the folders at their last scan, and restores under way."""
+    """What was in the folders at their last scan, and restores in progress."""
     free_bytes: int
     unknown_bytes: int = 0
 
@@ -119,7 +119,7 @@ async def collect(
     cannot be read or has not received all rows; nothing was removed then.
     """
     unused_since = now() - UNUSED_MIN
-    # Asked first: what becomes needed from here on is found below, or was asked for and is spared at the end.
+    # Asked first: what becomes needed later is found below, or was requested and is spared at the end.
     removable = await blobs.removable(unused_since)
     needs = await _find_needs(stores, blobs, state, local, keep_days=keep_days)
     garbage = {digest: taken for digest, taken in removable.items() if digest not in needs}
@@ -153,7 +153,7 @@ async def lacking(
     needs = _Needs()
     roots = await state.roots() if state else []
     heads = {(await state.head(root)).version for root in roots} if state else set[str]()
-    if parse_store_url(store.url) is None:  # what a server needs may be on other machines
+    if parse_store_url(store.url) is None:  # contents that a server needs may be on other machines
         await _add_store(needs, store, heads, keep_days=1)
     if state:
         await _add_folders(needs, roots, state)
@@ -194,7 +194,7 @@ async def _find_needs(
     for store in stores:
         _check_all_is_there(store, await store.drain(timeout_s=timeouts.NEO4J_DRAIN_S_MAX))
         await _add_store(needs, store, heads, keep_days=keep_days)
-        # Branches are told from what is here where the server has gone meanwhile: they may not be all.
+        # If the server went away meanwhile, branches come from local data and may be incomplete.
         _check_all_is_there(store, store.link)
     await _add_folders(needs, roots, state)
     await _add_queues(needs, local)
@@ -241,8 +241,8 @@ async def _add_store(needs: _Needs, store: Store, heads: set[str], *, keep_days:
                 case Step():
                     pass
                 case _:
-                    break  # what comes after tool calls refers to no contents, but for versions
-    # What a run of a program goes on with is named by its record.
+                    break  # records after tool calls refer to no contents, except versions
+    # The record of a program run names the contents it needs to resume.
     for run in await store.derivations.find(DerivedFilter(PROGRAM_RUN, limit=RUNS_READ_MAX)):
         blobs = run.data.get("blobs")
         needs.conversations.update(map(str, blobs.values()) if isinstance(blobs, dict) else ())

@@ -1,4 +1,4 @@
-"""What changes did to files: as unified diffs, in lines, and as words that a search finds them by."""
+"""Changes of files as unified diffs, as line counts, and as search words."""
 
 import asyncio
 from collections.abc import Callable, Iterable, Sequence
@@ -15,19 +15,19 @@ from ragforge.store.base import Blobs
 from ragforge.versions.tree import summed
 
 TEXT_BYTES_MAX = 1024 * 1024
-"""Larger files are named only: nobody reads such a diff."""
+"""Larger files are only named: nobody reads such a diff."""
 FILES_MAX = 1000
-"""Of more files, as after checking out another branch, the rest is named only."""
+"""Of more files, as after checking out another branch, the rest is only named."""
 WORD_LINE_CHARS_MAX = 400
-"""A longer line is a generated one, and its beginning is enough to find it by."""
+"""A longer line is generated, and its beginning is enough to find it by."""
 
 
 class Difference(Struct, frozen=True):
-    """What became of one path.
+    """The change of one path.
 
-    diff: unified, "" where no lines are shown. note: all that the diff does not say, in a few words.
-    units: how much changed, in lines. A file that nobody writes or reads line by line is 1, one that was only
-    renamed 0; None where the content is not here.
+    diff: unified, "" if no lines are shown. note: what the diff does not say, in a few words.
+    units: how much changed, in lines. A file that is not read line by line counts 1, a renamed one
+    0; None if the content is not here.
     """
 
     change: Change
@@ -39,9 +39,9 @@ class Difference(Struct, frozen=True):
 
 
 async def differences(changes: Sequence[Change], blobs: Blobs) -> list[Difference]:
-    """What the changes did, one a path, in the order in which the paths were first changed.
+    """Return the changes, one per path, in the order in which the paths were first changed.
 
-    A content that is not on this machine is named. Raises StoreError where the blob store cannot be read.
+    A content that is not on this machine is named. Raises StoreError if the blob store cannot be read.
     """
     pairs = _pairs(changes)
     read = [pair for pair in pairs[:FILES_MAX] if not pair.too_large]
@@ -67,13 +67,13 @@ async def differences(changes: Sequence[Change], blobs: Blobs) -> list[Differenc
 
 
 def lines_changed(found: Iterable[Difference]) -> tuple[int, int]:
-    """Lines added and lines removed, of all together; what was not compared counts nothing."""
+    """Return the lines added and removed, of all together; what was not compared counts 0."""
     each = list(found)
     return sum(one.lines_added for one in each), sum(one.lines_removed for one in each)
 
 
 def as_text(found: Iterable[Difference]) -> str:
-    """All of it as a user reads it: diffs, and a line for what the diff does not say."""
+    """Return everything as a user reads it: diffs, and a line for what the diff does not say."""
     parts: list[str] = []
     for one in found:
         if one.note or not one.diff:
@@ -85,13 +85,13 @@ def as_text(found: Iterable[Difference]) -> str:
 def words_of(
     found: Sequence[Difference], redact: Callable[[str], str], *, chars_max: int = WORDS_CHARS_MAX
 ) -> str:
-    """Paths and changed lines, without secrets: what a version is found by.
+    """Return paths and changed lines, without secrets: the words that a search finds a version by.
 
-    Where not all of it fits, each file has its share, and no line is cut off in the middle of a secret.
+    If not everything fits, each file has its share, and no line is cut in the middle of a secret.
     """
     words = redact("\n".join(escaped(one.change.path) for one in found))[:chars_max]
     left = chars_max - len(words)
-    # The small ones first, so that what they leave of their share is there for the others.
+    # The small ones first, so that their unused share is available for the others.
     by_size = sorted(found, key=lambda one: len(one.diff))
     kept: dict[str, str] = {}
     for number, one in enumerate(by_size):
@@ -104,7 +104,7 @@ def words_of(
 
 
 class _Pair(Struct, frozen=True):
-    """What is compared for a path: of a renamed one, what lay at its old path is before."""
+    """The contents compared for a path; of a renamed one, before is that of its old path."""
 
     change: Change
     before: Node | None
@@ -131,7 +131,7 @@ class _Pair(Struct, frozen=True):
         return " → ".join(size(node.size) for node in self.nodes)
 
     def notes(self) -> list[str]:
-        """What became of the node itself."""
+        """Return what happened to the node itself."""
         notes = [f"renamed from {self.change.renamed_from}"] if self.change.renamed_from else []
         before, after = self.before, self.after
         if before and after and before.kind is not after.kind:
@@ -145,9 +145,9 @@ class _Pair(Struct, frozen=True):
 
 
 def _pairs(changes: Sequence[Change]) -> list[_Pair]:
-    """From what lay at each path first to what lies there at last; paths that came back are left out."""
+    """Combine changes to one per path, from the first content to the last; unchanged paths are left out."""
     pairs: list[_Pair] = []
-    origins = {change.path: change for change in reversed(changes)}  # the first of each path
+    origins = {change.path: change for change in reversed(changes)}  # the first one of each path
     for change in summed(changes):
         origin = origins.get(change.renamed_from)
         before = origin.before if origin and change.before is None else change.before
@@ -164,7 +164,7 @@ def _joined(*notes: str) -> str:
 
 
 async def _content(node: Node | None, blobs: Blobs) -> bytes | None:
-    """The bytes; None where there are none to have: nothing, or a folder."""
+    """Return the bytes; None if there are none: nothing there, or a folder."""
     return await blobs.get(node.digest) if node and node.digest else None
 
 
@@ -204,7 +204,7 @@ def _compared(pair: _Pair, before: bytes | None, after: bytes | None) -> Differe
 
 
 def _changed_lines(diff: str, chars_max: int) -> list[str]:
-    """Lines that came or went, without their sign; whole ones, up to some more than so many characters."""
+    """Return added and removed lines, without their sign; complete ones, slightly over so many characters."""
     changed: list[str] = []
     seen = 0
     for line in diff.split("\n")[2:]:

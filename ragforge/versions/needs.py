@@ -1,4 +1,4 @@
-"""Which contents the versions of a project need, where some of the old ones may be given up."""
+"""Which contents the versions of a project need, if some of the old ones may be given up."""
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -7,7 +7,7 @@ from ragforge.domain.versions import Node, Version
 
 
 def all_contents(versions: Iterable[Version]) -> set[str]:
-    """The hashes of all that the versions name."""
+    """Return the hashes of all contents that the versions name."""
     return {
         node.digest
         for version in versions
@@ -18,16 +18,16 @@ def all_contents(versions: Iterable[Version]) -> set[str]:
 
 
 def needed_contents(versions: Sequence[Version], kept: Collection[str]) -> set[str]:
-    """The hashes of what must be had so that each of the kept versions can be had again, from each other.
+    """Return the hashes needed to restore each of the kept versions, from each other.
 
-    Of a kept version that is its own changes, before and after, and all that lay there; merging two kept
-    versions takes also what lay there where they parted. versions: all of the project, in any order.
+    For a kept version these are its own changes, before and after, and all files there; merging two kept
+    versions also needs the files where they parted. versions: all of the project, in any order.
     """
     tree = _Tree(versions)
     kept = {version.id for version in versions if version.id in kept}
     needed = all_contents(version for version in versions if version.id in kept)
-    # What lay there at a version is what lay there at its parent and its own changes. So it is enough to
-    # look at those whose parent is not looked at.
+    # The files at a version are those at its parent with its own changes. So it is enough to look at versions
+    # whose parent is not looked at.
     parted = tree.parted(kept)
     for version_id in kept | parted:
         if version_id in parted or tree.parent(version_id) not in kept:
@@ -41,7 +41,7 @@ def needed_contents(versions: Sequence[Version], kept: Collection[str]) -> set[s
 
 
 class _Tree:
-    """Versions by their first parents."""
+    """Return the versions by their first parents."""
 
     def __init__(self, versions: Sequence[Version]) -> None:
         self._versions: Mapping[str, Version] = {version.id: version for version in versions}
@@ -55,7 +55,7 @@ class _Tree:
         return parents[0] if parents and parents[0] in self._versions else ""
 
     def state(self, version_id: str) -> dict[str, Node | None]:
-        """What lies at each path that the version's line ever changed."""
+        """Return the content of each path that the version's line ever changed."""
         state: dict[str, Node | None] = {}
         while version_id:
             for change in reversed(self._versions[version_id].changes):
@@ -64,7 +64,7 @@ class _Tree:
         return state
 
     def parted(self, kept: Collection[str]) -> set[str]:
-        """Versions at which the lines of kept ones part, as far as they are not kept themselves."""
+        """Return the versions at which the lines of kept ones part, if not kept themselves."""
         leads: Counter[str] = Counter()
         reached: set[str] = set()
         for version_id in kept:
@@ -76,8 +76,8 @@ class _Tree:
         return {version_id for version_id, ways in leads.items() if version_id and ways > 1} - set(kept)
 
     def first_contents(self) -> dict[str, set[str]]:
-        """By path what lay there before the first change to it on any line: what lies there at versions whose
-        lines never mention the path."""
+        """Return, by path, the content before its first change on any line: versions on lines that never
+        mention the path have it."""
         found: dict[str, set[str]] = {}
         mentioned: Counter[str] = Counter()
         waiting = [(root, False) for root in self._children.get("", [])]

@@ -1,4 +1,4 @@
-"""What lay at one path in a version: before it, at its end, and what the turn itself overwrote in between."""
+"""The contents of one path in a version: before it, at its end, and those its turn overwrote in between."""
 
 from ragforge.domain.errors import UsageError
 from ragforge.domain.printable import escaped
@@ -8,10 +8,10 @@ from ragforge.versions.record.recorder import Worktree
 
 
 async def lay_at(worktree: Worktree, name: str, path: str) -> list[Node]:
-    """The files and links that lay at the path, oldest first; each content once in a row.
+    """Return the files and links at the path, oldest first, without consecutive duplicates.
 
     name: as for `find_version`. path: relative to the project's root.
-    Raises UsageError where the version does not name the path or only a folder lay there; StoreError.
+    Raises UsageError if the version does not name the path or only a folder was there; StoreError.
     """
     files = worktree.files
     head = (await worktree.head()).version

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from ragforge.domain.versions import FOLDER_MODE, Change, Node, NodeKind, Provenance, Version
 
 Step: TypeAlias = tuple[Node | None, Node | None]
-"""What is expected to lie at a path, and what shall lie there instead."""
+"""What is expected at a path, and what should be there instead."""
 
 
 class WantedFile(Struct, frozen=True):
@@ -182,7 +182,7 @@ def states_between(
     """Return the states at the head and at the target, for each path that any version between them
     changed."""
     way = way_between(head_line, target_line)
-    # At the common version lies what the oldest change after it found.
+    # The common version has what the oldest change after it found.
     common = _befores(reversed(way.up)) | _befores(way.down)
     return common | state_of(way.up), common | state_of(tuple(reversed(way.down)))
 

@@ -1,4 +1,4 @@
-"""The turns of the session with what each did to the files: what a rewind chooses from."""
+"""The session's turns with what each changed in the files: the choices of a rewind."""
 
 from msgspec import Struct
 
@@ -14,7 +14,7 @@ LISTED_MAX = 50
 
 
 class TurnRow(Struct, frozen=True):
-    """A turn and what it changed; `recorded` is False where no version says so."""
+    """A turn and what it changed; `recorded` is False if no version says so."""
 
     turn: Turn
     changes: tuple[Change, ...]
@@ -26,7 +26,7 @@ class TurnRow(Struct, frozen=True):
 async def turn_rows(
     store: Store, session_id: str, head: str | None, *, limit: int = LISTED_MAX
 ) -> list[TurnRow]:
-    """The newest turns on the session's path that are its own, oldest first."""
+    """Return the newest turns of its own on the session's path, oldest first."""
     path = await store.turns.path(head, limit=limit)
     own = [turn for turn in path if turn.session_id == session_id]
     versions = await store.versions.of_turns([turn.id for turn in own])
@@ -46,5 +46,5 @@ async def turn_rows(
 
 
 def named(turn: Turn) -> str:
-    """The turn for a user: its number, the end of its id, its first words."""
+    """Return the turn for a user: its number, the end of its id, its first words."""
     return f"turn {turn.index + 1} ({short_id(turn.id)}): {first_words(text_of(turn.user))}"

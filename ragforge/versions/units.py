@@ -28,12 +28,12 @@ from ragforge.versions.tree import between, own_changes
 log = logging.getLogger(__name__)
 
 VERSION_WAIT_S = 2.0
-"""How long a version that is being made is waited for."""
+"""How long to wait for a version that is being made."""
 BACK_MAX = 20
-"""How many turns are looked at for one with a version."""
+"""How many turns are searched for one with a version."""
 ALPHA_KEPT_S = 600.0
 PART_BYTES_MAX = 64 * 1024
-"""Of one file in the sample."""
+"""The bytes of one file in the sample."""
 
 
 class UnitMeter:

@@ -1,4 +1,4 @@
-"""What a move came to, in sentences for a user: the same in the interface and on the command line."""
+"""The result of a move, in sentences for a user: the same in the interface and on the command line."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -29,7 +29,7 @@ _DONE = {
 
 
 def moved_lines(moved: MoveResult) -> list[str]:
-    """What was done, what became of the files, and what else is to be known, a sentence each."""
+    """Return what was done, what happened to the files, and anything else to know, a sentence each."""
     return [
         _what(moved),
         *_files("Restored", moved.restored),
@@ -47,7 +47,7 @@ def moved_lines(moved: MoveResult) -> list[str]:
 
 
 def moved_json(moved: MoveResult) -> JsonObject:
-    """The same as an object; the memories that became inactive or active again with their words."""
+    """Return the same as an object; memories that became inactive or active again with their words."""
     memories = {"inactive": moved.memories_inactive, "active": moved.memories_active}
     return {
         "action": moved.action,
@@ -105,7 +105,7 @@ def _memories(count: int, state: str, moved: MoveResult, unnamed: str) -> list[s
 
 
 def row_words(row: TurnRow) -> str:
-    """A turn's first words, and what it changed."""
+    """Return a turn's first words, and what it changed."""
     words = first_words(text_of(row.turn.user)) or "(no words)"
     if not row.recorded:
         return f"{words} · files not recorded"
@@ -119,7 +119,7 @@ def row_words(row: TurnRow) -> str:
 
 
 def branch_words(row: BranchRow, moment: datetime) -> str:
-    """A branch, where it points to, and whether it is the current one."""
+    """Return a branch, the version it points to, and whether it is the current one."""
     here = " (current)" if row.current else ""
     if row.version is None:
         return f"{row.branch.name}{here}: {short_id(row.branch.version_id)}, which is not stored here"
@@ -127,7 +127,7 @@ def branch_words(row: BranchRow, moment: datetime) -> str:
 
 
 def branched_words(row: BranchRow) -> str:
-    """That a branch was started."""
+    """Return that a branch was started."""
     assert row.version is not None
     where = f"The branch {row.branch.name} points to {shown(row.version)}."
     if row.current:
@@ -136,7 +136,7 @@ def branched_words(row: BranchRow) -> str:
 
 
 def compared_words(compared: Compared, added: int, removed: int) -> str:
-    """Between what was compared, and how much differs."""
+    """Return what was compared, and how much differs."""
     between = f"From {compared.start} to {compared.end}"
     if not compared.files:
         return f"{between}: nothing differs."

@@ -1,4 +1,4 @@
-"""Alternatives as they are kept: versions side by side, told from others by their labels."""
+"""Stored alternatives: sibling versions, identified by their labels."""
 
 import re
 from collections.abc import Sequence
@@ -20,17 +20,17 @@ from ragforge.versions.log import files_json, files_words
 from ragforge.versions.names import shown
 
 BEFORE = "before the first turn"
-"""The title of a version without changes, which alternatives go on from where nothing came before."""
+"""The title of the empty version that alternatives follow if there is no version before them."""
 ROWS_READ_MAX = 500
 
 LOOKED_BACK = 20
-"""Versions from the head down among which the ones are looked for that have alternatives."""
+"""How many versions from the head down are searched for alternatives."""
 
 _LABEL = re.compile(r"alternative (\d{1,6})(?: \((.*?)\))?(?:, (.*))?")
 
 
 class Alternative(Struct, frozen=True):
-    """One way in which a request was worked out. remarks: how it ended, what the check command said."""
+    """One attempt at a request. remarks: how it ended, what the check command said."""
 
     number: int
     name: str
@@ -39,17 +39,17 @@ class Alternative(Struct, frozen=True):
 
     @property
     def check(self) -> str:
-        """What the check command said, without that it is the check; empty where none was run."""
+        """What the check command said; empty if none was run."""
         said = [part for part in self.remarks.split(", ") if part.startswith("check ")]
         return said[0].removeprefix("check ") if said else ""
 
     @property
     def ended(self) -> str:
-        """How the turn ended where it did not finish; empty where it did."""
+        """How the turn ended if it did not finish; else empty."""
         return ", ".join(part for part in self.remarks.split(", ") if not part.startswith("check "))
 
     def as_json(self) -> JsonObject:
-        """For a script."""
+        """Return it for a script."""
         version = self.version
         return {
             "number": self.number,
@@ -69,13 +69,13 @@ class Alternative(Struct, frozen=True):
 
 
 def alternative_of(version: Version) -> Alternative | None:
-    """The version as an alternative; None where it is none."""
+    """Return the version as an alternative; None if it is not one."""
     found = _LABEL.fullmatch(version.label)
     return Alternative(int(found[1]), found[2] or "", found[3] or "", version) if found else None
 
 
 async def children_of(versions: Versions, version_id: str) -> list[Alternative]:
-    """The alternatives that go on from the version, by number."""
+    """Return the alternatives that follow the version, by number."""
     found = [
         alternative
         for child in await versions.children(version_id)
@@ -85,7 +85,7 @@ async def children_of(versions: Versions, version_id: str) -> list[Alternative]:
 
 
 class Here(Struct, frozen=True):
-    """The alternatives of where the files are: they go on from `base`. taken: the version of the head."""
+    """The alternatives for the current files: they follow `base`. taken: the version of the head."""
 
     base: Version | None = None
     alternatives: tuple[Alternative, ...] = ()
@@ -93,7 +93,7 @@ class Here(Struct, frozen=True):
 
 
 async def alternatives_here(session: Session) -> Here:
-    """Those that go on from the present version, or from the nearest before it that has any."""
+    """Return the alternatives that follow the current version, or the nearest earlier one that has any."""
     versions, project = session.workspace.store.versions, session.workspace.project
     head = (await session.worktree.head()).version
     line = await versions.line(head, limit=LOOKED_BACK) if head else []
@@ -106,7 +106,7 @@ async def alternatives_here(session: Session) -> Here:
 
 
 async def beginning_of(versions: Versions, project_id: str) -> Version | None:
-    """The version that stands for what lay there before the first one; None where there is none."""
+    """Return the version that stands for the state before the first one; None if there is none."""
     rows = await versions.rows(project_id, limit=ROWS_READ_MAX)
     return next(
         (row.version for row in rows if row.version.title == BEFORE and not row.version.parents), None
@@ -114,7 +114,7 @@ async def beginning_of(versions: Versions, project_id: str) -> Version | None:
 
 
 async def take(session: Session, number: int, *, choices: Choices | None = None) -> MoveResult:
-    """Bring files and chat to that alternative. Raises UsageError where there is none, as `checkout`."""
+    """Check out that alternative, files and chat. Raises UsageError if there is none, and as `checkout`."""
     here = await alternatives_here(session)
     found = [each for each in here.alternatives if each.number == number]
     if not found:
@@ -130,12 +130,12 @@ HEADER = ("#", "way", "changed", "check", "tokens", "cost", "time", "version", "
 
 
 def table(rows: Sequence[Alternative], *, head: str = "") -> list[str]:
-    """The alternatives as lines of text, in columns."""
+    """Return the alternatives as lines of text, in columns."""
     return aligned([HEADER, *(_cells(row, head) for row in rows)], words=len(HEADER))
 
 
 def here_words(here: Here) -> str:
-    """The alternatives with what they go on from, and what can be done with them, as Markdown."""
+    """Return the alternatives as Markdown, with the version they follow and what can be done with them."""
     if here.base is None:
         return "There are no alternatives yet. `/alternatives 3 PROMPT` tries a request in three ways."
     first = here.alternatives[0]

@@ -1,4 +1,4 @@
-"""In which ways a request is worked out: by other approaches, or by other models."""
+"""The ways to try a request: different approaches, or different models."""
 
 from collections.abc import Mapping, Sequence
 
@@ -22,11 +22,11 @@ APPROACHES: Mapping[str, str] = {
         "work before you end."
     ),
 }
-"""By name, what is added to the request."""
+"""What each adds to the request, by name."""
 
 
 class Way(Struct, frozen=True):
-    """One way. model: as `provider:name`. approach: of APPROACHES, empty where the model is what differs."""
+    """One way. model: as `provider:name`. approach: of APPROACHES; empty if the models differ instead."""
 
     model: str
     approach: str = ""
@@ -34,28 +34,28 @@ class Way(Struct, frozen=True):
 
     @property
     def name(self) -> str:
-        """What tells it from the others."""
+        """Its short name."""
         parts = [self.model] if self.names_model or not self.approach else []
         return " ".join([*parts, *([self.approach] if self.approach else [])])
 
     def request(self, prompt: str) -> str:
-        """The prompt, with the approach's sentence."""
+        """Return the prompt, with the approach's sentence."""
         return f"{prompt}\n\n{APPROACHES[self.approach]}" if self.approach else prompt
 
 
 def without_approach(request: str) -> str:
-    """The request without an approach's sentence: it may be that of an alternative that was taken."""
+    """Return the request without an approach's sentence, which it has if an alternative was taken."""
     for words in APPROACHES.values():
         request = request.removesuffix(f"\n\n{words}")
     return request
 
 
 def ways_of(count: int, *, model: str, models: Sequence[str] = ()) -> list[Way]:
-    """This many ways.
+    """Return this many ways.
 
-    models: other ones, taken in turn, each first as it is and then with one approach after the other.
-    Without them it is the session's model with each approach in turn; beyond those they come again.
-    Raises UsageError for a number that makes no sense.
+    models: other ones, in turn; each first without an approach, then with one after the other.
+    Without models: the session's model with each approach in turn, starting again after the last one.
+    Raises UsageError for an invalid number.
     """
     if not COUNT_MIN <= count <= COUNT_MAX:
         raise UsageError(f"Ask for {COUNT_MIN} to {COUNT_MAX} alternatives at once, not {count}.")

@@ -1,4 +1,4 @@
-"""Results of a merge side by side, what is known of each, and which is taken where nobody has to be asked."""
+"""Candidate results of a merge, what is known about each, and which one is taken without asking."""
 
 from collections.abc import Mapping, Sequence
 
@@ -14,9 +14,9 @@ from ragforge.versions.merge.three_way import MergeConflict
 
 
 class Candidate(Struct, frozen=True):
-    """A result that could be taken.
+    """A possible result.
 
-    checked: None where no check was run. validation: of the second model; None where none was asked.
+    checked: None if no check was run. validation: by the second model; None if none was asked.
     """
 
     proposal: Proposal
@@ -25,17 +25,17 @@ class Candidate(Struct, frozen=True):
 
     @property
     def name(self) -> str:
-        """The strategy that it comes of."""
+        """The strategy that made it."""
         return str(self.proposal.strategy)
 
     @property
     def contents(self) -> Mapping[MergeConflict, bytes]:
-        """What was made of conflicts, by the conflict as it was asked about."""
+        """The resolutions, by the conflict as it was asked about."""
         return {each.question.conflict: each.content or b"" for each in self.resolved}
 
     @property
     def resolved(self) -> Sequence[Resolution]:
-        """Those of its resolutions that can be used."""
+        """The resolutions that can be used."""
         return [each for each in self.proposal.resolutions if each.content is not None]
 
     @property
@@ -45,18 +45,18 @@ class Candidate(Struct, frozen=True):
 
     @property
     def objections(self) -> Sequence[str]:
-        """What the second model has against it."""
+        """The second model's objections."""
         return self.validation.objections if self.validation else ()
 
     @property
     def doubts(self) -> Sequence[str]:
-        """What speaks against it."""
+        """All objections."""
         failed = [self.checked.words] if self.checked and not self.checked.passed else []
         return [*failed, *self.objections]
 
     @property
     def diff(self) -> str:
-        """What it makes of the files as they are here, as a unified diff that names it."""
+        """Return its changes to the current files as a unified diff with its name."""
         return "".join(
             unified(
                 each.question.texts.ours.text,
@@ -68,7 +68,7 @@ class Candidate(Struct, frozen=True):
 
 
 class Candidates(Struct, frozen=True):
-    """What was worked out of a merge. ours, theirs: the versions. notes: how it came about."""
+    """The candidates of a merge. ours, theirs: the versions. notes: how they were made."""
 
     ours: str = ""
     theirs: str = ""
@@ -76,19 +76,19 @@ class Candidates(Struct, frozen=True):
     notes: tuple[str, ...] = ()
 
     def decided(self) -> Candidate | None:
-        """The one to take where nothing speaks against it or for another; None: a user has to choose."""
+        """The one to take if it has no objections and no rival; None if the user has to choose."""
         passed = [each for each in self.each if each.has_passed]
         sure = passed if len(passed) == 1 else list(self.each)
         return sure[0] if len(sure) == 1 and not sure[0].doubts else None
 
     def nearest(self) -> Candidate | None:
-        """The one to take where nobody can be asked: what alone passed the check, else the nearer to both."""
+        """The one to take without asking: the only one that passed the check, else the nearer to both."""
         passed = [each for each in self.each if each.has_passed]
         among = passed if len(passed) == 1 else self.each
         return min(among, key=lambda each: each.proposal.lines_changed, default=None)
 
     def named(self, name: str) -> Candidate:
-        """The one of this name. Raises UsageError."""
+        """Return the one of this name. Raises UsageError."""
         for each in self.each:
             if each.name == name:
                 return each
@@ -96,11 +96,11 @@ class Candidates(Struct, frozen=True):
 
     @property
     def names(self) -> str:
-        """What there is to choose from."""
+        """Return what there is to choose from."""
         return ", ".join(each.name for each in self.each)
 
     def why(self, taken: Candidate) -> str:
-        """Why that one was taken without asking, in a sentence; empty where it was the only one."""
+        """Return why that one was taken without asking, in a sentence; empty if it was the only one."""
         if len(self.each) < 2:
             return ""
         passed = sum(each.has_passed for each in self.each)
@@ -112,7 +112,7 @@ class Candidates(Struct, frozen=True):
 
 
 class MergeUndecided(UsageError):
-    """Nothing was merged yet: which of the results is taken is the user's to say."""
+    """Nothing was merged yet: the user has to choose a result."""
 
     def __init__(self, candidates: Candidates) -> None:
         super().__init__(

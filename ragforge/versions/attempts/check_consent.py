@@ -1,4 +1,4 @@
-"""Which check command may run: the user's own, or the project's once its very text was confirmed."""
+"""Which check command may run: the user's own, or the project's after its exact text was confirmed."""
 
 import shlex
 
@@ -13,13 +13,13 @@ KEY = "history.check_command"
 VARIABLE = "RAGFORGE_HISTORY_CHECK_COMMAND"
 
 ASKED_CHARS_MAX, ASKED_LINES_MAX = 500, 6
-"""A longer one is not asked about: what does not fit on a screen would be confirmed unseen."""
+"""A longer one is not asked about: nobody should confirm what does not fit on a screen."""
 
 
 class CheckCommand(Struct, frozen=True):
-    """command: what may run; empty where none may. asked: what the project wants and nobody has answered.
+    """command: the one that may run; empty if none may. asked: the project's, if not answered yet.
 
-    note: what the user must hear where the project's is not run, which may be said again each time.
+    note: what to tell the user, each time, if the project's is not run.
     """
 
     command: str = ""
@@ -28,7 +28,7 @@ class CheckCommand(Struct, frozen=True):
 
     @property
     def question(self) -> str:
-        """What is asked of the user about it."""
+        """The question to the user."""
         return (
             "This project sets a command that checks its files. May it run with your permissions, in "
             "copies of the project, now and for later checks?"
@@ -36,7 +36,7 @@ class CheckCommand(Struct, frozen=True):
 
 
 async def check_command(workspace: Workspace) -> CheckCommand:
-    """The check command of the workspace's folder, as far as the user wants it. Raises StoreError."""
+    """Return the check command for the workspace's folder, as the user allows it. Raises StoreError."""
     own, wanted = workspace.settings.history.check_command, workspace.loaded.unconfirmed.get(KEY, "")
     if own or not wanted:
         return CheckCommand(own)
@@ -61,9 +61,9 @@ async def check_command(workspace: Workspace) -> CheckCommand:
 
 
 async def answer(workspace: Workspace, *, may_run: bool) -> None:
-    """Remember on this machine whether the text that the project wants now may run in this folder.
+    """Remember on this machine whether the project's current command may run in this folder.
 
-    Raises UsageError where there is nothing to answer, StoreError.
+    Raises UsageError if there is nothing to answer, StoreError.
     """
     wanted = workspace.loaded.unconfirmed.get(KEY, "")
     if not wanted or _why_not_asked(wanted):
@@ -72,7 +72,7 @@ async def answer(workspace: Workspace, *, may_run: bool) -> None:
 
 
 def _why_not_asked(command: str) -> str:
-    """Why it is not asked about, since a yes applies to every later run; empty if it can be."""
+    """Return why it is not asked about, since a yes applies to every later run; empty if it can be."""
     if len(command) > ASKED_CHARS_MAX or command.count("\n") >= ASKED_LINES_MAX:
         return "is too long to show"
     if found := oddities(command):

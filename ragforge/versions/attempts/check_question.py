@@ -1,4 +1,4 @@
-"""The question whether a project's check command may run, as the verbs that need it ask it."""
+"""Ask whether a project's check command may run, for the verbs that need one."""
 
 from collections.abc import Callable
 from enum import StrEnum
@@ -17,14 +17,14 @@ IF_IT_FAILS = (
 
 
 class CheckAnswer(StrEnum):
-    """What was answered."""
+    """The answer."""
 
     YES = "yes"
     NO = "no"
 
 
 async def question_before(session: "Session", line: Callable[[CheckAnswer], str]) -> Confirm | None:
-    """What has to be asked first, if anything. line: the command line with an answer. Raises StoreError."""
+    """Return the question to ask first, if any. line: the command line that answers. Raises StoreError."""
     from ragforge.versions.attempts.check_consent import check_command
 
     checking = await check_command(session.workspace)

@@ -1,4 +1,4 @@
-"""The check command run in a folder: whether it passed, how long it took, and the end of what it wrote."""
+"""Run the check command in a folder: whether it passed, how long it took, the end of its output."""
 
 import asyncio
 from collections.abc import Mapping
@@ -17,9 +17,9 @@ COMMAND_CHARS_SHOWN = 80
 
 
 class Checked(Struct, frozen=True):
-    """What the check command came to.
+    """The result of the check command.
 
-    words: "check passed", or how it failed. ended: how the process ended. output: its end.
+    words: "check passed", or how it failed. ended: how the process ended. output: its last lines.
     """
 
     passed: bool
@@ -29,16 +29,16 @@ class Checked(Struct, frozen=True):
     output: str = ""
 
     def told(self, command: str) -> str:
-        """What ran, how it ended and how long it took, on one line."""
+        """The command, how it ended and how long it took, on one line."""
         ran = cut_line(one_line(command), COMMAND_CHARS_SHOWN)
         ended = "" if self.ended in self.words else f"{self.ended}, "
         return f"{self.words}: `{ran}`, {ended}{self.took_s:.1f} s"
 
 
 async def check(command: str, *, cwd: Path, env: Mapping[str, str], limit_s: float | None = None) -> Checked:
-    """Run the command in the folder to its end; cancelled, it leaves nothing running.
+    """Run the command in the folder to its end; if cancelled, no process keeps running.
 
-    limit_s: then it is ended, and has not passed.
+    limit_s: after this it is killed, and has failed.
     """
     kept, began = "", monotonic()
     limit_s = timeouts.PROJECT_CHECK_S_MAX if limit_s is None else limit_s

@@ -1,4 +1,4 @@
-"""Tools that work in a folder and nowhere else. A shell is not among what can be confined."""
+"""Tools that work in one folder only. A shell cannot be confined, so it is not among them."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -11,10 +11,10 @@ from ragforge.tools.base import AnyTool, Effect, Preview, ToolContext
 
 
 def confined(tools: Mapping[str, AnyTool], root: Path) -> dict[str, AnyTool]:
-    """The tools, which refuse every path outside of the root, whatever the user allowed.
+    """Return the tools, made to refuse every path outside the root, whatever the user allowed.
 
-    root: links resolved. A tool's preview is asked again right before it runs, so a link that was turned
-    meanwhile leads nowhere.
+    root: links resolved. A tool's preview is checked again right before it runs, so a link that was changed
+    in between does not lead outside.
     """
     return {name: _confined(tool, root) for name, tool in tools.items()}
 

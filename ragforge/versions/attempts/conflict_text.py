@@ -1,4 +1,4 @@
-"""A conflict of texts as a model is shown it, and whether what it wrote may be used."""
+"""Show a text conflict to a model, and check whether its answer can be used."""
 
 import re
 from collections import Counter
@@ -16,10 +16,10 @@ from ragforge.versions.merge.diff3 import Agreed, Clash, Part, marked, merged_pa
 from ragforge.versions.merge.three_way import MergeConflict
 
 CHARS_MAX = 200_000
-"""Of base, ours and theirs together: about 60,000 tokens, and an answer that a model can give whole."""
+"""Of base, ours and theirs together: about 60,000 tokens, so that a model can still answer in full."""
 AGREED_LINES_MIN = 10
 AGREED_KEPT_MIN = 0.8
-"""Of the lines that both sides have: a model that leaves out more of them shortened the file."""
+"""The share of lines common to both sides that an answer must keep; with fewer, the file was shortened."""
 
 _MARKER = re.compile(r"^(?:<{7}|={7}|>{7}|\|{7})(?: .*)?$", re.MULTILINE)
 
@@ -29,13 +29,13 @@ class NotAsked(Exception):
 
 
 class NotUsable(Exception):
-    """What the model wrote cannot be used; `str()` says why, in a few words."""
+    """The model's answer cannot be used; `str()` says why, in a few words."""
 
 
 class Texts(Struct, frozen=True):
-    """A conflict whose sides are texts. base: None where both added the file.
+    """A conflict whose sides are texts. base: None if both added the file.
 
-    parts: without the byte order mark, which comes back with the result.
+    parts: without the byte order mark, which the result gets back.
     """
 
     path: str
@@ -51,11 +51,11 @@ class Texts(Struct, frozen=True):
 
     @property
     def mixes_endings(self) -> bool:
-        """Whether ours has both LF and CRLF: who writes the file anew changes some of them."""
+        """Whether ours has both LF and CRLF, some of which would change if the file were rewritten."""
         return 0 < self.ours.text.count("\r\n") < self.ours.text.count("\n")
 
     def numbered(self) -> str:
-        """The file with its conflicts, each marker with its number; LF for all line endings."""
+        """The file with its conflicts, each marker numbered; LF for all line endings."""
         pieces: list[bytes] = []
         number = 0
         for part in self.parts:
@@ -67,16 +67,16 @@ class Texts(Struct, frozen=True):
         return _plain(self._decoded(b"".join(pieces)))
 
     def change(self, new: TextFile | str) -> str:
-        """The diff from the base."""
+        """Return the diff from the base."""
         text = new if isinstance(new, str) else new.text
         return unified(self.base.text if self.base else None, text, self.path)
 
     def text_of(self, content: bytes) -> str:
-        """The text of a result."""
+        """Return the text of a result."""
         return self._decoded(content.removeprefix(self.ours.mark))
 
     def with_resolutions(self, replacements: Sequence[Sequence[str]]) -> bytes:
-        """The file with these lines in place of each conflict. Raises NotUsable."""
+        """Return the file with these lines in place of each conflict. Raises NotUsable."""
         pieces: list[bytes] = []
         left = iter(replacements)
         for part in self.parts:
@@ -94,7 +94,7 @@ class Texts(Struct, frozen=True):
         return self.ours.mark + content
 
     def with_content(self, text: str) -> bytes:
-        """The whole file as the model wrote it, in the encoding and with the line endings of ours. Raises
+        """Return the whole file as the model wrote it, in our encoding and line endings. Raises
         NotUsable."""
         plain = _plain(text)
         ends = self.ours.text.endswith("\n") or self.theirs.text.endswith("\n")
@@ -132,9 +132,9 @@ class Texts(Struct, frozen=True):
 
 
 async def texts_of(conflict: MergeConflict, blobs: Blobs, redactor: Redactor) -> Texts:
-    """The conflict's texts. Raises NotAsked where no model is asked about it, StoreError.
+    """Return the conflict's texts. Raises NotAsked if no model is asked about it, StoreError.
 
-    What holds a secret is not sent, and a text in which it was hidden cannot be merged.
+    Text with a secret is not sent, and text in which one was hidden cannot be merged.
     """
     if conflict.text is None or not conflict.clashes or conflict.ours is None or conflict.theirs is None:
         raise NotAsked(f"{conflict.kind}: this needs your decision")

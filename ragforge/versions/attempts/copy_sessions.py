@@ -1,4 +1,4 @@
-"""Sessions that work in copies of the project: the same conversation, other files."""
+"""Sessions in copies of the project: the same conversation, other files."""
 
 from pathlib import Path
 
@@ -17,7 +17,7 @@ from ragforge.versions.copies.project_copies import About, env_in
 from ragforge.versions.record.recorder import Recorders
 
 SAVES = "memory_save"
-"""A tool that is left out: what was learnt in a way that nobody takes is not to be remembered."""
+"""Left out: what is learnt in an attempt that is not taken must not be remembered."""
 
 UNATTENDED = (
     "Alternatives run without questions, so only what was allowed beforehand can run. Continue without it."
@@ -27,7 +27,7 @@ UNATTENDED = (
 async def session_in(
     session: Session, about: About, copy: Copied, *, model: str, turn: str | None
 ) -> Session:
-    """The session as it goes on in the copy from that turn, with that model; the other stays where it is."""
+    """Open the session in the copy, at that turn and with that model; the original is not touched."""
     workspace, live = session.workspace, session.live
     is_here = turn == live.record.head
     root, place = workspace.place.root, place_in(session, copy)
@@ -55,17 +55,17 @@ async def session_in(
 
 
 def place_in(session: Session, copy: Copied) -> Place:
-    """The copy in place of the project's folder, and in it the folder that the session works in."""
+    """Return the copy's root, and the folder in it that corresponds to the session's."""
     place = session.workspace.place
     inside = copy.root / session.cwd.resolve().relative_to(place.root)
-    cwd = inside if inside.is_dir() else copy.root  # the session's folder may be one that is not tracked
+    cwd = inside if inside.is_dir() else copy.root  # the session's folder may be untracked
     return replace(place, cwd=cwd, root=copy.root, is_git=False, branch="")
 
 
 async def workspace_in(
     workspace: Workspace, about: About, root: Path, *, place: Place | None = None
 ) -> Workspace:
-    """The workspace with a copy in place of the project's folder."""
+    """Return the workspace with a copy in place of the project's folder."""
     recorders = Recorders()
     recorders.of_copy(about.track_rules(str(root)))
     idle = Background()

@@ -1,4 +1,4 @@
-"""Several ways that are worked out at the same time: their owner, and what is heard of them."""
+"""Attempts that run side by side: their owner, and their progress."""
 
 import asyncio
 import logging
@@ -20,11 +20,11 @@ HOW_TO_TAKE = (
 )
 
 LINES_WAITING_MAX = 1000
-"""Of progress; the oldest that nobody has read are dropped."""
+"""Of progress; the oldest unread ones are dropped."""
 
 
 class Group:
-    """Runs side by side, and the folder of their copies. Made by `start_alternatives`."""
+    """Attempts side by side, and the folder of their copies. Made by `start_alternatives`."""
 
     def __init__(self, session: Session, room: Room, runs: Sequence[Run]) -> None:
         self.runs = tuple(runs)
@@ -41,7 +41,7 @@ class Group:
         return self._task is not None and not self._task.done()
 
     async def begin(self, notes: Sequence[str]) -> None:
-        """Let all run; return when the turn of each is stored, or could not be."""
+        """Start all; return when the turn of each is stored, or could not be."""
         for note in notes:
             self._tell(note)
         self._task = asyncio.create_task(self._work())
@@ -51,7 +51,7 @@ class Group:
         await self._put_head_back()
 
     async def stop(self, number: int) -> None:
-        """End one; the others go on. Raises UsageError where no such runs."""
+        """Stop one; the others continue. Raises UsageError if no such attempt runs."""
         found = next((run for run in self.runs if run.number == number and not run.is_done), None)
         if found is None:
             going = ", ".join(str(run.number) for run in self.runs if not run.is_done)
@@ -59,7 +59,7 @@ class Group:
         await found.stop()
 
     async def close(self) -> None:
-        """End all that still run, and return when what they did is kept and their copies are gone."""
+        """Stop all that still run; return when their results are stored and their copies removed."""
         for run in self.runs:
             if not run.is_done:
                 await run.stop()
@@ -67,7 +67,7 @@ class Group:
             await undisturbed(asyncio.wait({self._task}), cancel_after=True)
 
     async def lines(self) -> AsyncGenerator[str, None]:
-        """What happens, a line at a time, and at the end the table and how one is taken."""
+        """Yield the progress, a line at a time; at the end the table, and how to take one."""
         async with aclosing(self.progress()) as progress:
             async for line in progress:
                 yield line
@@ -77,7 +77,7 @@ class Group:
             yield HOW_TO_TAKE
 
     async def progress(self) -> AsyncGenerator[str, None]:
-        """What happens, a line at a time, until all have ended and the copies are gone."""
+        """Yield the progress, a line at a time, until all have ended and the copies are removed."""
         while self._lines or self.is_running:
             while self._lines:
                 yield self._lines.popleft()
@@ -104,7 +104,7 @@ class Group:
                 await in_thread(lambda _: self._room.remove())
 
     async def _put_head_back(self) -> None:
-        """Each turn moved the session's head in the store to itself when it began."""
+        """Put the session's head back: each turn moved it in the store to itself when it started."""
         session = self._session
         self._has_begun = True
         await session.workspace.store.sessions.set_head(session.id, session.live.record.head)

@@ -1,4 +1,4 @@
-"""A merge of a session: a model may be asked about conflicts, and the check command about its results."""
+"""Merge for a session: a model may resolve conflicts, and the check command may test the results."""
 
 from collections.abc import Sequence
 
@@ -30,12 +30,12 @@ async def merge(
     ask: bool = False,
     tell: Tell = lambda _: None,
 ) -> MoveResult:
-    """Bring what another line of work changed into the files; see `branch_merge.merge`.
+    """Merge another line of work into the files; see `branch_merge.merge`.
 
-    strategy: how the session's model is asked about conflicts, each result being tried by the check command;
-    what it cannot do becomes as `side` says. ask: where it is not certain which result is the better one,
-    raise MergeUndecided with nothing changed; without it the smaller difference is taken.
-    Interrupted, nothing is changed. Raises also UsageError where there is no model to ask.
+    strategy: how the session's model is asked about conflicts; the check command tests each result.
+    Conflicts it cannot resolve are handled as `side` says. ask: if it is uncertain which result is better,
+    raise MergeUndecided with nothing changed; otherwise take the smaller difference.
+    If interrupted, nothing is changed. Raises also UsageError if there is no model to ask.
     """
     async with moving(session) as chat:
         taken, notes = None, list[str]()
@@ -53,14 +53,14 @@ async def merge(
 async def take_candidate(
     session: Session, name: str, candidates: Candidates, chosen: str, *, side: Side = Side.MARKERS
 ) -> MoveResult:
-    """The merge as one of the results that were worked out of it. Raises as `merge`."""
+    """Complete the merge with one of its candidate results. Raises as `merge`."""
     taken = candidates.named(chosen)
     async with moving(session) as chat:
         return await _merged(session, chat, name, side, taken, candidates.notes)
 
 
 async def _worked_out(session: Session, name: str, side: Side, strategy: MergeMode, tell: Tell) -> Candidates:
-    """What models and the check command say, with the folder left to others meanwhile."""
+    """Return what models and the check command say; the folder is unlocked meanwhile."""
     worktree = session.worktree
     found, theirs = await three_ways(worktree.files, name, await worktree.catch_up())
     [*ours] = await session.workspace.store.versions.get([found.ours])

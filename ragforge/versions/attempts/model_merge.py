@@ -1,4 +1,4 @@
-"""What a model makes of the conflicts of a merge, in two ways side by side."""
+"""Resolve the conflicts of a merge with a model, by two strategies side by side."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -20,16 +20,16 @@ from ragforge.versions.attempts.question import Ask, ModelReply, closed, read_an
 from ragforge.versions.merge.three_way import MergeConflict
 
 CALLS_MAX = 4
-"""At the same time, of both strategies together."""
+"""How many at once, of both strategies together."""
 
 
 class Strategy(StrEnum):
-    """How a model is asked for the merge of a file."""
+    """How a model is asked to merge a file."""
 
     COMBINE_BEST = "combine_best"
-    """It writes the whole file anew, of the best of both."""
+    """It rewrites the whole file with the best of both sides."""
     RESOLVE_CONFLICTS = "resolve_conflicts"
-    """It writes what stands in place of each conflict; all else stays as it was merged."""
+    """It writes the text in place of each conflict; the rest stays as merged."""
 
 
 class Question(Struct, frozen=True):
@@ -40,9 +40,9 @@ class Question(Struct, frozen=True):
 
 
 class Resolution(Struct, frozen=True):
-    """What a model made of one conflict. content: None where it is of no use; then `problem` says why.
+    """A model's resolution of one conflict. content: None if unusable; then `problem` says why.
 
-    why: what the model says of it, in its words.
+    why: the model's reason, in its words.
     """
 
     question: Question
@@ -53,14 +53,14 @@ class Resolution(Struct, frozen=True):
 
 
 class Proposal(Struct, frozen=True):
-    """What one strategy made of all the questions, in their order."""
+    """One strategy's resolutions of all questions, in their order."""
 
     strategy: Strategy
     resolutions: tuple[Resolution, ...]
 
     @property
     def is_complete(self) -> bool:
-        """Whether there is a content for every question."""
+        """Whether every question has a content."""
         return all(each.content is not None for each in self.resolutions)
 
     @property
@@ -70,7 +70,7 @@ class Proposal(Struct, frozen=True):
 
     @property
     def lines_changed(self) -> int:
-        """How far the results are from both sides together, in lines out and in."""
+        """How far the results are from both sides together, in lines added and removed."""
         return sum(
             _distance(side.text, each.question.texts.text_of(each.content))
             for each in self.resolutions
@@ -82,7 +82,7 @@ class Proposal(Struct, frozen=True):
 async def questions_of(
     conflicts: Sequence[MergeConflict], blobs: Blobs, redactor: Redactor
 ) -> tuple[list[Question], dict[str, str]]:
-    """The conflicts that a model can be asked about; of the others, by path, why not, in a few words.
+    """Return the conflicts that a model can be asked about; for the others, by path, why not.
 
     Raises StoreError.
     """
@@ -103,10 +103,10 @@ async def propose(
     purposes: str = "",
     strategies: Sequence[Strategy] = tuple(Strategy),
 ) -> list[Proposal]:
-    """What each strategy makes of the questions, all asked at the same time.
+    """Return each strategy's resolutions of the questions, all asked at once.
 
-    purposes: what each side was made for, as the model is shown it; without secrets.
-    Raises nothing where a model fails: the resolution says so, and the other strategy may have one.
+    purposes: what each side was for, as shown to the model; without secrets.
+    Does not raise if a model fails: the resolution says so, and the other strategy may have one.
     """
     calls = asyncio.Semaphore(CALLS_MAX)
 
@@ -167,7 +167,7 @@ async def _resolved(strategy: Strategy, question: Question, ask: Ask, purposes: 
 
 
 def _request(strategy: Strategy, texts: Texts, purposes: str) -> ModelRequest:
-    """Base and sides where the file is written anew; else what each side did, and the conflicts."""
+    """Return base and sides if the file is rewritten; else each side's diff, and the conflicts."""
     blocks = {"purposes": purposes, "path": texts.path}
     if strategy is Strategy.COMBINE_BEST:
         base = texts.base.text if texts.base else ""

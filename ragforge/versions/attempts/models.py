@@ -1,4 +1,4 @@
-"""Models asked about a merge: the session's for results, and a second one, if it is set, for its verdict."""
+"""The models of a merge: the session's for results, and a second one, if set, for a verdict."""
 
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
@@ -25,11 +25,11 @@ from ragforge.versions.merge.three_way import MergeConflict
 async def resolve(
     session: Session, conflicts: Sequence[MergeConflict], wanted: MergeMode, *, purposes: str, tell: Tell
 ) -> tuple[list[Candidate], list[str]]:
-    """What the session's model makes of the conflicts that it can be asked about, and what is to be said.
+    """Return the candidates that the session's model makes of the conflicts, and what to tell the user.
 
-    Whole results, each once; where there is none, the one that answers most. Nothing is changed.
-    purposes: what each side was made for. Raises UsageError where there is no model, ModelError where it
-    cannot be reached at all, StoreError.
+    Complete results without duplicates; if there is none, the one that resolves most. Changes nothing.
+    purposes: what each side was for. Raises UsageError if there is no model, ModelError if it cannot be
+    reached at all, StoreError.
     """
     name = model_of(session)
     if name.provider == NO_MODEL:
@@ -58,7 +58,7 @@ async def resolve(
 
 
 def _usable(proposals: Sequence[Proposal]) -> list[Proposal]:
-    """The whole ones, each result once; else the one that answers most, if it answers anything."""
+    """Return the complete ones without duplicates; else the one that resolves most, if any."""
     whole: dict[tuple[bytes | None, ...], Proposal] = {}
     for each in proposals:
         if each.is_complete:
@@ -76,9 +76,9 @@ def _answered(proposal: Proposal) -> int:
 async def validated(
     session: Session, candidates: Sequence[Candidate], *, purposes: str, tell: Tell
 ) -> list[Candidate]:
-    """The candidates with what the second model says of each, where one is set; its failure stops nothing.
+    """Return the candidates with the second model's verdicts, if one is set; its failure stops nothing.
 
-    What it cost is counted and told. Raises StoreError.
+    Its cost is counted and reported. Raises StoreError.
     """
     text = session.workspace.settings.history.validation_model
     if not text:
@@ -100,7 +100,7 @@ async def validated(
 
 @asynccontextmanager
 async def _second(session: Session, text: str) -> AsyncGenerator[tuple[ModelName, Ask]]:
-    """The second model, connected while it lasts. Raises ModelError, UsageError."""
+    """Connect the second model for the duration. Raises ModelError, UsageError."""
     workspace = session.workspace
     name = parse_model(text, endpoints=workspace.settings.endpoints)
     provider = await connect(workspace, name)
@@ -119,7 +119,7 @@ def _verdict_words(said: Validation) -> str:
 
 
 async def _count(session: Session, name: ModelName, usage: Usage) -> float | None:
-    """Keep what the calls cost, with the session where there is one; USD, None where it is unknown."""
+    """Store the cost of the calls, with the session if there is one. USD; None if unknown."""
     live, workspace = session.live, session.workspace
     session_id = session.id if live.stored else ""
     spent = spent_on(workspace, name, usage, Purpose.CHAT, session_id=session_id)

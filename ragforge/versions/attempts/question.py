@@ -1,4 +1,4 @@
-"""Asking a model for one structured answer, whole or not at all."""
+"""Ask a model for one structured answer, complete or not at all."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from typing import TypeAlias, TypeVar
@@ -17,7 +17,7 @@ Read = TypeVar("Read")
 
 
 class ModelReply(Struct, frozen=True):
-    """What a model wrote, and what it cost. model: `name:model`. flaw: why the text is not whole."""
+    """A model's text and its cost. model: `name:model`. flaw: why the text is incomplete."""
 
     text: str
     usage: Usage = field(default_factory=Usage)
@@ -26,11 +26,11 @@ class ModelReply(Struct, frozen=True):
 
 
 Ask: TypeAlias = Callable[[ModelRequest], Awaitable[ModelReply]]
-"""Asks a model. Raises ModelError where there is no answer."""
+"""Asks a model. Raises ModelError if there is no answer."""
 
 
 def asking(provider: Provider) -> Ask:
-    """What asks this provider's model."""
+    """Return a function that asks this provider's model."""
 
     async def ask(request: ModelRequest) -> ModelReply:
         answer = await read_whole(provider, request)
@@ -43,7 +43,7 @@ def asking(provider: Provider) -> Ask:
 
 
 def request_for(system: str, blocks: Mapping[str, str], schema: JsonObject) -> ModelRequest:
-    """A request that shows each text between tags of its name; no text holds the end of one."""
+    """Return a request with each text between tags of its name; no text can close its tag."""
     suffix, number = "", 1
     while any(f"</{name}{suffix}>" in text for name in blocks for text in blocks.values()):
         number += 1
@@ -57,10 +57,10 @@ def request_for(system: str, blocks: Mapping[str, str], schema: JsonObject) -> M
 
 
 def read_answer(answer: ModelReply, type: type[Read]) -> Read:
-    """The answer as this type. Raises AnswerUnusable where it is none, or not whole."""
+    """Return the answer as this type. Raises AnswerUnusable if it is invalid or incomplete."""
     if answer.flaw:
         raise AnswerUnusable(f"{answer.model} gave an incomplete answer ({answer.flaw}).")
-    # Models that are held to no schema write words or a fence around the object.
+    # Without schema support, models write words or a fence around the object.
     start, end = answer.text.find("{"), answer.text.rfind("}")
     try:
         return msgspec.json.decode(answer.text[start : end + 1], type=type)
@@ -69,7 +69,7 @@ def read_answer(answer: ModelReply, type: type[Read]) -> Read:
 
 
 def closed(properties: Mapping[str, JsonObject]) -> JsonObject:
-    """The schema of an object of just these, all required."""
+    """Return the schema of an object with exactly these properties, all required."""
     required: list[JsonValue] = list(properties)
     fields: JsonObject = dict(properties.items())
     return {"type": "object", "properties": fields, "required": required, "additionalProperties": False}

@@ -1,4 +1,4 @@
-"""What alternatives work out, and from where: a request of now, or that of the newest turn anew."""
+"""The request of alternatives and their starting point: a new prompt, or the newest turn's again."""
 
 from msgspec import Struct
 
@@ -19,25 +19,25 @@ from ragforge.versions.turns import named
 
 
 class Request(Struct, frozen=True):
-    """A request. anew: the turn that it was made in before; None where it is made now."""
+    """A request. anew: the turn that is tried again; None for a new prompt."""
 
     parts: Parts
     anew: Turn | None = None
 
     def parts_for(self, way: Way) -> Parts:
-        """The message of one way."""
+        """Return the message of one way."""
         others = tuple(part for part in self.parts if not isinstance(part, TextPart))
         text = "\n".join(part.text for part in self.parts if isinstance(part, TextPart))
         return (*others, TextPart(way.request(without_approach(text))))
 
     @property
     def words(self) -> str:
-        """What is worked out, in a few words."""
+        """The request, in a few words."""
         return f"{named(self.anew)} again" if self.anew else "this"
 
 
 async def request_of(session: Session, prompt: str) -> Request:
-    """The prompt, or where it is empty the newest turn's. Raises UsageError where there is neither."""
+    """Return the prompt, or the newest turn's if it is empty. Raises UsageError if there is neither."""
     if prompt.strip():
         return Request((TextPart(prompt),))
     head = session.live.record.head
@@ -50,7 +50,7 @@ async def request_of(session: Session, prompt: str) -> Request:
 
 
 class Start(Struct, frozen=True):
-    """Where all begin: a version, what leads there from the files as they are, and the chat's newest turn."""
+    """Where all start: a version, the changes to it from the current files, and the chat's newest turn."""
 
     version: str
     wanted: tuple[WantedFile, ...]
@@ -58,10 +58,10 @@ class Start(Struct, frozen=True):
 
 
 async def start_of(session: Session, ground: Ground, request: Request) -> Start:
-    """Where the files and the chat are, or before the turn that is worked out anew; the lock is held.
+    """Return the current state, or the one before the turn that is tried again; the lock is held.
 
-    A version is made where the project has none there yet, so that all have one parent.
-    Raises UsageError where it is not known what that turn did, StoreError.
+    If the project has no version there, one is made, so that all have the same parent.
+    Raises UsageError if it is unknown what that turn changed, StoreError.
     """
     versions, head = ground.files.store.versions, await ground.files.state.head(ground.root)
     turn = request.anew
@@ -87,7 +87,7 @@ async def start_of(session: Session, ground: Ground, request: Request) -> Start:
 
 
 async def _new_beginning(ground: Ground) -> str:
-    """A version that stands for what lies there before the first one."""
+    """Return a version that stands for the state before the first one."""
     project = ground.files.project
     await keep_project(ground.files.store, project)
     base = Version(id=new_id(), project_id=project.id, parents=(), at=now(), by=USER, title=BEFORE)

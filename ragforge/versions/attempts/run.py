@@ -1,4 +1,4 @@
-"""One way that is worked out: a turn of its own in a copy, its version, and the check of what it made."""
+"""Run one attempt: a turn in a copy, its version, and the check of its result."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -35,11 +35,11 @@ _ENDS = {
 
 
 class Run:
-    """A way under way. begun: set once its turn is stored, or will never be.
+    """A running attempt. begun: set once its turn is stored, or never will be.
 
-    session: the one in the copy. command: checks what was made, if any. result: what is kept of it, once
-    there is anything. is_lost: it began, and nothing of it could be kept, so that its copy stays for the
-    next start.
+    session: the one in the copy. command: the check, if any. result: what is stored of it, once there is
+    anything. is_lost: it started, and nothing of it could be stored, so its copy is kept for the next
+    start.
     """
 
     def __init__(
@@ -56,11 +56,11 @@ class Run:
 
     @property
     def title(self) -> str:
-        """What it is called in a line of progress."""
+        """Its name in a line of progress."""
         return f"{self.number} ({self.way.name})"
 
     async def work(self, tell: Tell) -> None:
-        """Work it out, to the version and the check; the copy is gone afterwards. Raises StoreError."""
+        """Run it, to the version and the check; the copy is removed afterwards. Raises StoreError."""
         try:
             if not self._stopped:
                 await self._converse(tell)
@@ -72,7 +72,7 @@ class Run:
             self.begun.set()
 
     async def stop(self) -> None:
-        """End it; what it did so far is kept."""
+        """Stop it; its changes so far are kept."""
         self._stopped = True
         await interrupt(self.session)
         if self._checking:
@@ -102,7 +102,7 @@ class Run:
                 pass
 
     async def _keep(self, tell: Tell) -> None:
-        """Find the version of the turn, and label it as what it is."""
+        """Find the version of the turn, and set its label."""
         turn = self._turn
         if turn is None:
             return

@@ -1,4 +1,4 @@
-"""What was attempted for a session: alternatives that run or ran last, results of a merge to choose from."""
+"""A session's attempts: alternatives that run or ran last, and merge candidates to choose from."""
 
 from msgspec import Struct
 
@@ -14,13 +14,13 @@ class Attempts(Struct):
     undecided: Candidates | None = None
 
     async def close(self) -> None:
-        """End what still runs in copies."""
+        """Stop everything that still runs in copies."""
         if self.group:
             await self.group.close()
 
 
 def attempts_of(session: Session) -> Attempts:
-    """The attempts of the session; none yet where nothing was attempted."""
+    """Return the attempts of the session; empty if nothing was attempted."""
     found = session.live.attempts
     if not isinstance(found, Attempts):
         found = Attempts()

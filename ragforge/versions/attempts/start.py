@@ -1,4 +1,4 @@
-"""Starting alternatives: everything that has to be so before, the copies, and then all at once."""
+"""Start alternatives: check the requirements, make the copies, then start all at once."""
 
 from collections.abc import Sequence
 
@@ -30,9 +30,9 @@ COPYING = "Making one copy of the project per alternative. The project itself is
 
 
 class AttemptRequest(Struct, frozen=True):
-    """What shall be worked out, and in how many ways; models: other ones than the session's.
+    """What to try, and in how many ways. models: other ones than the session's.
 
-    prompt: empty for the request of the newest turn, from before it.
+    prompt: empty for the request of the newest turn, from the state before it.
     """
 
     count: int
@@ -41,7 +41,7 @@ class AttemptRequest(Struct, frozen=True):
 
 
 def ways_for(session: Session, wanted: AttemptRequest) -> list[Way]:
-    """The ways. Raises UsageError where alternatives cannot be started now, or the wish makes no sense."""
+    """Return the ways. Raises UsageError if alternatives cannot be started now, or the request is invalid."""
     live = session.live
     if live.consent.mode is Mode.PLAN:
         raise UsageError("Plan mode is on, so nothing may be changed. /mode ask leaves it.")
@@ -60,7 +60,7 @@ def ways_for(session: Session, wanted: AttemptRequest) -> list[Way]:
 
 
 async def question(session: Session, wanted: AttemptRequest) -> str:
-    """What the user consents to, once for all of them. Raises as `ways_for` and `request_of`."""
+    """Return what the user consents to, once for all. Raises as `ways_for` and `request_of`."""
     ways = ways_for(session, wanted)
     request = await request_of(session, wanted.prompt)
     names = ", ".join(way.name for way in ways)
@@ -76,9 +76,9 @@ async def question(session: Session, wanted: AttemptRequest) -> str:
 
 
 async def start_alternatives(session: Session, wanted: AttemptRequest) -> Group:
-    """All of them at work, each turn stored beside the others. The session's heads are where they were.
+    """Start all, each turn stored beside the others. The session's heads do not move.
 
-    Raises UsageError where that cannot be now, StoreError; nothing is left of it then.
+    Raises UsageError if that is impossible now, StoreError; nothing remains then.
     """
     ways = ways_for(session, wanted)
     request = await request_of(session, wanted.prompt)
@@ -99,9 +99,9 @@ async def start_alternatives(session: Session, wanted: AttemptRequest) -> Group:
 async def _prepared(
     session: Session, ground: Ground, request: Request, ways: Sequence[Way], command: str
 ) -> tuple[Group, list[str]]:
-    """The group, ready to begin, and what is to be said first; the folder's lock is held.
+    """Return the group, ready to start, and what to tell first; the folder's lock is held.
 
-    command: what checks each, if any.
+    command: the check for each, if any.
     """
     start = await start_of(session, ground, request)
     known = await children_of(ground.files.store.versions, start.version)

@@ -1,4 +1,4 @@
-"""Results of a merge tried out: the check command is run on each, in a copy of the project."""
+"""Try the results of a merge: run the check command on each, in a copy of the project."""
 
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
@@ -17,7 +17,7 @@ from ragforge.versions.merge.resolution import settle
 from ragforge.versions.merge.three_way import VersionMerge
 
 Tell: TypeAlias = Callable[[str], None]
-"""Hears what happens, a line at a time."""
+"""Receives progress, a line at a time."""
 
 
 async def try_out(
@@ -29,9 +29,9 @@ async def try_out(
     side: Side,
     tell: Tell,
 ) -> list[Candidate]:
-    """The candidates with what the command says of each, one after the other; the copies are gone then.
+    """Return the candidates with the results of the command, run one after the other; removes the copies.
 
-    Cancelled, it leaves nothing running. Raises UsageError where copies cannot be made, StoreError.
+    If cancelled, no process keeps running. Raises UsageError if copies cannot be made, StoreError.
     """
     workspace = session.workspace
     tried: list[Candidate] = []
@@ -53,7 +53,7 @@ async def try_out(
 async def _places(
     session: Session, room: Room, found: VersionMerge, candidates: Sequence[Candidate], side: Side
 ) -> Places:
-    """A copy for each, with the files as that candidate would have them."""
+    """Make a copy for each, with the files of that candidate."""
     names = {number: candidate.name for number, candidate in enumerate(candidates, 1)}
     async with session.worktree.ground() as ground:
         head = await ground.files.state.head(ground.root)

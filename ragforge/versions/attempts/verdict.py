@@ -1,4 +1,4 @@
-"""A merge checked by a second model, against the original and what both sides made of it."""
+"""Have a second model check a merge against the original and both sides."""
 
 import asyncio
 from collections.abc import Sequence
@@ -14,11 +14,11 @@ from ragforge.versions.attempts.prompts import load_prompt
 from ragforge.versions.attempts.question import Ask, closed, read_answer, request_for
 
 MERGED_CHARS_MAX = 60_000
-"""A longer merged file is shown by its changes only."""
+"""Of a longer merged file, only the changes are shown."""
 
 
 class Validation(Struct, frozen=True):
-    """What a model has against a merge, and of which files it said nothing; each with its path in front."""
+    """A model's objections to a merge, and the files it said nothing about; each begins with its path."""
 
     objections: tuple[str, ...] = ()
     problems: tuple[str, ...] = ()
@@ -26,9 +26,9 @@ class Validation(Struct, frozen=True):
 
 
 async def validate(resolutions: Sequence[Resolution], ask: Ask, *, purposes: str = "") -> Validation:
-    """What a model says of these merged files, of which each has a content.
+    """Return a model's verdict on these merged files, each of which has a content.
 
-    Raises nothing where it fails: the file is among the problems then, and nobody has validated it.
+    Does not raise if the model fails: the file is then among the problems, as not validated.
     """
     objections: list[str] = []
     problems: list[str] = []
@@ -55,7 +55,7 @@ class _Verdict(msgspec.Struct):
 
     @property
     def holds(self) -> bool:
-        """A model that finds a fault and lets it pass all the same is not believed."""
+        """Whether the verdict is a pass; one that names a fault and passes anyway is not trusted."""
         return self.may_stand and self.keeps_ours and self.keeps_theirs and self.adds_nothing
 
 
@@ -71,7 +71,7 @@ _SCHEMA = closed(
 
 
 def _objections(verdict: _Verdict) -> list[str]:
-    """The reasons that were given, else the plain meaning of what was answered; none where it may stand."""
+    """Return the reasons given, else the meaning of the answer; none if it passed."""
     if verdict.holds:
         return []
     if verdict.reasons:

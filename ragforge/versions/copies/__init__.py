@@ -1,1 +1,1 @@
-"""Copies of the project for a while: made, brought to another state, removed; found again after a crash."""
+"""Temporary copies of the project: created, moved to another state, removed, and recovered after a crash."""

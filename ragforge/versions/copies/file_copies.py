@@ -1,4 +1,4 @@
-"""Copies of a project's tracked files in folders outside of it: made, kept from others, removed."""
+"""Copies of a project's tracked files in folders outside it: created, locked, removed."""
 
 import fcntl
 import os
@@ -20,20 +20,20 @@ from ragforge.versions.scan.manifest import Manifest
 from ragforge.versions.scan.track_rules import VCS_NAMES
 
 COPIES = "copies"
-"""The folder of the data folder that all copies lie in."""
+"""The subfolder of the data folder with all copies."""
 
 FICLONE = 0x40049409
-"""The request by which Linux lets two files share their blocks until one of them is written to."""
+"""The ioctl with which Linux lets two files share their blocks until one of them is written."""
 
 _LOCK = ".lock"
 _CHUNK_BYTES = 1 << 20
 
 
 class Copied(Struct, frozen=True):
-    """What became of a copy.
+    """The result of a copy.
 
-    links_out: links that lead out of the copy, relative to it; they are kept as they are, so that whoever
-    writes through one writes outside. missing: what is not in the copy, and why, in a few words each.
+    links_out: links that lead out of the copy, relative to it; they are kept, so writing through one writes
+    outside. missing: paths that could not be copied, and why, in a few words each.
     """
 
     root: Path
@@ -42,17 +42,17 @@ class Copied(Struct, frozen=True):
 
 
 class CopyCancelled(Exception):
-    """The copy was wanted no more before it was whole."""
+    """The copy was cancelled before it was complete."""
 
 
 def copy_project(
     source: Path, target: Path, manifest: Manifest, *, carry: Sequence[str] = (), stop: Event | None = None
 ) -> Copied:
-    """A copy of what the manifest tracks, and of the paths to carry. Call it in a thread.
+    """Copy what the manifest tracks, and the paths to carry. Call it in a thread.
 
-    Each file is a clone where the disk can do that, else a copy, and never a hard link: what is written into
-    the one is never seen in the other. target: made here, with the folders above it.
-    Raises UsageError where the target lies within the project or cannot be written, CopyCancelled.
+    Each file is cloned if the disk supports it, or else copied, but never hard-linked: a write to one must
+    not change the other. target: created here, with its parents.
+    Raises UsageError if the target is inside the project or cannot be written, CopyCancelled.
     """
     if Path(os.path.realpath(target)).is_relative_to(os.path.realpath(source)):
         raise UsageError(
@@ -74,7 +74,7 @@ def copy_project(
 
 
 class _Copying:
-    """One copy under way."""
+    """One copy in progress."""
 
     def __init__(self, source: str, target: str, stop: Event) -> None:
         self.links_out: list[str] = []
@@ -83,7 +83,7 @@ class _Copying:
         self._folders: set[str] = {""}
 
     def add(self, path: str, mode: int) -> None:
-        """What lies at the path: a file, a link or a folder, by its mode; what is gone is left out."""
+        """Copy the file, link or folder at the path; what no longer exists is left out."""
         if self._stop.is_set():
             raise CopyCancelled
         self._make_folders(path if stat.S_ISDIR(mode) else posixpath.dirname(path))
@@ -102,14 +102,14 @@ class _Copying:
             self.missing.append(f"{path} ({reason})")
 
     def carry(self, path: str) -> None:
-        """The path with all below it, whether it is tracked or not."""
+        """Copy the path with everything below it, tracked or not."""
         path = posixpath.normpath(path)
         if not VCS_NAMES.isdisjoint(path.split("/")):
             self.missing.append(f"{path} (version control files are never copied)")
             return
         folder = f"{self._source}/{posixpath.dirname(path)}".rstrip("/")
         if os.path.realpath(folder) != folder:
-            # A project may name what to carry, and must not fetch other folders by a link of its own.
+            # A project may name what to carry, but must not fetch other folders through a link.
             self.missing.append(f"{path} (its path contains a link)")
             return
         try:
@@ -134,7 +134,7 @@ class _Copying:
             self._carry_any(f"{path}/{name}", below_mode)
 
     def finish(self) -> None:
-        """Give the folders their modes, the innermost first: one may be closed to writing."""
+        """Set the folders' modes, innermost first: one may be read-only."""
         for folder in sorted(self._folders, reverse=True):
             with suppress(FileNotFoundError):
                 mode = Path(self._source, folder).lstat().st_mode
@@ -147,7 +147,7 @@ class _Copying:
             self._folders.add(folder)
 
     def _link(self, path: str) -> None:
-        # Not as a Path, which would write it otherwise than it is.
+        # Not as a Path, which would normalise it.
         leads_to = os.readlink(f"{self._source}/{path}")  # noqa: PTH115
         os.symlink(leads_to, f"{self._target}/{path}")  # noqa: PTH211
         if _leads_out(path, leads_to):
@@ -162,7 +162,7 @@ class _Copying:
             try:
                 _clone(source.fileno(), target)
                 os.fchmod(target, stat.S_IMODE(found.st_mode) & 0o777)
-                # Tools that build go by times.
+                # Build tools rely on modification times.
                 os.utime(target, ns=(found.st_atime_ns, found.st_mtime_ns))
             finally:
                 os.close(target)
@@ -179,7 +179,7 @@ def _leads_out(path: str, leads_to: str) -> bool:
 def _clone(source: int, target: int) -> None:
     try:
         fcntl.ioctl(target, FICLONE, source)
-    except OSError:  # another disk, or one that cannot
+    except OSError:  # another disk, or one without clones
         while chunk := os.read(source, _CHUNK_BYTES):
             rest = memoryview(chunk)
             while rest:
@@ -187,30 +187,30 @@ def _clone(source: int, target: int) -> None:
 
 
 class Room:
-    """A folder for copies that is locked as ours until it is removed, or this process ends."""
+    """A folder for copies that this process has locked until it is removed, or the process ends."""
 
     def __init__(self, folder: Path, lock: int) -> None:
         self.folder = folder
         self._lock = lock
 
     def remove(self) -> None:
-        """Remove the folder with all copies in it, and the lock. Works with the disk: call it in a thread."""
+        """Remove the folder with all copies, and the lock. Accesses the disk: call it in a thread."""
         remove_tree(self.folder)
         with suppress(FileNotFoundError):
             Path(f"{self.folder}{_LOCK}").unlink()
         os.close(self._lock)
 
     def leave(self) -> None:
-        """Leave the folder to whoever finds it next."""
+        """Leave the folder to the next process that finds it."""
         os.close(self._lock)
 
 
 def make_room(data_dir: Path) -> Room:
-    """A new folder for copies, locked. Raises UsageError where it cannot be made."""
+    """Create a new folder for copies, locked. Raises UsageError if it cannot be created."""
     folder = data_dir / COPIES / new_id()
     try:
         folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        # The lock first: a folder without one would be taken for one that was left behind.
+        # The lock first: a folder without one would look abandoned.
         lock = _locked(folder)
         if lock is None:
             raise UsageError(f"Cannot lock {folder}: another process has it. Try again.")
@@ -221,7 +221,7 @@ def make_room(data_dir: Path) -> Room:
 
 
 def left_rooms(data_dir: Path) -> Iterator[Room]:
-    """The folders of processes that died, each locked as ours now: `remove` it, or `leave` it."""
+    """Return the folders of dead processes, each now locked by this one: `remove` it, or `leave` it."""
     try:
         names = sorted(path.name for path in (data_dir / COPIES).iterdir())
     except FileNotFoundError:
@@ -229,14 +229,14 @@ def left_rooms(data_dir: Path) -> Iterator[Room]:
     for name in names:
         folder = data_dir / COPIES / name.removesuffix(_LOCK)
         if name.endswith(_LOCK) and folder.exists():
-            continue  # goes with its folder
+            continue  # removed with its folder
         lock = _locked(folder)
         if lock is not None:
             yield Room(folder, lock)
 
 
 def _locked(folder: Path) -> int | None:
-    """The folder's lock, taken; None where another process has it."""
+    """Lock the folder; return None if another process holds the lock."""
     path = f"{folder}{_LOCK}"
     lock = open_lock(Path(path), flags=os.O_NOFOLLOW)
     if try_lock(lock):
@@ -246,7 +246,7 @@ def _locked(folder: Path) -> int | None:
 
 
 def remove_tree(folder: Path) -> None:
-    """Remove the folder with all in it, also what is closed to writing; links are not followed."""
+    """Remove the folder and everything in it, read-only folders included; links are not followed."""
     for where, folders, _ in os.walk(folder):
         for name in folders:
             path = Path(where, name)

@@ -1,4 +1,4 @@
-"""Copies that a crash left behind: what was done in them becomes versions, and they go."""
+"""Copies left behind by a crash: changes in them become versions, then the copies are removed."""
 
 import json
 import logging
@@ -26,9 +26,9 @@ CUT_OFF = "cut off by a crash"
 
 
 async def clear_left(files: ProjectFiles) -> list[str]:
-    """Keep what was done in this project's copies and remove them; what the user should hear of it.
+    """Store what was done in this project's copies and remove them; return what to tell the user.
 
-    Copies of other projects wait for their own, but where those are gone.
+    Copies of other projects are left to those, unless they no longer exist.
     """
     said: list[str] = []
     try:
@@ -59,7 +59,7 @@ def _about(room: Room) -> "About | None":
 
     with suppress(OSError, ValueError, msgspec.ValidationError):
         return msgspec.convert(json.loads((room.folder / ABOUT).read_text()), About)
-    return None  # it died before a copy was whole
+    return None  # it died before a copy was complete
 
 
 async def _cleared(files: ProjectFiles, room: Room, about: "About") -> list[str]:
@@ -71,7 +71,7 @@ async def _cleared(files: ProjectFiles, room: Room, about: "About") -> list[str]
             turns += await _kept(files, about, Path(copy), name)
         record = await files.store.sessions.get(about.session_id)
         if record and record.head in turns:
-            # Each turn moved the session's head to itself when it began, and nobody put it back.
+            # Each turn moved the session's head to itself when it started, and nobody moved it back.
             await files.store.sessions.set_head(record.id, about.head)
     await _removed(files, room, about)
     if not turns:
@@ -81,7 +81,7 @@ async def _cleared(files: ProjectFiles, room: Room, about: "About") -> list[str]
 
 
 async def _kept(files: ProjectFiles, about: "About", copy: Path, name: str) -> list[str]:
-    """The turns that were cut off in the copy, after their versions were made."""
+    """Return the interrupted turns of the copy, after their versions were made."""
     from ragforge.versions.copies.project_copies import label_of
 
     turns = [turn.turn_id for turn in await files.state.open_turns(copy)]

@@ -1,4 +1,4 @@
-"""Copies of the project: whose they are, how they are made, brought to another state and removed."""
+"""Copies of the project: to whom they belong; creating, changing and removing them."""
 
 import json
 import posixpath
@@ -23,13 +23,13 @@ from ragforge.versions.state import Head, HistoryState
 from ragforge.versions.tree import WantedFile, with_usual_modes
 
 ABOUT = "about.json"
-"""Of a room for copies: whose they are, for whoever finds them after a crash."""
+"""The file that says to whom copies belong, for recovery after a crash."""
 
 
 class About(msgspec.Struct, frozen=True):
-    """Whose copies these are. head: the conversation's newest turn when they were made, or None.
+    """To whom these copies belong. head: the conversation's newest turn when they were made, or None.
 
-    names: of the ways, in the order of the copies. own: paths in each copy of which no versions are kept.
+    names: of the ways, in the order of the copies. own: paths in each copy that are not versioned.
     """
 
     project_id: str
@@ -49,14 +49,14 @@ class About(msgspec.Struct, frozen=True):
 
 
 class Places(Struct, frozen=True):
-    """The copies, and what a user should hear of them."""
+    """The copies, and what to tell the user about them."""
 
     about: About
     copies: tuple[Copied, ...]
 
     @property
     def notes(self) -> list[str]:
-        """What is not as it is in the project, in sentences."""
+        """The differences from the project, in sentences."""
         first = self.copies[0]
         notes = [_named("Not in the copies", first.missing)] if first.missing else []
         if first.links_out:
@@ -73,11 +73,11 @@ async def make_places(
     session_id: str,
     turn: str | None,
 ) -> Places:
-    """A copy for each number and name of a way, its head where the project's is, whose lock is held.
+    """Make a copy for each numbered, named way; its head is the project's, whose lock is held.
 
-    session_id, turn: the conversation that goes on in them, and its newest turn.
+    session_id, turn: the conversation that continues in them, and its newest turn.
 
-    Raises UsageError where the disk does not take them, StoreError.
+    Raises UsageError if the disk cannot hold them, StoreError.
     """
     files, carry = ground.files, ground.files.settings.history.alternatives_carry
     content = await ground.files.state.manifest(ground.root)
@@ -114,9 +114,9 @@ async def make_places(
 async def bring_to(
     ground: Ground, places: Places, copy: Path, wanted: Sequence[WantedFile], *, head: str, title: str
 ) -> None:
-    """Change the files of a copy, whose head is that version from now on; nobody else changes it.
+    """Change the files of a copy, whose head is that version afterwards; nobody else changes it.
 
-    Raises UsageError where a content is not on this machine or the disk refuses one, StoreError.
+    Raises UsageError if a content is not on this machine or the disk refuses one, StoreError.
     """
     kept = await ground.files.state.manifest(copy)
 
@@ -141,7 +141,7 @@ async def bring_to(
 
 
 async def remove_copies(state: HistoryState, room: Room) -> None:
-    """Leave nothing of the copies in the room."""
+    """Remove every trace of the copies from the room."""
     try:
         for root in await state.roots():
             if root.is_relative_to(room.folder):
@@ -151,18 +151,18 @@ async def remove_copies(state: HistoryState, room: Room) -> None:
 
 
 def env_in(child_env: Mapping[str, str], copy: Path) -> dict[str, str]:
-    """The environment of commands in a copy."""
-    # A repository that happens to lie above the copies is none of theirs.
+    """Return the environment for commands in a copy."""
+    # A repository that happens to be above the copies does not belong to them.
     return {**child_env, "GIT_CEILING_DIRECTORIES": str(copy.parent)}
 
 
 def label_of(number: int, name: str, remarks: Sequence[str] = ()) -> str:
-    """The label of a version that was made in the copy of this number."""
+    """Return the label of a version that was made in the copy of this number."""
     return ", ".join([f"alternative {number} ({name})", *remarks])
 
 
 def _apart(carry: Sequence[str], manifest: Manifest) -> list[str]:
-    """Those of the paths to carry with nothing below them that is tracked."""
+    """Return the paths to carry with nothing tracked below them."""
     paths = [posixpath.normpath(path) for path in carry]
     return [
         path

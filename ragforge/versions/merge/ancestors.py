@@ -1,4 +1,4 @@
-"""Where two versions come from: their nearest common ancestors, and what lay there, and what lies at each."""
+"""The nearest common ancestors of two versions, and the files there and at each of the two."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
@@ -15,13 +15,13 @@ from ragforge.versions.tree import state_of
 
 ROWS = 500
 LINE_FIRST = 50
-"""Versions of a line that are read at first; twice as many each time the base is not among them."""
+"""How many versions of a line are read first; twice as many each time the base is not among them."""
 
 State: TypeAlias = dict[str, Node | None]
 
 
 class Three(Struct, frozen=True):
-    """What lies at every path that either side changed, in the base and on both sides."""
+    """The content of every path that either side changed, in the base and on both sides."""
 
     base: State
     ours: State
@@ -34,20 +34,20 @@ class Ancestry(Struct, frozen=True):
     known: Mapping[str, tuple[datetime, tuple[str, ...]]]
 
     def of(self, id: str) -> set[str]:
-        """The version and all that it comes from."""
+        """Return the version and all its ancestors."""
         return _come_from(id, self.known)
 
     def latest(self, ids: Collection[str]) -> list[str]:
-        """Those of an ancestry that no other one of it comes from, newest first."""
+        """Return the versions of an ancestry that no other one of it descends from, newest first."""
         earlier = {parent for id in ids for parent in self.known[id][1]}
         return sorted(set(ids) - earlier, key=lambda id: (self.known[id][0], id), reverse=True)
 
 
 async def common_bases(versions: Versions, ours: str, theirs: str) -> tuple[Ancestry, list[str]]:
-    """The versions that both come from and that no later one of these comes from, newest first.
+    """Return the common ancestors of both that no later common one descends from, newest first.
 
-    There are several where each side merged the other before. A version comes from itself too, and "", what
-    lay there before the first, from none. Raises UsageError where one is not stored, StoreError.
+    There are several if each side merged the other before. A version is its own ancestor, and so is "", the
+    state before the first, of every version. Raises UsageError if one is not stored, StoreError.
     """
     sides = [id for id in (ours, theirs) if id]
     found = {version.id: version for version in await versions.get(sides)}
@@ -62,14 +62,14 @@ async def common_bases(versions: Versions, ours: str, theirs: str) -> tuple[Ance
 
 
 async def three_states(versions: Versions, base: str, ours: str, theirs: str) -> Three:
-    """What lay at the base, and lies at both, of every path that one of their lines changed.
+    """Return the content at the base and at both, of every path that one of their lines changed.
 
-    A path that one line never mentions lies there as the others found it.
+    A path that one line never mentions is there as the others found it.
     """
     lines = [await _line_above(versions, side, base) for side in (ours, theirs)]
     base_line: Sequence[Version] = ()
     if any(line is None for line in lines):
-        # One came to the base by what it merged: then only the way from the very beginning is sure.
+        # One reaches the base through a merge: then only the line from the very beginning is certain.
         lines = [await versions.line(side) if side else [] for side in (ours, theirs)]
         base_line = await versions.line(base) if base else ()
     our_line, their_line = (line or [] for line in lines)
@@ -86,7 +86,7 @@ async def three_states(versions: Versions, base: str, ours: str, theirs: str) ->
 
 
 async def _parents(versions: Versions, project_id: str) -> dict[str, tuple[datetime, tuple[str, ...]]]:
-    """Time and parents of every version of the project; clocks differ, so no order of them is relied on."""
+    """Return time and parents of every version of the project; clocks differ, so no order is relied on."""
     known: dict[str, tuple[datetime, tuple[str, ...]]] = {}
     before: str | None = None
     while rows := await versions.rows(project_id, limit=ROWS, before=before):
@@ -107,7 +107,7 @@ def _come_from(id: str, known: Mapping[str, tuple[datetime, Iterable[str]]]) -> 
 
 
 async def _line_above(versions: Versions, side: str, base: str) -> list[Version] | None:
-    """The version and its first parents down to the base, which is left out; None where it is not there."""
+    """Return the version and its first parents down to the base, exclusive; None if it is not among them."""
     if not side:
         return []
     limit = LINE_FIRST

@@ -1,4 +1,4 @@
-"""What a merge starts from where both sides come from several versions: these, merged with each other."""
+"""The base of a merge with several common ancestors: these, merged with each other."""
 
 from collections.abc import Awaitable, Callable, Sequence
 
@@ -10,7 +10,7 @@ from ragforge.versions.merge.ancestors import Ancestry, State, Three
 from ragforge.versions.tree import state_of
 
 LEVELS_MAX = 16
-"""Merges of bases that have several bases themselves, and so on; beyond, the newest of these will do."""
+"""How deep bases that have several bases themselves are merged; beyond, the newest is used."""
 
 
 async def states_from_several(
@@ -22,9 +22,9 @@ async def states_from_several(
     *,
     join: Callable[[Three], Awaitable[State]],
 ) -> Three:
-    """What lies at both sides, and what lay at all bases together, of every path that any of them changed.
+    """Return the content at both sides and at the merged base, of every path that any of them changed.
 
-    join: merges two states to one. What both sides took from each other before is common to them then,
+    join: merges two states into one. What both sides took from each other before is common to them then,
     whichever side had it first. Source: git's documentation, merge strategy "recursive".
     Raises StoreError.
     """
@@ -43,7 +43,7 @@ class _Joining(Struct):
     join: Callable[[Three], Awaitable[State]]
     lines: dict[str, list[Version]] = field(default_factory=dict[str, list[Version]])
     origins: dict[str, Node | None] = field(default_factory=dict[str, Node | None])
-    """What lay at each path before the first version that changed it."""
+    """The content of each path before the first version that changed it."""
     asked: set[tuple[str, ...]] = field(default_factory=set[tuple[str, ...]])
     done: dict[tuple[str, ...], State] = field(default_factory=dict[tuple[str, ...], State])
 
@@ -57,7 +57,7 @@ class _Joining(Struct):
                 self.origins.setdefault(change.path, change.before)
 
     async def read_all(self, bases: Sequence[str], levels: int) -> None:
-        """Read the lines of all that these are made of: origins are known before a state is told."""
+        """Read the lines of all ancestors: origins must be known before a state is computed."""
         for id in bases:
             await self.read(id)
         for inner in self._inner(bases, levels):
@@ -66,11 +66,11 @@ class _Joining(Struct):
                 await self.read_all(inner, levels - 1)
 
     def state(self, id: str) -> State:
-        """What lies at the version."""
+        """Return the files at the version."""
         return self.origins | state_of(self.lines[id])
 
     async def joined(self, bases: tuple[str, ...], levels: int) -> State:
-        """What lies at all of these together; at none of them, what lay there before everything."""
+        """Return the files at all of these, merged; for none, the state before the first version."""
         if bases in self.done:
             return self.done[bases]
         state = self.state(bases[0]) if bases else dict(self.origins)
@@ -81,7 +81,7 @@ class _Joining(Struct):
         return state
 
     def _inner(self, bases: Sequence[str], levels: int) -> list[tuple[str, ...]]:
-        """What each but the first has in common with all before it."""
+        """Return, for each but the first, its common ancestors with all before it."""
         if not bases:
             return []
         found: list[tuple[str, ...]] = []

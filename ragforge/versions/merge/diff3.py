@@ -1,9 +1,9 @@
 """A three-way merge of lines, with the result of `git merge-file`.
 
-Written after what git documents and gives; tests/property/test_diff3_laws.py compares the two. Changes that
-touch are one conflict, the same change on both sides is none. What both sides of a conflict share is taken
-out of it, unless no more than three lines, or lines without a letter or digit, would lie between conflicts.
-Only where the base has no line is it other than git's: there the sides tell the markers' line ending.
+Written from git's documentation and output; tests/property/test_diff3_laws.py compares the two. Changes that
+touch are one conflict; the same change on both sides is none. Lines common to both sides of a conflict are
+taken out of it, unless at most three lines, or lines without a letter or digit, would remain in between.
+It differs from git only if the base is empty: then the sides determine the markers' line ending.
 """
 
 import re
@@ -17,17 +17,17 @@ from ragforge.files.line_changes import LineChange, line_changes, split_lines
 LABELS = ("ours", "theirs")
 MARKER_CHARS = 7
 GAP_LINES_MAX = 3
-"""Conflicts with no more lines between them are one: a user reads that more easily."""
+"""Conflicts with no more lines between them are joined: that is easier to read."""
 BINARY_SEEN_BYTES = 8000
-"""A content is binary where a zero byte stands among its first ones, as for git."""
+"""A content is binary if there is a zero byte among its first ones, as for git."""
 
 _WORD = re.compile(rb"[0-9A-Za-z]")
 
 
 class Merged(Struct, frozen=True):
-    """The result, with conflict markers where there are conflicts.
+    """The result, with conflict markers if there are conflicts.
 
-    binary: the contents are no lines, and both sides changed theirs; `content` is ours, and one conflict
+    binary: the contents have no lines, and both sides changed theirs; `content` is ours, and one conflict
     stands for the whole.
     """
 
@@ -37,13 +37,13 @@ class Merged(Struct, frozen=True):
 
 
 class Agreed(Struct, frozen=True):
-    """Lines that are clear."""
+    """Lines without conflict."""
 
     content: bytes
 
 
 class Clash(Struct, frozen=True):
-    """A conflict. Each side's lines as they stand there; the newline is that of the lines around it."""
+    """A conflict. Each side's lines as they are; the newline is that of the lines around it."""
 
     ours: bytes
     theirs: bytes
@@ -54,14 +54,14 @@ Part = Agreed | Clash
 
 
 def is_binary(content: bytes) -> bool:
-    """Whether git would hold it to be no text."""
+    """Whether git would treat it as binary."""
     return b"\0" in content[:BINARY_SEEN_BYTES]
 
 
 def merge3(base: bytes, ours: bytes, theirs: bytes, *, labels: tuple[str, str] = LABELS) -> Merged:
-    """What both sides made of the base, in one; their labels stand behind the markers.
+    """Merge both sides' changes of the base; the labels are put after the markers.
 
-    All bytes and line endings stay as they are. A line without an ending gets one only within a conflict.
+    All bytes and line endings are kept. A line without an ending gets one only within a conflict.
     """
     if theirs in (ours, base):
         return Merged(ours)
@@ -74,7 +74,7 @@ def merge3(base: bytes, ours: bytes, theirs: bytes, *, labels: tuple[str, str] =
 
 
 def merged_parts(base: bytes, ours: bytes, theirs: bytes) -> list[Part]:
-    """The merge of three texts: what is clear and what are conflicts, in order."""
+    """Return the merge of three texts: clean parts and conflicts, in order."""
     sides = _Sides(split_lines(base), split_lines(ours), split_lines(theirs))
     parts: list[Part] = []
     at = 0
@@ -95,12 +95,12 @@ def merged_parts(base: bytes, ours: bytes, theirs: bytes) -> list[Part]:
 
 
 def joined(parts: Sequence[Part], labels: tuple[str, str] = LABELS) -> bytes:
-    """The text of the parts, conflicts between markers."""
+    """Return the text of the parts, conflicts between markers."""
     return b"".join(part.content if isinstance(part, Agreed) else marked(part, labels) for part in parts)
 
 
 def marked(clash: Clash, labels: tuple[str, str] = LABELS) -> bytes:
-    """The conflict between markers, each on a line of its own."""
+    """Return the conflict between markers, each on a line of its own."""
     first, last = (b" " + _on_one_line(label) if label else b"" for label in labels)
     return b"".join(
         [
@@ -123,7 +123,7 @@ def _ended(content: bytes, newline: bytes) -> bytes:
 
 class _Kind(Enum):
     OURS = auto()
-    """What our side has there stands: it alone changed, or both came to the same."""
+    """Ours is the result: only we changed it, or both changed it alike."""
     THEIRS = auto()
     CLASH = auto()
 
@@ -135,7 +135,7 @@ class _Sides(Struct, frozen=True):
 
 
 class _Region(Struct, frozen=True):
-    """Where the sides stand for the same lines of the base, of which at least one made something else."""
+    """Both sides at the same lines of the base, at least one of them changed."""
 
     kind: _Kind
     our_start: int
@@ -145,7 +145,7 @@ class _Region(Struct, frozen=True):
 
 
 def _regions(sides: _Sides) -> Iterator[_Region]:
-    """What was changed, in order; conflicts without what their sides share."""
+    """Return the changes, in order; conflicts without the lines common to both sides."""
     our_shift = their_shift = 0
     for our_changes, their_changes in _touching(
         line_changes(sides.base, sides.ours), line_changes(sides.base, sides.theirs)
@@ -170,7 +170,7 @@ def _regions(sides: _Sides) -> Iterator[_Region]:
 def _touching(
     ours: Sequence[LineChange], theirs: Sequence[LineChange]
 ) -> Iterator[tuple[list[LineChange], list[LineChange]]]:
-    """Our changes and theirs in groups of those that overlap or touch in the base, in order."""
+    """Yield our changes and theirs in groups that overlap or touch in the base, in order."""
     our_next = their_next = 0
     while our_next < len(ours) or their_next < len(theirs):
         group: tuple[list[LineChange], list[LineChange]] = ([], [])
@@ -200,7 +200,7 @@ def _growth(change: LineChange) -> int:
 def _is_same_change(
     ours: Sequence[LineChange], theirs: Sequence[LineChange], sides: _Sides, region: _Region
 ) -> bool:
-    """Whether both sides made one change, and the same; it then parts no conflicts from each other."""
+    """Whether both sides made one change, and the same; it does not separate conflicts."""
     if len(ours) != 1 or len(theirs) != 1:
         return False
     one, other = ours[0], theirs[0]
@@ -212,7 +212,7 @@ def _is_same_change(
 
 
 def _without_shared(region: _Region, sides: _Sides) -> Iterator[_Region]:
-    """The conflict as those parts of it in which the sides differ."""
+    """Return the parts of the conflict in which the sides differ."""
     ours = sides.ours[region.our_start : region.our_end]
     theirs = sides.theirs[region.their_start : region.their_end]
     if not ours or not theirs:
@@ -232,7 +232,7 @@ def _without_shared(region: _Region, sides: _Sides) -> Iterator[_Region]:
 
 
 def _joined_regions(regions: Iterator[_Region], ours: Sequence[bytes]) -> list[_Region]:
-    """The same with neighbouring conflicts as one where hardly anything lies between them."""
+    """Join neighbouring conflicts with almost nothing between them."""
     result: list[_Region] = []
     for region in regions:
         before = result[-1] if result else None
@@ -248,10 +248,10 @@ def _joined_regions(regions: Iterator[_Region], ours: Sequence[bytes]) -> list[_
 
 
 def _newline_at(sides: _Sides, region: _Region) -> bytes:
-    """The line ending of the markers: CRLF where nothing speaks against it, and the base for it.
+    """Return the line ending of the markers: CRLF if the base has it and no side contradicts.
 
-    The base speaks by its first line, a side by the line before the conflict, or its first. Where the base
-    has none, because the file was removed and written anew, the word of a side will do.
+    The base is judged by its first line, a side by the line before the conflict, or its first. If the base
+    has none, because the file was removed and rewritten, a side is enough.
     """
     base = _is_crlf(sides.base, 0)
     told = (
@@ -263,7 +263,7 @@ def _newline_at(sides: _Sides, region: _Region) -> bytes:
 
 
 def _is_crlf(lines: Sequence[bytes], at: int) -> bool | None:
-    """Whether the line ends in CRLF; None where that cannot be known. A last one is as that before it."""
+    """Whether the line ends in CRLF; None if unknown. A last line counts like the one before it."""
     if at < len(lines) and not lines[at].endswith(b"\n"):
         at -= 1
     return lines[at].endswith(b"\r\n") if 0 <= at < len(lines) else None

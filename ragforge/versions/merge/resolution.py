@@ -1,4 +1,4 @@
-"""What the conflicts of a merge come to: by what a model made of them, else by a side, or by markers."""
+"""Resolve the conflicts of a merge: by a model's contents, by taking a side, or with markers."""
 
 from collections.abc import Mapping
 
@@ -11,9 +11,9 @@ from ragforge.versions.tree import WantedFile
 
 
 class Settled(Struct, frozen=True):
-    """A merge with nothing open: what has to change in the files.
+    """A merge without open conflicts: what has to change in the files.
 
-    merged: paths whose content is of both. marked: paths that hold markers. left: conflicts that stay ours.
+    merged: paths with content of both. marked: paths that contain markers. left: conflicts that stay ours.
     """
 
     wanted: tuple[WantedFile, ...]
@@ -25,9 +25,9 @@ class Settled(Struct, frozen=True):
 async def settle(
     found: VersionMerge, contents: Mapping[MergeConflict, bytes], side: Side, blobs: Blobs
 ) -> Settled:
-    """The merge with these contents of conflicts, and the side for those that have none.
+    """Return the merge with these contents of conflicts; the side decides the others.
 
-    What is wanted is in the blob store then. Raises StoreError.
+    Afterwards all wanted contents are in the blob store. Raises StoreError.
     """
     wanted, merged = list(found.wanted), list(found.merged)
     marked: list[str] = []

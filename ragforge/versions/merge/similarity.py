@@ -1,4 +1,4 @@
-"""Which files a side renamed, by their contents: the same, or with at least half of it in common."""
+"""Detect renamed files by their contents: the same, or at least half in common."""
 
 import asyncio
 from collections import Counter
@@ -11,16 +11,16 @@ from ragforge.versions.merge.ancestors import State
 from ragforge.versions.scan.renames import renames
 
 ALIKE_MIN = 0.5
-"""The share of the larger one's bytes, in lines that both have, from which on a file is the other renamed."""
+"""A rename shares at least this part of the larger file's bytes, in common lines."""
 FILES_MAX = 100
-"""Beyond so many files that went or came, only equal contents are looked for: all pairs are compared."""
+"""With more removed or added files, only equal contents count: all pairs would be compared."""
 BYTES_MAX = 1024 * 1024
 
 
 async def renamed(base: State, side: State, other: State, blobs: Blobs) -> dict[str, str]:
-    """Old paths and new ones of files that the side renamed and the other side touched.
+    """Return old and new paths of files that the side renamed and the other side touched.
 
-    Of those that the other left alone it makes no difference. Raises StoreError.
+    Renames of files that the other side did not touch do not matter. Raises StoreError.
     """
     gone = [
         path for path, node in base.items() if node and side.get(path) is None and other.get(path) != node
@@ -48,7 +48,7 @@ def _is_text(node: Node) -> bool:
 async def _alike(
     gone: Sequence[tuple[str, Node]], came: Sequence[tuple[str, Node]], blobs: Blobs
 ) -> dict[str, str]:
-    """The likest pairs first, each path in one of them at most."""
+    """Return the most similar pairs first, each path in at most one."""
     lacking = await blobs.missing([node.digest for _, node in (*gone, *came)])
     old = await _lines(gone, lacking, blobs)
     new = await _lines(came, lacking, blobs)

@@ -1,4 +1,4 @@
-"""A three-way merge of two versions: what has to change in ours, and what somebody has to decide."""
+"""A three-way merge of two versions: the changes to ours, and the conflicts to decide."""
 
 import asyncio
 from collections.abc import Iterator, Mapping
@@ -39,11 +39,11 @@ class ConflictKind(StrEnum):
 
 
 class MergeConflict(Struct, frozen=True):
-    """A file about which the sides disagree. Until that is decided it stays as ours is.
+    """A file on which the sides disagree. Until that is decided it stays as ours.
 
-    path: where ours lies, or would lie. target: where the result shall lie: elsewhere if theirs renamed it.
-    theirs_path: where theirs lies. text: both in one, with markers unless they agree about the content; None
-    where they are no text. clashes: how many conflicts stand between markers in it.
+    path: of ours, present or not. target: of the result; differs if theirs renamed it.
+    theirs_path: of theirs. text: both in one, with markers unless they agree about the content; None
+    if they are not text. clashes: how many conflicts it has between markers.
     """
 
     path: str
@@ -58,12 +58,12 @@ class MergeConflict(Struct, frozen=True):
 
 
 class VersionMerge(Struct, frozen=True):
-    """What merging theirs into ours comes to.
+    """The result of merging theirs into ours.
 
-    base: the nearest common ancestor, "" where there is none; `ours` where nothing happened there since,
-    and `theirs` where ours has all of theirs. Of several it is the newest, and the merge goes by all of them.
-    wanted: ours is what is expected; merged contents are in the blob store. merged: paths whose content is
-    of both, without a conflict.
+    base: the nearest common ancestor, "" if there is none; `ours` if nothing happened there since,
+    and `theirs` if ours already contains theirs. Of several, the newest, although the merge uses all.
+    wanted: expects ours; merged contents are in the blob store. merged: paths with content of both,
+    without a conflict.
     """
 
     base: str
@@ -77,9 +77,9 @@ class VersionMerge(Struct, frozen=True):
 async def merge_versions(
     versions: Versions, blobs: Blobs, ours: str, theirs: str, *, labels: tuple[str, str] = LABELS
 ) -> VersionMerge:
-    """The merge of theirs into ours; nothing is changed by it. The labels stand behind conflict markers.
+    """Merge theirs into ours without changing anything. The labels are put after conflict markers.
 
-    Raises UsageError where one of them is not stored, StoreError.
+    Raises UsageError if one of them is not stored, StoreError.
     """
     ancestry, bases = await common_bases(versions, ours, theirs)
     base = bases[0] if bases else ""
@@ -101,9 +101,9 @@ async def merge_versions(
 
 
 async def _joined(merging: "_Merging") -> State:
-    """The states merged to one that others are compared with.
+    """Merge the states into one, as the base for others.
 
-    Where both changed the same lines it holds both, between markers; other conflicts are left as in the base.
+    Lines that both changed are there twice, between markers; other conflicts stay as in the base.
     """
     await merging.run()
     state = merging.states.ours | {path: each.wanted for path, each in merging.wanted.items()}
@@ -117,12 +117,12 @@ async def _joined(merging: "_Merging") -> State:
 
 
 def take_theirs(conflict: MergeConflict) -> list[WantedFile]:
-    """What makes the file theirs."""
+    """Return what makes the file theirs."""
     return _placed(conflict, conflict.theirs, conflict.theirs_path)
 
 
 async def take_content(conflict: MergeConflict, content: bytes, blobs: Blobs) -> list[WantedFile]:
-    """What makes this the file's content, such as its text with the markers. It is in the blob store then."""
+    """Return what gives the file this content, such as the text with markers. Puts it into the blob store."""
     like = conflict.ours or conflict.theirs
     mode = like.mode if like and like.kind is NodeKind.FILE else 0o644
     node = Node(NodeKind.FILE, await blobs.put(content), mode, len(content))
@@ -130,7 +130,7 @@ async def take_content(conflict: MergeConflict, content: bytes, blobs: Blobs) ->
 
 
 def _placed(conflict: MergeConflict, node: Node | None, path: str) -> list[WantedFile]:
-    """Ours gone from where it was, unless the result lies there, and the result at its path."""
+    """Remove ours from its path, unless the result goes there, and put the result at its own."""
     if path == conflict.path:
         return [] if node == conflict.ours else [WantedFile(path, conflict.ours, node)]
     moved = [WantedFile(conflict.path, conflict.ours, None)] if conflict.ours else []
@@ -138,7 +138,7 @@ def _placed(conflict: MergeConflict, node: Node | None, path: str) -> list[Wante
 
 
 class _Item(Struct, frozen=True):
-    """One file through the three states, whatever its name in each."""
+    """One file in the three states, whatever its name in each."""
 
     base: Node | None
     ours: Node | None
@@ -153,14 +153,14 @@ class _Item(Struct, frozen=True):
 
 
 class _Merging(Struct):
-    """A merge under way; `run` fills the rest."""
+    """A merge in progress; `run` fills the other fields."""
 
     states: Three
     blobs: Blobs
     labels: tuple[str, str]
     wanted: dict[str, WantedFile] = field(default_factory=dict[str, WantedFile])
     sources: dict[str, str] = field(default_factory=dict[str, str])
-    """Where ours has what theirs moved, by the path that it moves to."""
+    """Where ours has the files that theirs moved, by their new path."""
     conflicts: list[MergeConflict] = field(default_factory=list[MergeConflict])
     merged: list[str] = field(default_factory=list[str])
 
@@ -173,7 +173,7 @@ class _Merging(Struct):
         base, ours, theirs = self.states.base, self.states.ours, self.states.theirs
         our_names = await renamed(base, ours, theirs, self.blobs)
         their_names = await renamed(base, theirs, ours, self.blobs)
-        # A name that the other side uses for something else is no good place: as removed and added, then.
+        # A name that the other side uses for something else is unsuitable: the file is removed and added.
         ours_only = _undisputed(our_names, their_names, theirs)
         theirs_only = _undisputed(their_names, our_names, ours)
         taken = {*ours_only.values(), *theirs_only.values()}
@@ -209,7 +209,7 @@ class _Merging(Struct):
             self.sources[item.target] = item.our_path
 
     async def _node(self, item: _Item) -> Node | MergeConflict | None:
-        """What the three come to."""
+        """Merge the three states of a file."""
         base, ours, theirs = _solid(item.base), _solid(item.ours), _solid(item.theirs)
         if item.our_path != item.their_path and (ours is None or theirs is None):
             return _conflict(item, ConflictKind.REMOVED)
@@ -226,7 +226,7 @@ class _Merging(Struct):
         return await self._file(item, base if base and base.kind is NodeKind.FILE else None, ours, theirs)
 
     async def _file(self, item: _Item, base: Node | None, ours: Node, theirs: Node) -> Node | MergeConflict:
-        """Both sides have a file, and not the same."""
+        """Both sides have a file, with different contents."""
         kind: ConflictKind | None = None
         content, clashes = None, 0
         digests = (base.digest if base else None, ours.digest, theirs.digest)
@@ -250,7 +250,7 @@ class _Merging(Struct):
     async def _content(
         self, base: Node | None, ours: Node, theirs: Node
     ) -> tuple[bytes | None, int, ConflictKind | None]:
-        """The merged content, its clashes, and the conflict that it is."""
+        """Return the merged content, its clashes, and the conflict that it is."""
         nodes = [node for node in (base, ours, theirs) if node]
         if max(node.size for node in nodes) > BYTES_MAX:
             return None, 0, ConflictKind.TOO_LARGE
@@ -279,11 +279,11 @@ class _Merging(Struct):
         self.wanted[path] = WantedFile(path, expected, wanted)
 
     def _hold_back_what_has_no_place(self) -> None:
-        """Theirs stays out where a file of the one side lies in the way of a folder of the other."""
+        """Leave theirs out if a file of one side is in the way of a folder of the other."""
         while path := self._without_place():
             each = self.wanted.pop(path)
             source = self.sources.get(path, path)
-            # What was to move there stays where ours has it, which may be in the way of others.
+            # A file that was to move there stays at our path, where it may be in the way of others.
             ours = self.wanted.pop(source).expected if source != path else each.expected
             self.conflicts.append(
                 MergeConflict(source, ConflictKind.FOLDER, None, ours, each.wanted, path, path)
@@ -302,7 +302,7 @@ class _Merging(Struct):
 def _undisputed(
     names: Mapping[str, str], others: Mapping[str, str], other: Mapping[str, Node | None]
 ) -> dict[str, str]:
-    """The renames whose new name the other side does not use, or for the same file."""
+    """Return the renames whose new name the other side does not use, or uses for the same file."""
     return {
         old: new for old, new in names.items() if _solid(other.get(new)) is None or others.get(old) == new
     }
@@ -329,14 +329,14 @@ def _conflict(
 
 
 def _three_way(base: Value, ours: Value, theirs: Value, otherwise: Value) -> Value:
-    """What only one side changed, or both alike; else the last."""
+    """Return what only one side changed, or both alike; else the last."""
     if theirs in (ours, base):
         return ours
     return theirs if ours == base else otherwise
 
 
 def _solid(node: Node | None) -> Node | None:
-    """The node, unless it is an empty folder: that is only a place where nothing lies."""
+    """Return the node, unless it is an empty folder, which is only a place for files."""
     return None if node is None or node.kind is NodeKind.FOLDER else node
 
 

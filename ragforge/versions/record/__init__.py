@@ -1,1 +1,1 @@
-"""Recording versions: turns as they run, changes between them, and the folder that heads move in."""
+"""Recording versions: turns as they run, changes between them, and the folder whose heads move."""

@@ -1,4 +1,4 @@
-"""Versions that are missing because something died in between: made at the next occasion."""
+"""Make missing versions after a crash, at the next opportunity."""
 
 import logging
 from collections.abc import Collection
@@ -28,8 +28,8 @@ ENDED = "Made afterwards: ragforge ended right after this turn, before its versi
 async def came_to_nothing(store: Store, turn: Turn) -> bool:
     """Whether it ended before the model said or did anything, so that its words belong in the prompt.
 
-    An answer that was blocked or empty cost something, so its step is stored; it said nothing all the same.
-    A turn whose version says that something ran did something, also where none of its steps is stored.
+    A blocked or empty answer cost something, so its step is stored; it said nothing all the same.
+    A turn whose version says that something ran did something, even if none of its steps is stored.
     """
     if turn.status not in (TurnStatus.INTERRUPTED, TurnStatus.FAILED):
         return False
@@ -41,9 +41,9 @@ async def came_to_nothing(store: Store, turn: Turn) -> bool:
 
 
 async def make_up(ledger: Ledger, *, but: Collection[str] = ()) -> list[str]:
-    """Make the versions of turns that a crash cut off, from what was noted and what lies there now.
+    """Make the versions of interrupted turns, from their recorded changes and the current files.
 
-    but: turns of this process that run. What the user should hear of it.
+    but: running turns of this process. Returns what to tell the user.
     """
     cut_off = [turn for turn in ledger.turns if not turn.pid_alive and turn.turn_id not in but]
     if not cut_off:
@@ -60,7 +60,7 @@ async def make_up(ledger: Ledger, *, but: Collection[str] = ()) -> list[str]:
         for turn in cut_off
         if (words := await _end(ledger, turn, untracked if turn is commanding else ()))
     ]
-    # What else differs came after the turns, or from nobody knows where: the user's, outside.
+    # Any other differences came after the turns, or from elsewhere: the user's, outside.
     await ledger.take_in()
     return said
 
@@ -72,7 +72,7 @@ async def _end(ledger: Ledger, open_turn: OpenTurn, untracked: tuple[Untracked, 
         await ledger.end_unknown(open_turn.turn_id)
         return ""
     if turn.status is TurnStatus.WAITING:
-        await ledger.carry(turn.id, end=True)  # it goes on when the user answers
+        await ledger.carry(turn.id, end=True)  # it continues when the user answers
         return ""
     was_cut_off = turn.status in (TurnStatus.RUNNING, TurnStatus.INTERRUPTED)
     note = (CUT_OFF_IN_COMMAND if open_turn.in_command else CUT_OFF) if was_cut_off else ENDED
@@ -90,7 +90,7 @@ async def _end(ledger: Ledger, open_turn: OpenTurn, untracked: tuple[Untracked, 
 
 
 async def make_left(ledger: Ledger, turn_id: str) -> bool:
-    """Make the version of a turn whose end could not be stored at first; False where it still is not."""
+    """Make the version of a turn whose end could not be stored at first; return False if it still cannot."""
     turn = await ledger.files.store.turns.get(turn_id)
     if turn is None or turn.status in (TurnStatus.RUNNING, TurnStatus.WAITING):
         return False
@@ -99,10 +99,10 @@ async def make_left(ledger: Ledger, turn_id: str) -> bool:
 
 
 async def make_missing(ledger: Ledger, session_id: str, *, but: Collection[str] = ()) -> None:
-    """Give empty versions to turns of the session that ended and have none: nothing is known of them.
+    """Give empty versions to the session's ended turns that have none, because nothing is known of them.
 
-    That is so where a crash came before it was noted that they run. Turns from before there were versions
-    are none of them: no store names those.
+    This happens if a crash came before their start was recorded. Turns older than the version tree are not
+    among them: no store names those.
     """
     turns, versions = ledger.files.store.turns, ledger.files.store.versions
     for turn_id in await versions.unversioned(session_id):

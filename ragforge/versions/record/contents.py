@@ -1,4 +1,4 @@
-"""Keeping the contents of tracked files in the blob store, as they are at that moment."""
+"""Store the contents of tracked files in the blob store, as they are at that moment."""
 
 import asyncio
 import os
@@ -22,21 +22,21 @@ from ragforge.versions.scan.track_rules import TrackRules
 from ragforge.versions.scan.walk import Walking
 
 ROUNDS_MAX = 3
-"""So often a file that changes between being read and being kept is looked at again."""
+"""How often a file is read again if it changes between being read and being stored."""
 BATCH_BYTES = 32 * 1024 * 1024
-"""So much of what was read is held in memory at once, and kept by one transaction."""
+"""How much of what was read is held in memory at once, and stored by one transaction."""
 SAMPLE_FILES = 200
 SAMPLE_BYTES = 4 * 1024 * 1024
-"""Of the contents that a command may destroy so many, and so much, is read and compared before each."""
+"""Of the contents that a command may destroy, how many and how much is read and compared before each."""
 
 Reading: TypeAlias = tuple[Walking, list[bytes]]
 
 
 async def keep_contents(blobs: Blobs, root: Path, manifest: Manifest) -> list[Untracked]:
-    """Keep the content of every tracked file and link; what is here already costs nothing.
+    """Store the content of every tracked file and link; what is already stored costs nothing.
 
-    A file that changed since the scan is kept as it is now. What could not be read is returned; a file that
-    has vanished is not: the next scan says so.
+    A file that changed since the scan is stored as it is now. Returns what could not be read, except files
+    that no longer exist: the next scan reports those.
     """
     by_digest: dict[str, list[str]] = {}
     for path, seen in manifest.entries.items():
@@ -49,11 +49,11 @@ async def keep_contents(blobs: Blobs, root: Path, manifest: Manifest) -> list[Un
 async def _keep(
     blobs: Blobs, root: Path, wanted: Mapping[str, Sequence[str]], *, anew: bool = False
 ) -> list[Untracked]:
-    """Keep contents from the files at these paths; those that are there and cannot be read."""
+    """Store contents from the files at these paths; return those that exist and cannot be read."""
     unread: list[Untracked] = []
     missing = {digest: iter(paths) for digest, paths in wanted.items()}
     while missing:
-        # Of files that are alike one is enough; the next is tried where that one is not any more what it was.
+        # One of several equal files is enough; the next is tried if that one has changed.
         tried = {digest: path for digest, paths in missing.items() if (path := next(paths, None)) is not None}
         kept = await blobs.put_files([root / path for path in tried.values()], anew=anew)
         for digest, path, stored in zip(tried, tried.values(), kept, strict=True):
@@ -66,10 +66,10 @@ async def _keep(
 
 
 class Proof(Struct, frozen=True):
-    """What was found where contents were proved readable.
+    """The result of proving contents readable.
 
-    again: paths whose content was missing or damaged, and was kept again from the file. lost: of which it
-    could not be.
+    again: paths whose content was missing or damaged, and was stored again from the file. lost: those
+    for which that was impossible.
     """
 
     again: tuple[str, ...] = ()
@@ -77,13 +77,13 @@ class Proof(Struct, frozen=True):
 
 
 class Sampling:
-    """Which contents are read and compared: a share at each time, first those that were not for longest."""
+    """Chooses the contents to read and compare: a share each time, those not read for longest first."""
 
     def __init__(self) -> None:
         self._proved: set[bytes] = set()
 
     def choose(self, sizes: Mapping[bytes, int]) -> list[bytes]:
-        """The contents whose turn it is. Of few contents it is all of them, each time."""
+        """Return the next contents to check; if there are few, all of them each time."""
         small = [digest for digest, size in sizes.items() if size <= SAMPLE_BYTES]
         fresh = [digest for digest in small if digest not in self._proved]
         chosen = _within(fresh, sizes, SAMPLE_FILES, SAMPLE_BYTES)
@@ -97,7 +97,7 @@ class Sampling:
 
 
 def _within(digests: list[bytes], sizes: Mapping[bytes, int], count: int, total: int) -> list[bytes]:
-    """As many of them, at random, as fit within the limits together."""
+    """Return as many of them, at random, as fit within both limits."""
     chosen: list[bytes] = []
     for digest in random.sample(digests, min(len(digests), count)):
         total -= sizes[digest]
@@ -110,11 +110,11 @@ def _within(digests: list[bytes], sizes: Mapping[bytes, int], count: int, total:
 async def prove_contents(
     blobs: Blobs, root: Path, manifest: Manifest, *, sampling: Sampling | None = None
 ) -> Proof:
-    """Make sure that the content of every tracked file and link can be read, before something may destroy it.
+    """Ensure that the content of every tracked file and link can be read, before something may destroy it.
 
-    Each is looked up. With `sampling` a share of them is read and compared with their hashes, else all are.
-    What cannot be read is kept again, from the file.
-    Raises StoreError where nothing can be read or kept.
+    Each is looked up. With `sampling`, a share of them is read and compared with the hash, else all are.
+    Unreadable contents are stored again, from the file.
+    Raises StoreError if nothing can be read or stored.
     """
     sizes = {seen.sha256: seen.size for seen in manifest.entries.values() if seen.sha256}
     read = sampling.choose(sizes) if sampling else list(sizes)
@@ -137,12 +137,12 @@ async def prove_contents(
 async def scan_and_keep(
     blobs: Blobs, track_rules: TrackRules, last: Manifest, *, paths: Collection[str] | None = None
 ) -> tuple[Scan, StoreError | None]:
-    """What differs from the last scan, the contents of all that is new kept; why they could not be, if so.
+    """Return the changes since the last scan, with all new contents stored; why not, if that failed.
 
-    A content is kept from the same reading that its hash is made in: what is overwritten a moment later is
-    not lost. Only of a file over a megabyte it is another one, and the result says what was kept of it.
-    The newest files come first, since they are the likeliest to be written again.
-    paths: as for `scan`. Raises UsageError where the root itself cannot be read.
+    A content is stored from the same read that computes its hash, so what is overwritten a moment later is
+    not lost. Only files over a megabyte are read twice, and the result says what was stored of them.
+    The newest files come first, since they are the most likely to be overwritten.
+    paths: as for `scan`. Raises UsageError if the root itself cannot be read.
     """
 
     def begin(stop: Event) -> Reading:
@@ -175,9 +175,9 @@ async def scan_and_keep(
 async def keep_found(
     blobs: Blobs, track_rules: TrackRules, found: Scan, *, of: Collection[str] | None = None
 ) -> Scan:
-    """Keep the contents that a scan found new. Afterwards the blob store holds all that its result names.
+    """Store the contents that a scan found new. Afterwards the blob store has all that its result names.
 
-    of: only of these paths. The result is another where a file changed or vanished since it was scanned.
+    of: only of these paths. The result differs from the scan's if a file changed or vanished meanwhile.
     """
     waiting = found.read if of is None else {path: found.read[path] for path in of}
     for _ in range(ROUNDS_MAX):
@@ -196,7 +196,7 @@ async def keep_found(
 
 
 async def _as_kept(blobs: Blobs, manifest: Manifest, path: str, digest: str) -> Seen | None:
-    """The path with the content that was kept; the next scan reads it again."""
+    """Return the path with the content that was stored; the next scan reads it again."""
     seen = manifest.entries.get(path)
     if seen is None:
         return None
@@ -219,7 +219,7 @@ def _with_node(found: Scan, path: str, seen: Seen | None) -> Scan:
 
 
 def _joined(found: Scan, again: Scan, lost: list[str]) -> Scan:
-    """The first scan's result with what a second one found out about some of its paths."""
+    """Return the first scan's result, updated by a second scan of some of its paths."""
     differences = dict(found.differences)
     for path, (before, after) in again.differences.items():
         if path in differences or path not in found.read:

@@ -1,7 +1,7 @@
-"""What a folder's files stand for, while its lock is held: looked at, accounted for, made into versions.
+"""The state of a folder's files, under its lock: scan it, attribute changes, make versions.
 
-Everything that lies in the folder is accounted for by the files' head, or by the notes of a turn that runs.
-Whatever a scan finds beyond that is put where it belongs before anything else happens.
+Everything in the folder belongs to the files' head, or to the recorded changes of a running turn. Whatever
+else a scan finds is attributed before anything else happens.
 """
 
 import logging
@@ -49,31 +49,31 @@ BY_JOB = "A background job was running, so this may be its work or the user's."
 
 
 class Known(Struct):
-    """What is remembered of a folder from one time to the next, so that not all is read again.
+    """What is cached about a folder between uses, so that not everything is read again.
 
     content: the stored manifest that `manifest` was made from, with so many notes of each open turn.
-    unsaved: whether `manifest` says more than the stored one. head: project and id of a version that is
-    known to be stored. unkept: the manifest names contents that could not be kept.
+    unsaved: whether `manifest` is newer than the stored one. head: project and id of a version that is
+    known to be stored. unkept: the manifest names contents that could not be stored.
     """
 
     content: bytes | None = None
     ahead: Manifest | None = None
-    """What lay there before the first look, as somebody saw it who looked ahead; its contents are kept."""
+    """The state before the first scan, if somebody scanned ahead; its contents are stored."""
     manifest: Manifest | None = None
     unsaved: bool = False
     unkept: bool = False
     notes: dict[str, int] = field(default_factory=dict[str, int])
     head: tuple[str, str] = ("", "")
     trouble: str = ""
-    """What the user should hear, once."""
+    """What to tell the user, once."""
     sampling: Sampling = field(default_factory=Sampling)
 
 
 class Owner(Struct, frozen=True):
-    """Whose the differences are that a scan finds.
+    """To whom the differences of a scan belong.
 
-    since: when what made them began; another session that was active after that may have made them too.
-    idle: when nothing of it ran; what was last changed then is nobody's turn's.
+    since: when their cause started; another session that was active after that may have made them too.
+    idle: when nothing of it ran; files last changed then belong to no turn.
     """
 
     session_id: str
@@ -84,7 +84,7 @@ class Owner(Struct, frozen=True):
 
 
 class Ledger:
-    """A folder's head, manifest and open turns, as they are and as they become. Made by `Recorder.ledger`."""
+    """A folder's head, manifest and open turns, as they are and as they change. Made by `Recorder.ledger`."""
 
     def __init__(self, files: ProjectFiles, track_rules: TrackRules | None, known: Known) -> None:
         self.files = files
@@ -99,11 +99,11 @@ class Ledger:
 
     @property
     def manifest(self) -> Manifest | None:
-        """What lies in the folder as far as it is accounted for; None before the first scan."""
+        """The attributed contents of the folder; None before the first scan."""
         return self._known.manifest
 
     async def open(self) -> None:
-        """Read where things stand. Raises StoreError."""
+        """Read the current state. Raises StoreError."""
         state, known = self._state, self._known
         self.head = await self._stored_head(await state.head(self.root))
         self.turns = await state.open_turns(self.root)
@@ -117,7 +117,7 @@ class Ledger:
             try:
                 known.manifest = await in_thread(lambda _: with_notes(Manifest.from_bytes(content), every))
             except StoreDamaged as error:
-                # It is local and can be made again: what lies there now is where it goes on from.
+                # It is local and can be rebuilt: the current files are the new starting point.
                 log.warning("The last scan of %s is lost: %s", self.root, error)
                 known.manifest, known.trouble = None, SCAN_LOST
             known.unsaved = bool(every)
@@ -131,13 +131,12 @@ class Ledger:
         by_job: bool = False,
         by_nobody: bool = False,
     ) -> tuple[Untracked, ...]:
-        """Look at the disk and put what differs where it belongs; what of it has no content kept.
+        """Scan the disk and attribute the differences; return those whose content could not be stored.
 
-        owner: whose it is. Without one it is a command's that another session runs just now, else nobody's
-        turn: then it becomes a version of its own. paths: look only at these. by_job: a background job of
-        ours ran between turns, so that it may be the job's as well as the user's. by_nobody: no command's,
-        as is known.
-        Raises StoreError, and OSError where the folder cannot be looked at.
+        owner: to whom they belong. Without one: to a command that another session is running, or to no turn;
+        the latter become a version. paths: scan only these. by_job: a background job of ours ran between
+        turns, so they may be the job's as well as the user's. by_nobody: known to be no command's.
+        Raises StoreError, and OSError if the folder cannot be scanned.
         """
         if self.track_rules is None:
             return ()
@@ -168,13 +167,13 @@ class Ledger:
             owner.turn_id, changes_of(found.differences, owner.provenance, shared=shared), seen=found.manifest
         )
         if owner.provenance is not Provenance.TOOL:
-            await self.save()  # it may be much, and is read sooner than the notes
+            await self.save()  # it may be large, and is read sooner than the notes
         return untracked
 
     async def _begin(self) -> None:
-        """Look at the folder for the first time: what is there is no change, whatever paths are asked about.
+        """Scan the folder for the first time: existing files are no changes, whatever paths are asked for.
 
-        Its contents are kept before anything is known of it, so all that is known can be restored.
+        Their contents are stored before anything is known of them, so all that is known can be restored.
         """
         found, _ = await self._look_and_keep(None)
         self._put(found.manifest)
@@ -182,9 +181,9 @@ class Ledger:
         await self.save()
 
     def _changed_while_idle(self, found: Scan, idle: Idle) -> list[str]:
-        """The files that were last touched while nothing of their command ran.
+        """Return the files that were last changed while nothing of their command ran.
 
-        By the time of the last change to the inode, which nobody can set back. What is gone has none.
+        Uses the inode's change time, which nobody can set back. A removed file has none.
         """
         if not idle.begins or not found.differences or not has_own_clock(self.root):
             return []
@@ -196,7 +195,7 @@ class Ledger:
         return theirs
 
     async def note(self, turn_id: str, changes: Sequence[Change], *, seen: Manifest) -> None:
-        """Keep that the changes are the turn's; `seen`: what lies in the folder with them."""
+        """Record that the changes are the turn's; `seen`: the folder's contents including them."""
         await self._make_room(changes, but=turn_id)
         await self._state.note(self.root, turn_id, changes)
         notes = self._notes.setdefault(turn_id, [])
@@ -212,19 +211,19 @@ class Ledger:
         untracked: tuple[Untracked, ...] = (),
         note: str = "",
     ) -> None:
-        """Make a version of what was done by nobody's turn."""
+        """Make a version of changes that belong to no turn."""
         await self._make_room(changes)
         parent = self.head.version
         version = await outside_version(
             self.files, renames(changes), parent=parent, note=note, untracked=untracked
         )
-        # A crash may have come between this version and the head that it is.
+        # A crash may have come between storing this version and setting the head to it.
         made = [each for each in await self._after(parent) if each.by == version.by and not each.turn_id]
         same = next((each for each in made if each.changes == version.changes), version)
         await self._add(same, seen=seen)
 
     async def add_turn(self, facts: TurnFacts, *, after_crash: bool = False) -> Version:
-        """Make the version of a turn that ended, of all that was noted of it."""
+        """Make the version of an ended turn, from all its recorded changes."""
         turn_id = facts.turn.id
         changes = renames(merged(self._notes.get(turn_id, ())))
         version = await turn_version(self.files, facts, changes, parent=self.head.version)
@@ -236,9 +235,9 @@ class Ledger:
         return version
 
     async def carry(self, turn_id: str, *, end: bool = False) -> None:
-        """Make a version of what was noted so far of a turn that goes on, here or elsewhere.
+        """Make a version of the changes recorded so far of a turn that continues, here or elsewhere.
 
-        end: it does not run any more for the time being, because it waits for consent.
+        end: it does not run for the time being, because it waits for consent.
         """
         turn = await self.files.store.turns.get(turn_id)
         changes = renames(merged(self._notes.get(turn_id, ())))
@@ -251,7 +250,7 @@ class Ledger:
             self._forget(turn_id)
 
     async def end_unknown(self, turn_id: str) -> None:
-        """Make a version of what was noted of a turn that is not in this store, as nobody's."""
+        """Make a version, of no turn, of the changes of a turn that is not in this store."""
         changes = merged(self._notes.get(turn_id, ()))
         self._forget(turn_id)
         if changes and self.manifest is not None:
@@ -259,12 +258,12 @@ class Ledger:
         await self._state.end_turn(self.root, turn_id)
 
     async def carry_all(self) -> None:
-        """Make versions of everything that is only noted, so that the head says what lies in the folder."""
+        """Make versions of all recorded changes, so that the head describes the folder exactly."""
         for turn in self.turns:
             await self.carry(turn.turn_id)
 
     async def keep_before(self, paths: Iterable[str]) -> tuple[Untracked, ...]:
-        """Keep the contents that lie at the paths now; those that cannot be read. Raises StoreError."""
+        """Store the current contents at the paths; return those that cannot be read. Raises StoreError."""
         if self.manifest is None:
             return ()
         there = part_of(self.manifest, paths)
@@ -275,9 +274,9 @@ class Ledger:
         return tuple(unread)
 
     async def prove_kept(self) -> None:
-        """Make sure that the contents of all that is in the folder can be restored; see `kept_again`.
+        """Ensure that all contents in the folder can be restored; see `kept_again`.
 
-        Raises StoreError where some cannot be, which are named.
+        Raises StoreError, naming them, if some cannot.
         """
         if self.manifest is not None:
             sampling = self._known.sampling
@@ -285,7 +284,7 @@ class Ledger:
             self._prove(proof)
 
     def kept_again(self) -> str:
-        """What the user should hear, once, of contents that were lost or damaged and were kept again."""
+        """What to tell the user, once, about lost or damaged contents that were stored again."""
         again, self._again = self._again, []
         if not again:
             return ""
@@ -297,48 +296,48 @@ class Ledger:
             raise StoreDamaged(UNREADABLE.format(_few([each.path for each in proof.lost])))
 
     async def keep_again(self) -> None:
-        """Keep what could not be kept before, if anything. Raises StoreError where it still cannot be."""
+        """Store what could not be stored before, if anything. Raises StoreError if it still cannot be."""
         if self._known.unkept and self.manifest is not None:
             await keep_contents(self.files.blobs, self.root, self.manifest)
             self._known.unkept = False
 
     def check_kept(self) -> None:
-        """Raise StoreError where contents that were found could not be kept."""
+        """Raise StoreError if contents that were found could not be stored."""
         if self._trouble:
             raise self._trouble
 
     async def save(self) -> None:
-        """Store the manifest where it says more than the stored one."""
+        """Store the manifest if it is newer than the stored one."""
         if (content := await self._content()) is not None:
             await self._state.set_manifest(self.root, content)
             self._saved(content)
 
     async def _look_and_keep(self, paths: Collection[str] | None) -> tuple[Scan, tuple[Untracked, ...]]:
-        """What differs, its contents kept; and that of which they could not be kept."""
+        """Return the differences, their contents stored; and those whose contents could not be."""
         assert self.track_rules is not None
         last = self.manifest or self._known.ahead or Manifest()
         found, trouble = await scan_and_keep(self.files.blobs, self.track_rules, last, paths=paths)
         if trouble is None:
             return found, ()
         self._trouble, self._known.unkept = trouble, True
-        with suppress(StoreError):  # for this process it is remembered anyway
+        with suppress(StoreError):  # this process remembers it anyway
             await self._state.unprepare(self.root)
         return found, self.unkept(found.read, trouble)
 
     def unkept(self, paths: Iterable[str], error: StoreError) -> tuple[Untracked, ...]:
-        """The paths as such whose content could not be kept."""
+        """Return the paths whose content could not be stored."""
         log.warning("Contents of %s could not be kept: %s", self.root, error)
         return tuple(Untracked(path, f"{NOT_KEPT}: {error}") for path in paths)
 
     def _commanding(self) -> Owner | None:
-        """The turn of another session that runs a command just now, where there is one."""
+        """The turn of another session that is running a command, if any."""
         for turn in self.turns:
             if turn.in_command and turn.pid_alive:
                 return Owner(turn.session_id, turn.turn_id, Provenance.SHELL, turn.since)
         return None
 
     async def _make_room(self, changes: Sequence[Change], *, but: str = "") -> None:
-        """Let notes of other turns on the same paths come before these changes in the line of versions."""
+        """Make other turns' recorded changes of the same paths versions before these changes."""
         for turn in self.turns:
             if turn.turn_id != but and touches(self._notes.get(turn.turn_id, ()), changes):
                 await self.carry(turn.turn_id)
@@ -351,9 +350,9 @@ class Ledger:
         ended_turn: str = "",
         carried_turn: str = "",
     ) -> None:
-        """Keep the version, then the tip of the branch, then that the files' head is there now.
+        """Store the version, then the tip of the branch, then the files' head.
 
-        In this order, because a crash after the first or second is made good by doing it again.
+        In this order, because a crash after the first or second is repaired by repeating it.
         """
         versions = self.files.store.versions
         if not version.parents:
@@ -376,19 +375,19 @@ class Ledger:
     async def _goes_on(self, version: Version) -> bool:
         """Whether the version follows the current branch's tip.
 
-        After an undo it does not: the branch keeps naming what was undone, or nothing would any more.
+        After an undo it does not: the branch still names what was undone, or nothing would any more.
         """
         if not self.head.branch:
             return False
         try:
             branches = await self.files.store.versions.branches(self.files.project.id)
         except StoreUnavailable:
-            return True  # where the tip is cannot be known now, and nothing waits for a server
+            return True  # if the tip is unknown now, and nothing waits for a server
         tips = {branch.name: branch.version_id for branch in branches}
         return tips.get(self.head.branch, version.id) in (*version.parents, version.id)
 
     async def _made_before_crash(self, version: Version) -> Version | None:
-        """The turn's version, where it was stored and only the head does not say so yet."""
+        """Return the turn's version, if it was stored and only the head is older."""
         for each in await self.files.store.versions.of_turns([version.turn_id]):
             is_here = each.id == self.head.version or each.parents == version.parents
             if is_here and each.changes == version.changes:
@@ -399,12 +398,12 @@ class Ledger:
         try:
             return await self.files.store.versions.children(version_id) if version_id else []
         except StoreUnavailable:
-            return []  # a server that is away: what is written now goes there later
+            return []  # a server that is away receives the changes later
 
     async def _stored_head(self, head: Head) -> Head:
-        """The head, where its version is in this store and of this project; else none.
+        """Return the head, if its version is in this store and of this project; else none.
 
-        Who changes the store, or takes the folder for another project's, begins a new line.
+        Changing the store, or treating the folder as another project, starts a new line.
         """
         project_id = self.files.project.id
         if not head.version or (project_id, head.version) == self._known.head:
@@ -412,7 +411,7 @@ class Ledger:
         try:
             found = await self.files.store.versions.get([head.version])
         except StoreUnavailable:
-            return head  # a server that is away is no other store
+            return head  # a server that is away is not another store
         if not found or found[0].project_id != project_id:
             return Head()
         self._known.head = (project_id, head.version)
@@ -427,7 +426,7 @@ class Ledger:
         self._known.notes.pop(turn_id, None)
 
     async def _content(self, seen: Manifest | None = None) -> bytes | None:
-        """The manifest to store; None where the stored one holds."""
+        """Return the manifest to store; None if the stored one is current."""
         manifest = seen or (self.manifest if self._known.unsaved else None)
         return None if manifest is None else await in_thread(lambda _: manifest.to_bytes())
 
@@ -441,6 +440,6 @@ class Ledger:
 
 
 def _few(paths: Sequence[str]) -> str:
-    """The first of them, and how many more there are."""
+    """Return the first of them, and how many more there are."""
     named = ", ".join(paths[:NAMED_MAX])
     return f"{named} and {len(paths) - NAMED_MAX:,} more" if len(paths) > NAMED_MAX else named

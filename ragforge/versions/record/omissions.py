@@ -1,4 +1,4 @@
-"""What an undo leaves as it is, for a user: what is not tracked, and what may be another's."""
+"""What an undo does not change, for a user: untracked files, and changes that may be another session's."""
 
 from collections.abc import Iterable, Sequence
 
@@ -16,7 +16,7 @@ def not_kept(untracked: Iterable[Untracked]) -> str:
 
 
 def not_back(versions: Sequence[Version]) -> list[str]:
-    """What of these versions' turns stays as it is when they are undone."""
+    """Return what stays as it is when the turns of these versions are undone."""
     every = {each.path: each for version in versions for each in version.untracked if each.path != "."}
     gone = [each for each in every.values() if each.why.endswith(REMOVED)]
     others = [each for each in every.values() if not each.why.endswith(REMOVED)]
@@ -25,7 +25,7 @@ def not_back(versions: Sequence[Version]) -> list[str]:
 
 
 def unsure(versions: Sequence[Version]) -> list[str]:
-    """What was changed while another session was at work too, so that it may be its change."""
+    """Return what changed while another session was running too, so that it may be its change."""
     shared = sorted({change.path for version in versions for change in version.changes if change.shared})
     if not shared:
         return []

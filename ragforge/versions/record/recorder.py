@@ -1,4 +1,4 @@
-"""The recorder of a folder's changes, one for all sessions of this run, and the worktree of a session."""
+"""The recorder of a folder's changes, one for all sessions of this run, and a session's working tree."""
 
 import asyncio
 import logging
@@ -34,9 +34,9 @@ log = logging.getLogger(__name__)
 
 
 class Recorders:
-    """The recorders of this run of the program.
+    """The recorders of this process.
 
-    end_wait_s: how long the end of a turn that ran no tools waits for its version, to tell of it.
+    end_wait_s: how long the end of a turn that ran no tools waits for its version, to report it.
     """
 
     def __init__(self) -> None:
@@ -44,27 +44,27 @@ class Recorders:
         self._by_root: dict[Path, Recorder] = {}
 
     def of(self, root: Path) -> "Recorder":
-        """The recorder of the folder."""
+        """Return the recorder of the folder."""
         return self._by_root.setdefault(root, Recorder(root))
 
     def of_copy(self, track_rules: TrackRules) -> "Recorder":
-        """The recorder of a copy of a project, of which just this is tracked."""
+        """Return the recorder of a copy of a project, which tracks exactly this."""
         return self._by_root.setdefault(track_rules.root, Recorder(track_rules.root, of_copy=track_rules))
 
     async def close(self) -> None:
-        """Return when the versions of turns that ended are written, and nothing runs any more."""
+        """Return when the versions of ended turns are written, and nothing runs any more."""
         for recorder in self._by_root.values():
             await recorder.close()
 
 
 class Recorder:
-    """Finds out what changed in a folder and keeps it. It never raises into a turn.
+    """Finds and stores the changes in a folder. It never raises into a turn.
 
-    running: turns of this process that are under way.
+    running: turns of this process in progress.
     """
 
     def __init__(self, root: Path, *, of_copy: TrackRules | None = None) -> None:
-        """of_copy: what is tracked where the folder is a copy, in which some turns of a session run."""
+        """of_copy: what is tracked if the folder is a copy, in which some turns of a session run."""
         self.root = root
         self._of_copy = of_copy
         self.running: set[str] = set()
@@ -82,7 +82,7 @@ class Recorder:
         self._ahead: asyncio.Task[None] | None = None
 
     async def track_rules(self, files: ProjectFiles) -> TrackRules | None:
-        """What is tracked of the folder; None where nothing is."""
+        """What is tracked of the folder; None if nothing is."""
         if self._of_copy:
             return self._of_copy
         settings = files.settings
@@ -93,9 +93,9 @@ class Recorder:
 
     @asynccontextmanager
     async def ledger(self, files: ProjectFiles, *, held: bool = False) -> AsyncGenerator[Ledger]:
-        """How things stand in the folder, which is ours alone while it lasts.
+        """Open the state of the folder under its lock.
 
-        held: the folder's lock is held by the caller, who ended what restore was cut off in it.
+        held: the caller holds the folder's lock, and finished any interrupted restore.
         Raises FolderBusy, RestoreStopped, StoreError.
         """
         if self._ahead:
@@ -112,24 +112,24 @@ class Recorder:
             yield ledger
 
     async def _end_restore(self, files: ProjectFiles, track_rules: TrackRules | None) -> None:
-        """End a restore that a crash cut off, before what lies there is taken for somebody's edits."""
+        """Finish an interrupted restore, before its files are mistaken for somebody's edits."""
         if track_rules and await files.state.journal(self.root) is not None:
-            from ragforge.versions.head_move import Ground, end_restore  # a start without a crash needs none
+            from ragforge.versions.head_move import Ground, end_restore  # only needed after a crash
 
             self._said.append(await end_restore(Ground(files, track_rules)))
 
     def job_ran(self, files: ProjectFiles) -> bool:
-        """Whether a background job ran at any time since this was asked last."""
+        """Whether a background job ran at any time since the last call."""
         runs = any(job.status is JobStatus.RUNNING for job in files.jobs.list())
         ran, self._job_ran = self._job_ran or runs, runs
         return ran
 
-    # Before the first turn, and the first command
+    # Before the first turn and the first command
 
     def look_ahead(self, files: ProjectFiles) -> None:
-        """Begin to look at a folder that was never looked at, beside all else, and keep what lies there.
+        """Start to scan a folder for the first time, in the background, and to store its contents.
 
-        So little is left to do when the first turn begins, and what somebody overwrites right then is kept.
+        So little is left to do when the first turn starts, and files overwritten right then are stored.
         """
         if self._ahead is None:
             self._ahead = asyncio.create_task(self._look_ahead(files))
@@ -141,21 +141,21 @@ class Recorder:
                 found, trouble = await scan_and_keep(files.blobs, track_rules, Manifest())
                 self._known.ahead = None if trouble else found.manifest
         except (RagforgeError, OSError) as error:
-            log.info("%s could not be looked at ahead: %s", self.root, error)  # the first turn says so
+            log.info("%s could not be looked at ahead: %s", self.root, error)  # the first turn reports it
 
     def shelve(self, files: ProjectFiles, session_id: str) -> None:
-        """Begin to keep every tracked file's content, beside everything else; once a session."""
+        """Start to store every tracked file's content in the background; once per session."""
         if session_id not in self._shelving:
             self._shelving[session_id] = asyncio.create_task(self._shelve(files, session_id))
 
     async def shelved(self, files: ProjectFiles, session_id: str) -> None:
-        """Return when every tracked file's content was kept. Raises StoreError, OSError."""
+        """Return when every tracked file's content is stored. Raises StoreError, OSError."""
         self.shelve(files, session_id)
         task = self._shelving[session_id]
         try:
             await asyncio.shield(task)
         except (RagforgeError, OSError):
-            self._shelving.pop(session_id, None)  # tried again with the next command
+            self._shelving.pop(session_id, None)  # retried with the next command
             raise
 
     async def _shelve(self, files: ProjectFiles, session_id: str) -> None:
@@ -172,38 +172,38 @@ class Recorder:
     # The ends of turns
 
     def end(self, turn_id: str, work: Coroutine[Any, Any, Version | None]) -> asyncio.Task[Version | None]:
-        """Let the turn's version be made, whoever waits for it."""
+        """Make the turn's version in the background."""
         task = asyncio.create_task(work)
         self._ending[turn_id] = task
         task.add_done_callback(lambda _: self._ending.pop(turn_id, None))
         return task
 
     def tell_later(self, said: Sequence[str]) -> None:
-        """What the user should hear, with the next turn."""
+        """Tell this to the user with the next turn."""
         self._said += said
 
     def take_said(self) -> list[str]:
-        """Return what the user has not heard yet; it counts as told."""
+        """Return what the user has not been told yet; it counts as told."""
         said, self._said = self._said, []
         return said
 
     def enter(self, turn_id: str) -> None:
-        """The turn runs."""
+        """Record that the turn runs."""
         self.running.add(turn_id)
         self._left.discard(turn_id)
 
     def leave(self, turn_id: str) -> None:
-        """The turn runs no more, and its end is not stored yet."""
+        """Record that the turn has ended, though its end is not stored yet."""
         self.running.discard(turn_id)
         self._left.add(turn_id)
 
     def owe(self, facts: TurnFacts) -> None:
-        """Remember that the version of a turn could not be made, so that it is made as soon as it can be."""
+        """Remember that the version of a turn could not be made, so that it is made as soon as possible."""
         self._owed[facts.turn.id] = facts
 
     @property
     def ending(self) -> list[asyncio.Task[Version | None]]:
-        """What makes versions of turns that ended, at this moment."""
+        """The tasks that make versions of ended turns now."""
         return list(self._ending.values())
 
     async def settle(self, *, timeout_s: float | None = None) -> None:
@@ -213,18 +213,18 @@ class Recorder:
                 await asyncio.wait(self.ending)
 
     async def recover(self, files: ProjectFiles) -> list[str]:
-        """Make good what crashes left behind in the folder; what the user should hear of it."""
+        """Repair what crashes left behind in the folder; return what to tell the user."""
         async with self.ledger(files) as ledger:
             made = await make_up(ledger, but=self.running)
         return self.take_said() + made
 
     async def make_owed(self, ledger: Ledger, session_id: str) -> list[str]:
-        """Make what versions are missing: of turns whose end was not recorded, and after crashes.
+        """Make missing versions: of turns whose end was not recorded, and after crashes.
 
-        What the user should hear of it.
+        Returns what to tell the user.
         """
         for turn_id, facts in list(self._owed.items()):
-            # It may be stored already, as the child of what was the head then: so this is another one.
+            # It may be stored already, as the child of an earlier head: then this makes another one.
             again = replace(facts, version_id=new_id())
             await ledger.add_turn(again, after_crash=True)
             del self._owed[turn_id]
@@ -236,20 +236,20 @@ class Recorder:
             said.append(self._known.trouble)
             self._known.trouble = ""
         said += await make_up(ledger, but=self.running)
-        # What a copy's recorder does not know of ran elsewhere, and may run still.
+        # Turns unknown to a copy's recorder ran elsewhere, and may still run.
         if session_id and session_id not in self._whole and self._of_copy is None:
             await make_missing(ledger, session_id, but=self.running)
             self._whole.add(session_id)
         return said
 
     async def close(self) -> None:
-        """Return when what ended is recorded; what goes on beside is given up."""
+        """Return when ended turns are recorded; background work is abandoned."""
         with suppress(TimeoutError):
             await undisturbed(self.settle(timeout_s=timeouts.VERSION_END_S_MAX))
         shelving = [task for task in self._shelving.values() if not task.done()]
         if shelving:
             await asyncio.wait(shelving, timeout=timeouts.VERSION_SHELVE_S_MAX)
-        # What is cut off here is made good at the next start.
+        # What is interrupted here is repaired at the next start.
         left = [*self._shelving.values(), *self.ending, *([self._ahead] if self._ahead else [])]
         for task in left:
             task.cancel()
@@ -257,9 +257,9 @@ class Recorder:
 
 
 class Worktree(Struct, frozen=True):
-    """A project's files and what records them.
+    """A project's files and their recorder.
 
-    session_id: of the stored session that they are open for, whose missing versions are made; "" of none.
+    session_id: the stored session whose missing versions are made; "" for none.
     """
 
     files: ProjectFiles
@@ -272,29 +272,29 @@ class Worktree(Struct, frozen=True):
 
     @property
     def not_tracked(self) -> str:
-        """That the folder has no versions, and why."""
+        """Return the error that the folder has no versions, and why."""
         return (
             f"No versions of files are kept in {self.files.root}: home folders and the folders above them "
             "are never tracked. Start ragforge in a project's folder to have versions."
         )
 
     async def head(self) -> Head:
-        """The files' head as it was left last, without looking at the disk; empty where there is none."""
+        """Return the files' last head, without reading the disk; empty if there is none."""
         files = self.files
         head = await files.state.head(files.root)
         if not head.version:
             return head
         found = await files.store.versions.get([head.version])
-        # Of another store, or of another project that the folder was taken for: here a new line begins.
+        # Of another store, or of another project at this path: a new line starts here.
         return head if found and found[0].project_id == files.project.id else Head()
 
     async def catch_up(self, *, held: bool = False) -> Head:
-        """The files' head, after everything in the folder was accounted for: it says exactly what lies there.
+        """Return the files' head after recording everything, so that it describes the folder exactly.
 
-        What was edited since the last scan becomes an outside version, what running turns of other sessions
-        did so far becomes versions of theirs, and what crashes left behind is made good.
-        held: the folder's lock is held by the caller, who called this before without it.
-        Raises FolderBusy, StoreError, and OSError where the folder cannot be looked at.
+        Edits since the last scan become an outside version, the changes so far of other sessions' running
+        turns become versions of theirs, and what crashes left behind is repaired.
+        held: the caller holds the folder's lock, and called this before without it.
+        Raises FolderBusy, StoreError, and OSError if the folder cannot be scanned.
         """
         recorder, files = self.recorder, self.files
         if not held:
@@ -311,10 +311,10 @@ class Worktree(Struct, frozen=True):
 
     @asynccontextmanager
     async def ground(self) -> "AsyncGenerator[Ground]":
-        """The folder, ours alone while it lasts; the files' head says exactly what lies there.
+        """Lock the folder for the duration; the files' head describes it exactly.
 
-        Raises UsageError where the folder is not tracked or stays busy, StoreError, and OSError where it
-        cannot be looked at.
+        Raises UsageError if the folder is not tracked or stays busy, StoreError, and OSError if it
+        cannot be scanned.
         """
         from ragforge.versions.head_move import Ground, end_restore
 

@@ -1,4 +1,4 @@
-"""A turn that runs, as it is recorded: its beginning, the tools that change something, its end."""
+"""Record a running turn: its start, the tools that change something, its end."""
 
 import asyncio
 import logging
@@ -44,10 +44,10 @@ Tell = Callable[[str], Awaitable[None]]
 
 
 class Recording:
-    """Records one turn. None of its methods raises but where a tool must not run."""
+    """Records one turn. Its methods never raise, unless a tool must not run."""
 
     def __init__(self, worktree: Worktree, turn: Turn, tell: Tell, *, has_model: bool = True) -> None:
-        """tell: a notice for the user. has_model: a model may run commands."""
+        """tell: shows the user a notice. has_model: a model may run commands."""
         self._files = worktree.files
         self._recorder = worktree.recorder
         self._session_id = worktree.session_id
@@ -61,13 +61,13 @@ class Recording:
         self._idle = Idle()
         """Since `_unseen`."""
         self._unnoted: dict[str, None] = {}
-        """Paths that tools wrote, until it is noted that this turn did."""
+        """Paths that tools wrote, until they are recorded as this turn's."""
         self._opening: asyncio.Task[None] | None = None
 
     def begin(self) -> None:
-        """Find what changed since the last turn, beside the model's first answer."""
+        """Find what changed since the last turn, in parallel to the model's first answer."""
         self._recorder.enter(self._turn.id)
-        # Those that are there now: a later one waits for this turn's beginning.
+        # Existing ones only: a later one waits for this turn's start.
         self._opening = asyncio.create_task(self._open(after=self._recorder.ending))
 
     async def end(
@@ -78,9 +78,9 @@ class Recording:
         cost_usd: float | None,
         wait_s: float | None = None,
     ) -> Version | None:
-        """Make the turn's version, however it ended; None where that takes longer, or failed.
+        """Make the turn's version, however it ended; return None if that takes longer, or failed.
 
-        wait_s: how long a turn that ran no tools waits for its version, to tell of it; None for a moment.
+        wait_s: how long a turn that ran no tools waits for its version, to report it; None for a moment.
         """
         wait_s = timeouts.VERSION_OF_TALK_WAIT_S if wait_s is None else wait_s
         facts = TurnFacts(turn, usage, cost_usd)
@@ -91,14 +91,14 @@ class Recording:
         return ending.result() if ending.done() else None
 
     def leave(self) -> None:
-        """The turn's end could not be kept; its version is made once that is done."""
+        """The turn's end could not be stored; its version is made once it is."""
         self._recorder.leave(self._turn.id)
 
     @asynccontextmanager
     async def guard(self, call: GuardedCall) -> AsyncGenerator[None]:
-        """Record what the tool changes. Raises what keeps it from running, as `Guard` says.
+        """Record what the tool changes. Raises what prevents it from running, as `Guard` says:
 
-        That is FolderBusy where another session restores files for long, and NotKept.
+        FolderBusy if another session's restore takes long, and NotKept.
         """
         if not call.may_write:
             yield
@@ -123,14 +123,14 @@ class Recording:
             self._recorder.shelve(self._files, self._session_id)
 
     async def _opened(self) -> None:
-        """Return when the folder's state before the turn is known. Raises what keeps it from being known."""
+        """Return when the folder's state before the turn is known. Raises what prevents that."""
         if self._is_open:
             return
         self._opening = self._opening or asyncio.create_task(self._open())
         try:
             await self._with_notice(asyncio.shield(self._opening), LOOKED_AT)
         except Exception:
-            self._opening = None  # the next tool tries it again
+            self._opening = None  # the next tool tries again
             raise
         self._is_open = True
 
@@ -155,7 +155,7 @@ class Recording:
                 yield
             finally:
                 if ledger:
-                    # What the tool did is done, also where it was cancelled.
+                    # What the tool did is done, even if it was cancelled.
                     await undisturbed(self._tried(self._after_write(ledger, inside)), cancel_after=True)
 
     async def _before_write(self, ledger: Ledger, paths: Sequence[str], *, unkept: bool) -> None:
@@ -206,7 +206,7 @@ class Recording:
             await self._state.begin_command(self._recorder.root, self._turn.id)
 
     async def _prove(self, ledger: Ledger) -> None:
-        """Let nothing run that would destroy the only copy of what is in the folder."""
+        """Prevent anything from running that would destroy the only copy of a file's content."""
         await ledger.prove_kept()
         if said := ledger.kept_again():
             await self._tell(said)
@@ -214,12 +214,12 @@ class Recording:
     async def _after_command(self) -> None:
         async with self._recorder.ledger(self._files) as ledger:
             await self._take_in_unseen(ledger)
-        # While a job of the command's runs in the background, what differs may be its work.
+        # While a background job of the command runs, differences may be its work.
         if not self._recorder.job_ran(self._files):
             await self._state.end_command(self._recorder.root, self._turn.id)
 
     async def _take_in_unseen(self, ledger: Ledger) -> None:
-        """Find what tools and commands changed, where that could not be noted yet."""
+        """Find what tools and commands changed, if it could not be recorded yet."""
         await self._take_in_unnoted(ledger)
         if self._unseen:
             owner = replace(self._owner(Provenance.SHELL, self._unseen), idle=self._idle)
@@ -232,13 +232,13 @@ class Recording:
             self._unnoted.clear()
 
     async def _shelved(self) -> None:
-        """Return when what a command may destroy has been kept; the user hears of it if that takes long."""
+        """Return when what a command may destroy is stored; the user is told if that takes long."""
         if await self._recorder.track_rules(self._files) is None:
             return
         await self._with_notice(self._recorder.shelved(self._files, self._session_id), SHELVED)
 
     async def _with_notice(self, work: Awaitable[None], words: str) -> None:
-        """Do it; the user hears what is waited for if it takes long."""
+        """Wait for it; tell the user what for if it takes long."""
         waiting = asyncio.ensure_future(work)
         try:
             done, _ = await asyncio.wait({waiting}, timeout=timeouts.VERSION_TOLD_AFTER_S)
@@ -258,7 +258,7 @@ class Recording:
                 await self._take_in_unseen(ledger)
                 if recorder.job_ran(self._files):
                     await ledger.take_in(self._owner(Provenance.SHELL, turn.started_at))
-                with suppress(StoreError):  # it was said, and is tried again before the next command
+                with suppress(StoreError):  # already reported, and tried again before the next command
                     await ledger.keep_again()
                 if turn.status is TurnStatus.WAITING:
                     await ledger.carry(turn.id, end=True)
@@ -276,7 +276,7 @@ class Recording:
         return Owner(self._session_id, self._turn.id, provenance, since)
 
     def _inside(self, paths: Sequence[Path]) -> list[str]:
-        """The paths that lie in the project, relative to it; others are untracked."""
+        """Return the paths inside the project, relative to it; others are untracked."""
         root = self._recorder.root
         found: list[str] = []
         for path in paths:
@@ -291,18 +291,18 @@ class Recording:
         return found
 
     def _miss(self, untracked: Iterable[Untracked], *, of: Sequence[str] | None = None) -> None:
-        """Remember what is not tracked; with `of` only these very paths, not the folder that they are in."""
+        """Remember what is not tracked; with `of` only these exact paths, not the folder they are in."""
         self._untracked |= {each.path: each for each in untracked if of is None or each.path in of}
 
     async def _must(self, work: Awaitable[None], *, unkept: bool) -> None:
-        """Do what comes before a tool; where it fails the tool does not run, unless `unkept`."""
+        """Do what comes before a tool; if it fails, the tool does not run, unless `unkept`."""
         try:
             await work
         except Exception as error:
             await self._refuse(error, unkept=unkept)
 
     async def _refuse(self, error: Exception, *, unkept: bool) -> None:
-        """Raise what keeps a tool from running; return where it runs all the same, which is said."""
+        """Raise what prevents a tool from running; return if it runs all the same, which is reported."""
         if isinstance(error, FolderBusy):
             raise error
         with suppress(Exception):  # then it counts as tracked
@@ -314,7 +314,7 @@ class Recording:
         raise NotKept(f"{NOT_RUN}: {error}") from error
 
     async def _tried(self, work: Awaitable[None], *, refuse: bool = False) -> None:
-        """Do it; where it fails, the turn goes on and the user hears of it.
+        """Do it; if it fails, the turn continues and the user is told.
 
         refuse: raise FolderBusy, so that the tool does not run.
         """
@@ -326,7 +326,7 @@ class Recording:
             await self._fail(NOT_WHOLE, error)
 
     async def _fail(self, what: str, error: Exception) -> None:
-        log.warning("%s: %s", what, error, exc_info=error)  # whatever it is, no turn ends for it
+        log.warning("%s: %s", what, error, exc_info=error)  # no error here may end a turn
         words = f"{what}: {error}"
         if words not in self._recorder.told:
             self._recorder.told.add(words)

@@ -1,1 +1,1 @@
-"""Restoring files: planned, journaled, staged, carried out; finished or rolled back after a crash."""
+"""Restoring files: planned, journaled, staged, executed; finished or rolled back after a crash."""

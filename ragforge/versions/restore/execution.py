@@ -1,6 +1,6 @@
-"""Carrying out a task whose contents are staged: first what goes, then what comes, compared right before.
+"""Execute a task whose contents are staged: first removals, then writes, each compared right before.
 
-The same task can be carried out again from wherever it was cut off: what is done already is left as it is.
+The task can be repeated from wherever it was interrupted: completed steps are not repeated.
 """
 
 import errno
@@ -27,32 +27,32 @@ from ragforge.versions.restore.reach import (
 from ragforge.versions.restore.stage import StepFailed, Told, sync_all
 
 TAKEN = frozenset({errno.ENOTEMPTY, errno.EEXIST, errno.EISDIR, errno.ENOTDIR})
-"""Between our look and our step somebody put something there, or took it away."""
+"""Something was put there, or removed, between our check and our step."""
 
 MADE_MODE = 0o700
-"""Of a folder that was made an instant ago, until it gets its own."""
+"""The mode of a new folder, until it gets its own."""
 
 CHANGED = "it has just changed and is kept"
 OTHERS = "a folder with other files has this name"
 
 
 class Outcome(Struct):
-    """What came of the steps, by their places in the plan."""
+    """The result of the steps, by their position in the plan."""
 
     done: set[int] = field(default_factory=set[int])
     skipped: dict[int, str] = field(default_factory=dict[int, str])
 
     def paths(self, task: Task) -> tuple[str, ...]:
-        """Where it is now as planned, in the plan's order."""
+        """Those that are now as planned, in the plan's order."""
         return tuple(task.plan.steps[index].path for index in sorted(self.done))
 
     def left(self, task: Task) -> tuple[Skipped, ...]:
-        """Where it is not, and why, in the plan's order."""
+        """Those that are not, and why, in the plan's order."""
         return tuple(Skipped(task.plan.steps[index].path, why) for index, why in sorted(self.skipped.items()))
 
 
 def carry_out(task: Task, told: Told) -> Outcome:
-    """What came of it; blocks. Raises StepFailed where the disk refuses a step, with those begun so far."""
+    """Execute the task; blocks. Raises StepFailed, with the steps started so far, if the disk refuses one."""
     steps = task.plan.steps
     try:
         with reaching(task.plan.root, [step.path for step in steps]) as reach:
@@ -62,7 +62,7 @@ def carry_out(task: Task, told: Told) -> Outcome:
 
 
 class _Work:
-    """One going through of a task."""
+    """One execution of a task."""
 
     def __init__(self, task: Task, reach: Reach, told: Told) -> None:
         self._task = task
@@ -77,7 +77,7 @@ class _Work:
         self._emptied = {each for step in steps if step.target is None for each in parents(step.path)}
 
     def run(self) -> Outcome:
-        """All of it, in the order that files replaced by folders and folders by files ask for."""
+        """Do all of it, in the order that files replaced by folders and folders by files require."""
         order = sorted(enumerate(self._task.plan.steps), key=lambda each: depth_order(each[1].path))
         for index, step in reversed(order):
             if step.found is not None and (step.target is None or changes_kind(step)):
@@ -87,7 +87,7 @@ class _Work:
         for index, step in order:
             if step.target is not None and index not in self._outcome.skipped:
                 self._attempt(index, step, self._place)
-        # Last, and the inner ones first: some modes let nobody put anything into a folder any more.
+        # Last, and innermost first: with some modes nothing can be put into a folder any more.
         for index, step in reversed(order):
             is_folder = _is_folder(step.found) or _is_folder(step.target)
             if is_folder and index not in self._outcome.skipped:
@@ -109,9 +109,9 @@ class _Work:
             self._skip(index, CHANGED)
 
     def _clear(self, index: int, step: PlanStep, now: PathState) -> None:
-        """Remove what was found, so that nothing or something of another kind can take its place."""
+        """Remove what was found, so that nothing, or something of another kind, can take its place."""
         if now.node is None or self._is_begun(step, now.node):
-            # Gone already, or a folder that is needed and filled by now.
+            # Removed already, or a folder that is needed and contains files by now.
             if step.target is None:
                 self._outcome.done.add(index)
             return
@@ -130,7 +130,7 @@ class _Work:
             self._outcome.done.add(index)
 
     def _place(self, index: int, step: PlanStep, now: PathState) -> None:
-        """Put what is wanted where what was found, or nothing, lies."""
+        """Put the wanted content in place of what was found, or of nothing."""
         target = step.target
         assert target is not None
         is_folder = target.kind is NodeKind.FOLDER
@@ -146,7 +146,7 @@ class _Work:
         if now.filled and not is_folder:
             self._skip(index, OTHERS)
             return
-        # Of what changes its kind, what was found has been cleared away.
+        # If the kind changes, what was found has been removed already.
         expected = None if changes_kind(step) else step.found
         is_ours = is_folder and expected is None and self._is_ours(step.path, now.node)
         if not is_ours and not _lies_there(now, expected):
@@ -163,13 +163,13 @@ class _Work:
         self._outcome.done.add(index)
 
     def _set_mode(self, index: int, step: PlanStep, now: PathState) -> None:
-        """Give the folder its mode, now that all lies in it; nothing where none is left."""
+        """Set the folder's mode, now that it is complete; do nothing if it does not exist."""
         if not now.filled and not _is_folder(now.node):
             return
         is_let_go = step.target is None and step.path in self._emptied and step.path not in self._needed
         if is_let_go and not self._task.because:
-            # It was to go with all that lay in it. Whose it is now may want it as it is. On a way back it
-            # was there a moment ago, with what lies in it.
+            # It was to be removed with its contents. Its new owner may want it as it is. On a rollback it
+            # existed a moment ago, with its contents.
             self._outcome.done.discard(index)
             self._skip(index, OTHERS)
             return
@@ -195,7 +195,7 @@ class _Work:
                     continue
             except FileNotFoundError:
                 self._in_folder(folder, "make the folder", os.mkdir)
-                self._restore_mode(folder, FOLDER_MODE)  # whatever the umask says
+                self._restore_mode(folder, FOLDER_MODE)  # regardless of the umask
 
     def _in_folder(self, path: str, what: str, act: Callable[..., object]) -> None:
         with self._reach.folder(parent(path)) as folder:
@@ -204,12 +204,12 @@ class _Work:
         self._touched.add(parent(path))
 
     def _remove_if_empty(self, folder: str) -> None:
-        # One that still holds something stays, and so does a mount point. Nothing is lost either way.
+        # A folder that is not empty stays, and so does a mount point. Nothing is lost either way.
         with suppress(OSError, Blocked):
             self._in_folder(folder, "remove the empty folder", os.rmdir)
 
     def _is_begun(self, step: PlanStep, node: Node) -> bool:
-        """Whether it was cleared before we were cut off, and what shall come is there or on its way."""
+        """Whether it was removed before we were interrupted, and its replacement is there or staged."""
         if same(node, step.target):
             return True
         if node.kind is not NodeKind.FOLDER or same(node, step.found):
@@ -217,7 +217,7 @@ class _Work:
         return step.path in self._needed or (_is_folder(step.target) and self._is_ours(step.path, node))
 
     def _is_ours(self, path: str, node: Node | None) -> bool:
-        """Whether it is a folder that we have just emptied, or made before we were cut off."""
+        """Whether it is a folder that we have just emptied, or created before we were interrupted."""
         if node is None or node.kind is not NodeKind.FOLDER:
             return False
         return path in self._emptied or node.mode & 0o777 == MADE_MODE
@@ -242,7 +242,7 @@ class _Work:
 
 
 def changes_kind(step: PlanStep) -> bool:
-    """Whether a folder becomes a file or link, or the other way round: not to be done in one step."""
+    """Whether a folder becomes a file or link, or vice versa, which takes more than one step."""
     found, target = step.found, step.target
     if found is None or target is None:
         return False
@@ -250,7 +250,7 @@ def changes_kind(step: PlanStep) -> bool:
 
 
 def _lies_there(now: PathState, node: Node | None) -> bool:
-    """Whether it is this; of a folder with files in it the mode alone tells, the usual one too."""
+    """Whether it is this; of a folder with files only the mode counts, the usual one too."""
     if node is not None and _is_folder(node) and now.filled:
         return now.mode == node.mode
     return same(now.node, node)

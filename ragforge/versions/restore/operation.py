@@ -1,6 +1,6 @@
-"""Restoring files: planned, written down, staged beside their places, renamed; finished or taken back later.
+"""Restore files: plan, journal, stage beside their places, rename; finish or roll back later.
 
-Whoever restores holds the folder's lock from the scan before it until the journal is cleared:
+The caller holds the folder's lock from the scan before it until the journal is cleared:
 `find_conflicts`, `make_plan`, `apply`, then what the plan says under `then`, then `state.clear_journal`.
 `recover` comes before anything else is done in a folder.
 """
@@ -69,17 +69,17 @@ __all__ = [
 
 
 class RestoreFailed(RagforgeError):
-    """A restore could not be done, and the files are as they were before it."""
+    """A restore failed, and the files are as they were before it."""
 
 
 class RestoreStopped(RagforgeError):
-    """A restore stands half way, because neither going on nor going back is possible just now."""
+    """A restore is incomplete, and can be neither finished nor rolled back at the moment."""
 
 
 class Applied(Struct, frozen=True):
-    """What came of a plan's steps: the paths that are now as planned, and those that were left, and why.
+    """The result of a plan: the paths that are now as planned, and those left unchanged, and why.
 
-    What the plan itself left out is not named again.
+    Paths that the plan itself left out are not named again.
     """
 
     done: tuple[str, ...]
@@ -87,11 +87,11 @@ class Applied(Struct, frozen=True):
 
 
 class Recovered(Struct, frozen=True):
-    """What became of a restore that was cut off.
+    """The result of an interrupted restore.
 
     finished: the files are as it wanted them; else they are as they were before it.
-    text: that, in a sentence for the user.
-    then: of a finished one what its caller still has to do, before clearing the journal.
+    text: the same, in a sentence for the user.
+    then: of a finished one, what its caller still has to do before clearing the journal.
     """
 
     finished: bool
@@ -100,18 +100,18 @@ class Recovered(Struct, frozen=True):
     then: JsonObject | None = None
     done: tuple[str, ...] = ()
     skipped: tuple[Skipped, ...] = ()
-    """What the plan left out from the beginning included: nobody has heard of that yet."""
+    """Including the paths that the plan left out: they were not reported yet."""
 
 
 async def apply(plan: Plan, state: HistoryState, blobs: Blobs, *, told: Told = silent) -> Applied:
-    """Bring the files to where the plan wants them; the caller then does what `plan.then` says.
+    """Restore the files as planned; the caller then does what `plan.then` says.
 
     The journal is kept until the caller clears it: if it dies before, `recover` returns `then` again.
-    Files that changed since the plan was made are left and named. When cancelled before a file was touched
-    everything is taken back; later it comes to its end first.
-    told: hears of each thing that is about to be done.
-    Raises RestoreFailed where the disk refuses something: nothing is changed then; RestoreStopped where it
-    stands half way; UsageError where contents are missing; StoreError.
+    Files that changed since the plan was made are not touched, but named. If cancelled before a file was
+    touched, everything is rolled back; later it is finished first.
+    told: called with each action about to be taken.
+    Raises RestoreFailed if the disk refuses something, with nothing changed; RestoreStopped if it is
+    incomplete; UsageError if contents are missing; StoreError.
     """
     stop = Event()
     return await to_its_end(_apply(plan, state, blobs, told, stop), stop)
@@ -137,7 +137,7 @@ async def _apply(plan: Plan, state: HistoryState, blobs: Blobs, told: Told, stop
 
 
 async def _staged(task: Task, state: HistoryState, blobs: Blobs, told: Told, stop: Event) -> None:
-    """All contents beside their places; or nothing at all, and an error that says why."""
+    """Stage all contents beside their places; or nothing at all, and raise the reason."""
     plan = task.plan
     try:
         await stage(task, range(len(plan.steps)), blobs, told, stop)
@@ -161,11 +161,11 @@ def _refused(plan: Plan, failure: StepFailed) -> RestoreFailed:
 
 
 async def recover(root: Path, state: HistoryState, blobs: Blobs, *, told: Told = silent) -> Recovered | None:
-    """What became of the restore that was cut off in this folder; None where none was.
+    """Finish or roll back the folder's interrupted restore; return its result, None if there was none.
 
-    The folder's lock is held, else a restore that is under way elsewhere would look like one cut off.
-    Of a finished one the journal is kept until the caller has done `then` and clears it.
-    Raises RestoreStopped where it can go neither on nor back, StoreError (StoreNewer, StoreDamaged).
+    The caller holds the folder's lock, because a running restore of another process looks interrupted.
+    The journal of a finished one is kept until the caller has done `then` and clears it.
+    Raises RestoreStopped if neither is possible, StoreError (StoreNewer, StoreDamaged).
     """
     return await to_its_end(_recover(root, state, blobs, told))
 
@@ -220,11 +220,11 @@ async def _finish_cut_off(journal: Journal, state: HistoryState, blobs: Blobs, t
 async def _finish(
     task: Task, state: HistoryState, blobs: Blobs, told: Told, leftover: Sequence[Temporary] = ()
 ) -> Journal:
-    """Carry the staged task out; its journal as it is kept now.
+    """Execute the staged task; return its journal as stored now.
 
     leftover: temporary files of another task, to be removed with its own.
-    Raises RestoreFailed where the disk refused a step and everything was put back, RestoreStopped where
-    that was not possible either, StoreError.
+    Raises RestoreFailed if the disk refused a step and everything was rolled back, RestoreStopped if
+    that was impossible too, StoreError.
     """
     try:
         outcome = await asyncio.to_thread(carry_out, task, told)
@@ -269,7 +269,7 @@ async def _take_back(
 
 
 def _way_back(task: Task, begun: frozenset[int], because: str) -> tuple[Task, list[int]]:
-    """The task that takes back what was begun, and which of its contents must be staged."""
+    """Return the task that rolls back what was started, and which of its contents must be staged."""
     steps = tuple(
         PlanStep(step.path, step.target, step.found)
         for index, step in enumerate(task.plan.steps)

@@ -1,7 +1,7 @@
-"""The plan of a restore, whole before anything begins, and its journal while it goes on.
+"""The plan of a restore, complete before it starts, and its journal while it runs.
 
-The plan says what is at each path, where that is in conflict, and what shall be there. The journal lets
-whoever comes after a crash end it.
+The plan says what is at each path, where that is a conflict, and what should be there. The journal lets
+another process finish it after a crash.
 """
 
 import asyncio
@@ -29,19 +29,19 @@ from ragforge.versions.restore.reach import OutOfReach, PathState, parents, reac
 from ragforge.versions.tree import WantedFile
 
 KEPT_BYTES_MAX = 256 * 1024 * 1024
-"""What somebody made of a file since, and is larger, is never overwritten: it would have to fit in memory."""
+"""A changed file that is larger is never overwritten, because it would have to fit in memory."""
 
 NAMED_MAX = 10
 """How many paths a sentence names; the others are only counted."""
 FORMAT = 1
-"""Of the journal."""
+"""The version of the journal's format."""
 
 
 class FileConflict(Struct, frozen=True):
-    """A path where something else lies than was left there.
+    """A path with another content than expected.
 
-    found: None too where there is a folder of which its files tell.
-    can_merge: all three are files whose contents are at hand.
+    found: None also for a folder that is implied by its files.
+    can_merge: all three are files whose contents are available.
     """
 
     path: str
@@ -52,7 +52,7 @@ class FileConflict(Struct, frozen=True):
 
 
 class Looked(Struct, frozen=True):
-    """A wanted path and what lies there now; or why that cannot be told."""
+    """A wanted path and its current content; or why that is unknown."""
 
     wanted: WantedFile
     found: PathState = field(default_factory=PathState)
@@ -73,9 +73,9 @@ class Looked(Struct, frozen=True):
 
 
 async def find_conflicts(root: Path, wanted: Sequence[WantedFile], blobs: Blobs) -> list[FileConflict]:
-    """The paths at which a choice has to be made, in the order given.
+    """Return the paths for which a choice has to be made, in the given order.
 
-    Raises OSError where the root cannot be opened, StoreUnavailable.
+    Raises OSError if the root cannot be opened, StoreUnavailable.
     """
     looked = [each for each in await asyncio.to_thread(look_at, root, wanted) if each.is_conflict]
     missing = set(await blobs.missing(sorted(_contents(each.wanted for each in looked))))
@@ -92,7 +92,7 @@ async def find_conflicts(root: Path, wanted: Sequence[WantedFile], blobs: Blobs)
 
 
 def look_at(root: Path, wanted: Sequence[WantedFile]) -> list[Looked]:
-    """What lies at the wanted paths now, in their order; blocks."""
+    """Return the current contents of the wanted paths, in their order; blocks."""
     looked: list[Looked] = []
     with reaching(root, [each.path for each in wanted]) as reach:
         for each in wanted:
@@ -106,9 +106,9 @@ def look_at(root: Path, wanted: Sequence[WantedFile]) -> list[Looked]:
 
 
 def cannot_merge(looked: Looked, missing: Collection[str]) -> str:
-    """Why the three cannot be merged, in a few words; empty where they can.
+    """Return why the three cannot be merged, in a few words; empty if they can.
 
-    missing: digests of contents that are not at hand.
+    missing: digests of contents that are not available.
     """
     ours = looked.found.node
     if ours is None or ours.kind is not NodeKind.FILE:
@@ -134,7 +134,7 @@ def _contents(wanted: Iterable[WantedFile]) -> set[str]:
 
 
 class PlanStep(Struct, frozen=True):
-    """What lies at a path now, and what shall lie there; None stands for nothing."""
+    """The current and the wanted content of a path; None stands for nothing."""
 
     path: str
     found: Node | None
@@ -142,31 +142,31 @@ class PlanStep(Struct, frozen=True):
 
 
 class Skipped(NamedTuple):
-    """A path that stays as it is although something else was wanted, and why, in a few words."""
+    """A path that stays as it is although another content was wanted, and why, in a few words."""
 
     path: str
     why: str
 
 
 class Plan(Struct, frozen=True):
-    """A restore that has not been begun.
+    """A restore that has not started.
 
-    then: what its caller writes once it is done, such as where the heads are; nothing here looks into it.
-    skipped: paths that are left out from the beginning, but for conflicts that were kept by choice.
-    marked: merged paths in which conflicts are left, between markers.
+    then: what its caller stores afterwards, such as the new heads; opaque here.
+    skipped: paths left out from the beginning, except conflicts that were kept by choice.
+    marked: merged paths with conflicts left, between markers.
     """
 
     id: str
     root: Path
     steps: tuple[PlanStep, ...]
     title: str
-    then: dict[str, Any]  # a JsonObject, by a type that can be read back
+    then: dict[str, Any]  # a JsonObject, in a type that can be decoded
     skipped: tuple[Skipped, ...] = ()
     marked: tuple[str, ...] = ()
 
 
 class _Decided(Struct, frozen=True):
-    """What shall become of a path; why: for the user, where it is kept without having been asked for."""
+    """What to do with a path; why: for the user, if it is kept without having been asked about."""
 
     target: Node | None = None
     conflicts: int = 0
@@ -183,10 +183,10 @@ async def make_plan(
     title: str,
     then: JsonObject | None = None,
 ) -> Plan:
-    """What has to be done, with nothing done yet; a merged content is in the blob store already.
+    """Return what has to be done, with nothing done yet; merged contents are in the blob store already.
 
-    choices: of the paths in conflict; one that has none is kept. title: such as "undo of turn 3".
-    Raises UsageError where contents are missing, OSError where the root cannot be opened, StoreError.
+    choices: of the paths in conflict; without one a path is kept. title: such as "undo of turn 3".
+    Raises UsageError if contents are missing, OSError if the root cannot be opened, StoreError.
     """
     looked = await asyncio.to_thread(look_at, root, wanted)
     steps: list[PlanStep] = []
@@ -200,7 +200,7 @@ async def make_plan(
             marked.append(each.wanted.path)
         if not decided.is_kept and not same(each.found.node, decided.target):
             steps.append(PlanStep(each.wanted.path, each.found.node, decided.target))
-    # A folder that is as it shall be is named only where it would go with all that is removed from it.
+    # A folder that is already as wanted is named only if it would be removed with its contents.
     reached = {each.wanted.path for each in looked if not each.why and each.is_reached}
     emptied = {folder for step in steps if step.target is None for folder in parents(step.path)}
     steps = [step for step in steps if step.path not in reached or step.path in emptied]
@@ -210,7 +210,7 @@ async def make_plan(
 
 
 async def check_contents(plan: Plan, blobs: Blobs) -> None:
-    """Raises UsageError, naming the paths, where contents that the plan needs are not in the blob store."""
+    """Raise UsageError, naming the paths, if contents that the plan needs are not in the blob store."""
     needed = {step.target.digest: step.path for step in plan.steps if step.target and needs_content(step)}
     missing = set(await blobs.missing(sorted(needed)))
     if not missing:
@@ -224,14 +224,14 @@ async def check_contents(plan: Plan, blobs: Blobs) -> None:
 
 
 def needs_content(step: PlanStep) -> bool:
-    """Whether a content has to be written: for files and links, unless the mode alone differs."""
+    """Whether a content has to be written: for files and links, unless only the mode differs."""
     if step.target is None or step.target.kind is NodeKind.FOLDER:
         return False
     return not only_mode(step)
 
 
 def only_mode(step: PlanStep) -> bool:
-    """Whether nothing but the mode differs."""
+    """Whether only the mode differs."""
     found, target = step.found, step.target
     if found is None or target is None or found.kind is not target.kind:
         return False
@@ -239,7 +239,7 @@ def only_mode(step: PlanStep) -> bool:
 
 
 def named(paths: Sequence[str]) -> str:
-    """The first paths, fit for a line, and how many others there are."""
+    """Return the first paths, as part of a sentence, and how many others there are."""
     shown = ", ".join(escaped(path) for path in paths[:NAMED_MAX])
     return shown if len(paths) <= NAMED_MAX else f"{shown} and {len(paths) - NAMED_MAX} more"
 
@@ -269,7 +269,7 @@ async def _decided(root: Path, looked: Looked, choice: ConflictChoice | None, bl
 
 
 async def _merged(root: Path, looked: Looked, blobs: Blobs) -> _Decided:
-    """The three merged, step after step. Raises OutOfReach where that is not possible, OSError."""
+    """Merge the three, step after step. Raises OutOfReach if that is impossible, OSError."""
     found = looked.found.node
     reason = cannot_merge(looked, await blobs.missing(_digests(looked.wanted)))
     if reason or found is None:
@@ -301,18 +301,18 @@ def _read(root: Path, path: str, node: Node) -> bytes:
 
 
 class Phase(StrEnum):
-    """How far a restore has come."""
+    """The phase of a restore."""
 
     STAGING = "staging"
-    """Temporary files are being written; nothing of the project is touched."""
+    """Temporary files are being written; the project is not touched."""
     STAGED = "staged"
-    """Every content lies beside its place: from here it goes on to the end."""
+    """Every content is staged beside its place: from here it is finished."""
     APPLIED = "applied"
-    """The files are as planned; what the caller wanted written then may not be."""
+    """The files are as planned; what the caller has to store may be missing."""
 
 
 class Temporary(Struct, frozen=True):
-    """A temporary file of ours: the folder within the root that it lies in, and its name."""
+    """A temporary file of ours: its folder within the root, and its name."""
 
     folder: str
     name: str
@@ -324,13 +324,13 @@ class Temporary(Struct, frozen=True):
 
 
 class Task(Struct, frozen=True):
-    """A plan on its way.
+    """A plan in progress.
 
-    token: what the names of its temporary files have in common.
-    stage_in: for each step the folder in which its content waits; None where there is none to write.
+    token: the common part of its temporary files' names.
+    stage_in: for each step, the folder with its staged content; None if there is none to write.
     may_vanish: folders to remove once they are empty, and their modes.
-    missing: folders that were not there. modes: of folders that are made again.
-    because: empty, or what went wrong, when this is the way back from there.
+    missing: folders that did not exist. modes: of folders that are created again.
+    because: empty; on a rollback, what went wrong.
     """
 
     plan: Plan
@@ -342,21 +342,21 @@ class Task(Struct, frozen=True):
     because: str = ""
 
     def temporary(self, index: int) -> Temporary | None:
-        """Where the content of a step waits."""
+        """The path of a step's staged content."""
         folder = self.stage_in[index]
         return None if folder is None else Temporary(folder, f".{self.token}{index:08x}.ragforge-tmp")
 
     @property
     def temporaries(self) -> tuple[Temporary, ...]:
-        """All of them, there or not."""
+        """All of them, present or not."""
         found = (self.temporary(index) for index in range(len(self.stage_in)))
         return tuple(each for each in found if each is not None)
 
 
 class Journal(Struct, frozen=True):
-    """A task and how far it has come.
+    """A task and its phase.
 
-    leftover: temporary files of another task, which was given up for this one or was to follow it.
+    leftover: temporary files of another task, which was abandoned for this one or was to follow it.
     """
 
     phase: Phase
@@ -366,7 +366,7 @@ class Journal(Struct, frozen=True):
     skipped: tuple[Skipped, ...] = ()
 
     def to_bytes(self) -> bytes:
-        """As `journal_from` reads it."""
+        """Return it for `journal_from`."""
         values: dict[str, Any] = msgspec.to_builtins(self, enc_hook=str)
         return to_json({"format": FORMAT, **values}).encode()
 

@@ -1,7 +1,7 @@
-"""What lies below a folder, reached step by step from it, so that no symbolic link ever leads elsewhere.
+"""Access below a folder, step by step, so that no symbolic link ever leads outside.
 
-Each look and each change starts at the root's own descriptor and opens every folder on the way without
-following links: a folder that was replaced by a link a moment ago is noticed, not walked through.
+Each read and each change starts at the root's own descriptor and opens every folder on the way without
+following links: a folder that was replaced by a link a moment ago is detected, not entered.
 """
 
 import errno
@@ -23,7 +23,7 @@ from ragforge.files.paths import is_protected
 from ragforge.versions.scan.nodes import folder_node
 from ragforge.versions.scan.track_rules import VCS_NAMES
 
-# To pass through a folder one need not be allowed to list it. Other systems than Linux ask for that too.
+# A folder can be traversed without permission to list it. Systems other than Linux require that too.
 _PASS = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 MODE_BITS = 0o7777
@@ -36,17 +36,17 @@ class OutOfReach(Exception):
 
 
 class Blocked(OutOfReach):
-    """A part of the way to the path is no folder."""
+    """A part of the path is not a folder."""
 
 
 class PathState(Struct, frozen=True):
-    """What lies at a path.
+    """The state of a path.
 
-    node: None where nothing lies there, and for a folder of which its files tell (`NodeKind`).
+    node: None if nothing is there, and for a folder that is implied by its files (`NodeKind`).
     filled: there is a folder that is not empty, of this mode.
-    blocked: not empty where the way there leads through something that is not a folder; what that is.
-    otherwise_named: nothing lies there, but the disk takes the path for that of another file, whose name
-    has other letters (README, readme); it has the node `other`.
+    blocked: not empty if a part of the path is not a folder; what it is instead.
+    otherwise_named: nothing is there, but the disk maps the path to another file, whose name has other
+    letters (README, readme); it has the node `other`.
     """
 
     node: Node | None = None
@@ -58,7 +58,7 @@ class PathState(Struct, frozen=True):
 
 
 def same(one: Node | None, other: Node | None) -> bool:
-    """Whether both are the same to the last bit; what is only counted from the content is not compared."""
+    """Whether both are the same to the last bit; values derived from the content are not compared."""
     if one is None or other is None:
         return one is other
     alike = one.kind is other.kind and one.digest == other.digest
@@ -66,23 +66,23 @@ def same(one: Node | None, other: Node | None) -> bool:
 
 
 def parents(path: str) -> list[str]:
-    """The folders above the path within the root, the uppermost first."""
+    """Return the folders above the path within the root, uppermost first."""
     parts = path.split("/")
     return ["/".join(parts[:count]) for count in range(1, len(parts))]
 
 
 def parent(path: str) -> str:
-    """The folder that the path lies in; "" is the root."""
+    """Return the folder of the path; "" is the root."""
     return path.rpartition("/")[0]
 
 
 def depth_order(path: str) -> list[str]:
-    """The key that sorts a folder before all that lies in it."""
+    """Return the key that sorts a folder before its contents."""
     return path.split("/")
 
 
 class Reach:
-    """The way into a folder. Made by `reaching`."""
+    """Access to the folder. Made by `reaching`."""
 
     def __init__(self, root: Path, descriptor: int, paths: Iterable[str]) -> None:
         self.root = root
@@ -90,7 +90,7 @@ class Reach:
         self._alike = _alike(paths)
 
     def check(self, path: str) -> None:
-        """Raises OutOfReach for a path that must not be touched, or that no file can have."""
+        """Raise OutOfReach for a path that must not be touched, or that no file can have."""
         parts = path.split("/")
         if not path or "\0" in path or any(part in ("", ".", "..") for part in parts):
             raise OutOfReach("this path is not valid in the project")
@@ -103,9 +103,9 @@ class Reach:
 
     @contextmanager
     def folder(self, path: str, *, listed: bool = False) -> Generator[int]:
-        """A descriptor of the folder at the path, "" for the root; with `listed` it can be read and synced.
+        """Return a descriptor of the folder at the path, "" for the root; `listed`: readable, can be synced.
 
-        Raises FileNotFoundError where there is none, Blocked where a part of the way is no folder.
+        Raises FileNotFoundError if there is none, Blocked if a part of the path is not a folder.
         """
         descriptor = self._root
         parts = path.split("/") if path else []
@@ -126,7 +126,7 @@ class Reach:
                 os.close(descriptor)
 
     def look(self, path: str) -> PathState:
-        """What lies at the path now. Raises OutOfReach where it cannot be told, OSError."""
+        """Return the current state of the path. Raises OutOfReach if it is unknown, OSError."""
         self.check(path)
         try:
             with self.folder(parent(path)) as folder:
@@ -140,9 +140,9 @@ class Reach:
         return found
 
     def read(self, path: str, node: Node) -> bytes:
-        """The content of the file or link, as long as it is that of the node.
+        """Return the content of the file or link, if it is still that of the node.
 
-        Raises OutOfReach where it is not any more, OSError.
+        Raises OutOfReach if it is not, OSError.
         """
         with self.folder(parent(path)) as folder:
             name = path.rpartition("/")[2]
@@ -156,7 +156,7 @@ class Reach:
         return content
 
     def nearest_folder(self, path: str) -> str:
-        """The longest part of the way to the path that is a folder of that name now; "" is the root."""
+        """Return the longest part of the path that is a folder now; "" is the root."""
         nearest = ""
         for each in parents(path):
             try:
@@ -169,7 +169,7 @@ class Reach:
         return nearest
 
     def _has_other_name(self, path: str) -> bool:
-        """Whether the disk, which takes names that differ in case for the same, keeps it by another one."""
+        """Whether a case-insensitive disk stores it under another name."""
         for each in (*parents(path), path):
             if each in self._alike:
                 with self.folder(parent(each), listed=True) as folder:
@@ -180,9 +180,9 @@ class Reach:
 
 @contextmanager
 def reaching(root: Path, paths: Iterable[str]) -> Generator[Reach]:
-    """The way into the root for these paths: all that are looked at, so that like ones are told apart.
+    """Open the root for these paths: all that are accessed, so that similar names can be told apart.
 
-    Raises OSError where the root is no folder that can be opened.
+    Raises OSError if the root is not a folder that can be opened.
     """
     descriptor = os.open(root, _PASS & ~os.O_NOFOLLOW)
     try:
@@ -248,14 +248,14 @@ def _moment(seen: os.stat_result) -> Sequence[int]:
     return seen.st_dev, seen.st_ino, seen.st_mode, seen.st_size, seen.st_mtime_ns
 
 
-@lru_cache(maxsize=4096)  # names of folders come again and again
+@lru_cache(maxsize=4096)  # the same names of folders occur often
 def _is_version_control(name: str) -> bool:
-    # The project's own settings are restored as any file, on which only a user decides.
+    # The project's own settings are restored like any file; the user decides about them.
     return name != SETTINGS_NAME and (is_protected(Path("/", name), Path("/")) or name.lower() in VCS_NAMES)
 
 
 def _alike(paths: Iterable[str]) -> frozenset[str]:
-    """Those, and their folders, that another of them equals on a disk that does not tell case apart."""
+    """Return the paths, with their folders, that a case-insensitive disk takes for one another."""
     all_paths = {each for path in paths for each in (*parents(path), path)}
     counts = Counter(map(_plain, all_paths))
     return frozenset(path for path in all_paths if counts[_plain(path)] > 1)

@@ -1,4 +1,4 @@
-"""Writing contents to temporary files beside their places, safe on the disk before any file is touched."""
+"""Write contents to temporary files beside their places, synced before any file is touched."""
 
 import asyncio
 import errno
@@ -22,15 +22,15 @@ T = TypeVar("T")
 
 BATCH_FILES_MAX = 100
 BATCH_BYTES_MAX = 32 * 1024 * 1024
-"""So much is held in memory and open at once."""
+"""How much is held in memory and open at once."""
 SYNCS_AT_ONCE = 16
 
 Told: TypeAlias = Callable[[str], None]
-"""Hears, on the thread that works, of each thing that is about to be done on the disk."""
+"""Called, on the working thread, with each action about to be taken on the disk."""
 
 
 class StepFailed(Exception):
-    """The disk refused something at the path. begun: steps of the task that may have been taken."""
+    """The disk refused something at the path. begun: steps of the task that may have been executed."""
 
     def __init__(self, path: str, error: OSError, begun: frozenset[int] = frozenset()) -> None:
         super().__init__(path)
@@ -40,17 +40,17 @@ class StepFailed(Exception):
 
 
 class Stopped(Exception):
-    """It was cancelled before anything of the project was touched."""
+    """It was cancelled before the project was touched."""
 
 
 def silent(_: str) -> None:
-    """Hears nothing."""
+    """Do nothing."""
 
 
 def prepare(plan: Plan) -> Task:
-    """The task: where each content will wait, which folders may go. Nothing is written; blocks.
+    """Return the task: where each content is staged, which folders may be removed. Writes nothing; blocks.
 
-    Raises StepFailed where a file could not be removed, or the root is gone.
+    Raises StepFailed if a file could not be removed, or the root is missing.
     """
     needed = {folder for step in plan.steps if step.target is not None for folder in parents(step.path)}
     folders = (step for step in plan.steps if step.target and step.target.kind is NodeKind.FOLDER)
@@ -70,7 +70,7 @@ def prepare(plan: Plan) -> Task:
                     continue
                 _check_removable(path, reach)
                 for folder in parents(path):
-                    # One of another mode is a path of its own: it goes where a step says so.
+                    # A folder with another mode is a path of its own: a step says if it is removed.
                     if folder not in kept and folder not in may_vanish:
                         mode = _mode_of(folder, reach)
                         may_vanish |= {folder: mode} if mode == FOLDER_MODE else {}
@@ -80,7 +80,7 @@ def prepare(plan: Plan) -> Task:
 
 
 async def keep_found(plan: Plan, blobs: Blobs) -> None:
-    """See that whatever will be replaced or removed is in the blob store, and that no clean-up takes it."""
+    """Ensure that what will be replaced or removed is in the blob store, and that no clean-up takes it."""
     steps = [step for step in plan.steps if step.found is not None and step.found.kind is not NodeKind.FOLDER]
     digests = sorted({step.found.digest for step in steps if step.found is not None})
     missing = set(await blobs.touch(digests))
@@ -102,7 +102,7 @@ async def stage(task: Task, indexes: Iterable[int], blobs: Blobs, told: Told, st
 
 
 def sync_all(sync: Callable[[T], None], items: Sequence[T]) -> None:
-    """Sync them all, several at once: the disk then makes one of what would be many waits for it."""
+    """Sync all, several at once: the disk then combines what would be many waits."""
     if len(items) < 2:
         for item in items:
             sync(item)
@@ -113,7 +113,7 @@ def sync_all(sync: Callable[[T], None], items: Sequence[T]) -> None:
 
 
 def unstage(temporaries: Sequence[Temporary], plan: Plan, told: Told) -> list[str]:
-    """Remove those of the temporary files that are still there; blocks. The paths of those that stay."""
+    """Remove the existing temporary files; blocks. Returns the paths of those that could not be removed."""
     left: list[str] = []
     try:
         with reaching(plan.root, ()) as reach:
@@ -135,9 +135,9 @@ def _remove_temporary(temporary: Temporary, reach: Reach, told: Told) -> None:
 
 
 def unstaged(task: Task) -> tuple[Task, list[int]]:
-    """The task with what of it must be staged, when some of it may be staged or done already; blocks.
+    """Return the task with what must be staged, if some may be staged or done already; blocks.
 
-    That is where neither the path holds what it shall nor its temporary file does.
+    That is if neither the path nor its temporary file has the wanted content.
     """
     stage_in = list(task.stage_in)
     lacking: list[int] = []
@@ -153,9 +153,9 @@ def unstaged(task: Task) -> tuple[Task, list[int]]:
 
 
 async def to_its_end(work: Coroutine[Any, Any, T], stop: Event | None = None) -> T:
-    """What it returns. When cancelled, `stop` is set and its end awaited all the same.
+    """Return the function's result. If cancelled, set `stop` and still wait for its end.
 
-    A thread that went on alone would change files after the folder's lock was given up.
+    A thread that continued alone would change files after the folder's lock was released.
     """
     task = asyncio.ensure_future(work)
     try:
@@ -167,7 +167,7 @@ async def to_its_end(work: Coroutine[Any, Any, T], stop: Event | None = None) ->
             with suppress(asyncio.CancelledError):
                 await asyncio.wait({task})
         if not task.cancelled():
-            task.exception()  # looked at, so that nobody reports it as forgotten
+            task.exception()  # retrieved, so that nothing reports it as never retrieved
         raise
 
 
@@ -199,7 +199,7 @@ def _write_batch(task: Task, batch: Sequence[int], contents: Mapping[str, bytes]
 
 
 def _write(task: Task, index: int, contents: Mapping[str, bytes], reach: Reach, told: Told) -> int | None:
-    """Write one temporary file; its descriptor, or None for a link, which cannot be synced."""
+    """Write one temporary file; return its descriptor, or None for a link, which cannot be synced."""
     step, temporary = task.plan.steps[index], task.temporary(index)
     assert step.target is not None
     assert temporary is not None
@@ -208,7 +208,7 @@ def _write(task: Task, index: int, contents: Mapping[str, bytes], reach: Reach, 
         try:
             descriptor = _created(temporary.name, step.target.kind, content, folder)
         except FileExistsError:
-            # One that a crash left half written.
+            # One that was half written before a crash.
             os.unlink(temporary.name, dir_fd=folder)
             descriptor = _created(temporary.name, step.target.kind, content, folder)
     if descriptor is None:
@@ -238,7 +238,7 @@ def _created(name: str, kind: NodeKind, content: bytes, folder: int) -> int | No
 
 
 def _owner(step: PlanStep, reach: Reach) -> tuple[int, int] | None:
-    """Whose file is to be replaced: it stays theirs."""
+    """Return the owner of the file to be replaced, who remains the owner."""
     if step.found is None or step.found.kind is not NodeKind.FILE:
         return None
     try:
@@ -254,7 +254,7 @@ def _contents(plan: Plan, steps: Sequence[PlanStep]) -> list[bytes]:
     with reaching(plan.root, ()) as reach:
         for step in steps:
             assert step.found is not None
-            # What changed meanwhile is not lost: it will be left alone.
+            # A file that changed meanwhile is not lost: it will not be touched.
             with suppress(OutOfReach, OSError):
                 contents.append(reach.read(step.path, step.found))
     return contents

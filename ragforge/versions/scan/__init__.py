@@ -1,1 +1,1 @@
-"""What is in a project's folder, and what changed in it since the last scan."""
+"""The contents of a project's folder, and the changes since the last scan."""

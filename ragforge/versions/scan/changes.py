@@ -1,7 +1,7 @@
-"""What changed in a project's folder since the last scan.
+"""The changes in a project's folder since the last scan.
 
-What was tracked stays tracked until it is gone, whatever ignore files say later, as git goes on tracking
-what it tracks. So rules are asked only about what is new, and, where an ignore file changed, about what they
+What was tracked stays tracked until it is removed, whatever ignore files say later, as in git. So the rules
+are applied only to new paths and, if an ignore file changed, to those that it excluded before.
 kept out before.
 """
 
@@ -24,14 +24,14 @@ __all__ = ["Scan", "begin_scan", "end_scan", "node_at", "renames", "scan"]
 
 
 class Scan(Struct, frozen=True):
-    """What a scan found.
+    """The result of a scan.
 
-    manifest: what lies in the folder now.
-    differences: by path what lay there and what lies there now, only where they differ. A path that was not
-    tracked before is none, because nobody knows what lay there; so the first scan of a folder finds none.
-    One that is not tracked any more (too large, unreadable) counts as gone: its last content can be had back.
-    untracked: new or changed since, of which no content is kept.
-    read: by path the hash of each file and link whose content was new, in hex.
+    manifest: the current contents of the folder.
+    differences: by path, the earlier and the current content, only where they differ. A path that was not
+    tracked before is none, because its earlier content is unknown; so the first scan of a folder finds none.
+    One that is no longer tracked (too large, unreadable) counts as removed: its last content can be restored.
+    untracked: new or changed since, without a stored content.
+    read: by path, the hash of each file and link with a new content, in hex.
     """
 
     manifest: Manifest
@@ -47,10 +47,10 @@ def scan(
     paths: Collection[str] | None = None,
     stop: Event | None = None,
 ) -> Scan:
-    """What differs from the last scan. Works with the disk: call it in a thread.
+    """Scan for changes. Accesses the disk: call it in a thread.
 
-    paths: only these, relative to the root, and what is below them. stop: end early; nothing was found then.
-    Raises UsageError where the root itself cannot be read.
+    paths: only these, relative to the root, and what is below them. stop: end early, with an empty result.
+    Raises UsageError if the root itself cannot be read.
     """
     walking = begin_scan(track_rules, last, paths=paths, stop=stop)
     walking.read_all()
@@ -64,7 +64,7 @@ def begin_scan(
     paths: Collection[str] | None = None,
     stop: Event | None = None,
 ) -> Walking:
-    """The same, gone as far as that it is known what is to be read, which is the caller's to do."""
+    """Walk the folder until it is known which contents must be read, which is the caller's task."""
     root = str(track_rules.root)
     try:
         os.scandir(root).close()
@@ -81,7 +81,7 @@ def begin_scan(
 
 
 def end_scan(walking: Walking, last: Manifest) -> Scan:
-    """What a scan found, of which everything was read."""
+    """Return the result of a walk of which everything was read."""
     if walking.stop.is_set():
         return Scan(last, {}, (), {})
     folders = walking.folders()

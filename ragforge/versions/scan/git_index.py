@@ -1,6 +1,6 @@
-"""What git tracks in a folder, read from its index: git ignores none of it, whatever the ignore files say.
+"""The files that git tracks, read from its index: git ignores none of them, whatever the ignore files say.
 
-Only read, as the bytes of a file: no git is started, and nothing of the repository is touched.
+Only reads the file's bytes: git is not started, and nothing of the repository is changed.
 Source: git's own documentation, gitformat-index.
 """
 
@@ -25,25 +25,25 @@ _SHA256 = re.compile(rb"^\s*objectformat\s*=\s*sha256\s*$", re.IGNORECASE | re.M
 
 
 class GitIndex(Struct, frozen=True):
-    """The paths of the files that git tracks, and of the folders that they lie in."""
+    """The paths of the files that git tracks, and of their folders."""
 
     files: frozenset[str] = frozenset()
     folders: frozenset[str] = frozenset()
 
 
 def git_index(root: Path) -> GitIndex:
-    """What git tracks below the root of a repository; nothing where there is none, or it cannot be read.
+    """Return what git tracks below the root of a repository; nothing if there is none, or it is unreadable.
 
-    Nothing either where `.git` leads to a repository that knows nothing of the folder.
+    Nothing also if `.git` leads to a repository that does not know the folder.
 
-    Of an index that is split in two, only what stands in the newer part.
+    Of a split index, only the newer part.
     """
     folder = git_dir(root)
     if folder is None or foreign_repository(root):
         return GitIndex()
     try:
         index = _read(folder / "index")
-        # The index does not tell how long its hashes are. Of a work tree the settings lie elsewhere.
+        # The index does not say how long its hashes are. The settings of a worktree are elsewhere.
         common = folder / os.fsdecode(_read(folder / "commondir").strip() or b".")
         hash_bytes = 32 if _SHA256.search(_read(common / "config")) else 20
         files = frozenset(map(os.fsdecode, _names(index, hash_bytes)))
@@ -85,13 +85,13 @@ def _names(index: bytes, hash_bytes: int) -> Iterator[bytes]:
             name = b""
         end = index.index(b"\0", at)
         name += index[at:end]
-        # Before version 4, entries are filled up with NULs to a multiple of eight bytes, one at least.
+        # Before version 4, entries are padded with NULs to a multiple of eight bytes, at least one.
         at = end + 1 if version == 4 else start + (end - start) // 8 * 8 + 8
         yield name
 
 
 def _number(index: bytes, at: int) -> tuple[int, int]:
-    """A number as pack files have it, and where it ends."""
+    """Return a number in the encoding of pack files, and where it ends."""
     byte = index[at]
     value = byte & 127
     while byte & 128:

@@ -1,4 +1,4 @@
-"""Whether git ignores a path, asked only for paths of which that is not known from the last scan."""
+"""Whether git ignores a path, asked only for paths for which the last scan does not tell."""
 
 import hashlib
 import os
@@ -25,7 +25,7 @@ IGNORE_FILE = ".gitignore"
 
 
 class IgnoreRules:
-    """git's rules for one folder and all below it; each ignore file is read when it is first needed."""
+    """git's rules for one folder and everything below it; each ignore file is read when first needed."""
 
     def __init__(self, track_rules: TrackRules) -> None:
         self._track_rules = track_rules
@@ -35,7 +35,7 @@ class IgnoreRules:
         self._index: GitIndex | None = None
 
     def ignores(self, folder: str, name: str, *, is_folder: bool) -> bool:
-        """Whether git ignores what lies in the folder under this name; what git tracks it never ignores."""
+        """Whether git ignores this name in the folder; it never ignores what it tracks."""
         if not self._says(folder, name, is_folder=is_folder):
             return False
         if self._index is None:
@@ -43,7 +43,7 @@ class IgnoreRules:
         return join(folder, name) not in (self._index.folders if is_folder else self._index.files)
 
     def _says(self, folder: str, name: str, *, is_folder: bool) -> bool:
-        """Whether the rules say so, of the path itself or of a folder in which it lies."""
+        """Whether the rules exclude the path itself or one of its folders."""
         if self._says_of_folder(folder):
             return True
         return is_ignored(join(self._at(folder), name), self._rules_in(folder), is_folder=is_folder)
@@ -72,13 +72,13 @@ class IgnoreRules:
 
 
 def hash_of_sources(track_rules: TrackRules) -> bytes:
-    """The hash of the rules that lie in no folder of the project: the user's and the repository's own."""
+    """Return the hash of the rules outside the project's folders: the user's and the repository's own."""
     sources = (track_rules.excludes, repository_excludes(track_rules.root))
     return hashlib.sha256(b"".join(_hash_of(str(path)) for path in sources if path)).digest()
 
 
 def look_at_ignore_file(folder: str, last: IgnoreFileSeen | None, *, since_ns: int) -> IgnoreFileSeen | None:
-    """The ignore file of the folder (an absolute path) as it is now; read only where its times differ."""
+    """Return the current ignore file of the folder (an absolute path); read only if its times differ."""
     path = f"{folder}/{IGNORE_FILE}"
     try:
         found = os.lstat(path)
@@ -94,12 +94,12 @@ def look_at_ignore_file(folder: str, last: IgnoreFileSeen | None, *, since_ns: i
 
 
 def is_same(one: IgnoreFileSeen | None, other: IgnoreFileSeen | None) -> bool:
-    """Whether both say the same."""
+    """Whether both have the same rules."""
     return (one.sha256 if one else b"") == (other.sha256 if other else b"")
 
 
 def is_bare_repository(names: Iterable[str]) -> bool:
-    """Whether these are the names in a folder that git keeps its own files in."""
+    """Whether these are the names in a folder in which git keeps its own files."""
     return {"HEAD", "objects", "refs"} <= set(names)
 
 

@@ -1,4 +1,4 @@
-"""What lay in a folder at its last scan, and how that is kept."""
+"""The contents of a folder at its last scan, and their encoding."""
 
 import os
 import stat
@@ -21,13 +21,13 @@ _KINDS = {stat.S_IFREG: NodeKind.FILE, stat.S_IFLNK: NodeKind.LINK, stat.S_IFDIR
 UNTOLD = -1
 
 
-# Made by the ten thousand, and never part of a circle.
+# Made by the ten thousand, and never part of a cycle.
 class Seen(msgspec.Struct, frozen=True, gc=False):
     """One path at the last scan.
 
     mode: type and permissions, as in `st_mode`. sha256: of the content, of a link of its target's bytes;
     empty for a folder.
-    ctime_ns: 0 where the file changed so shortly before it was read, or meanwhile, that the next scan must
+    ctime_ns: 0 if the file changed so shortly before it was read, or meanwhile, that the next scan must
     read it again ("racily clean", as in git's index).
     """
 
@@ -40,14 +40,14 @@ class Seen(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def node(self) -> Node:
-        """What lay there."""
+        """Its node."""
         kind = _KINDS[stat.S_IFMT(self.mode)]
         mode = 0 if kind is NodeKind.LINK else stat.S_IMODE(self.mode)
         return Node(kind, self.sha256.hex(), mode, 0 if kind is NodeKind.FOLDER else self.size)
 
 
 class UntrackedPath(msgspec.Struct, frozen=True, gc=False):
-    """A path that is not tracked, and why. Of a folder, all that is below it is meant."""
+    """An untracked path, and why. A folder includes everything below it."""
 
     why: str
     is_folder: bool = False
@@ -66,10 +66,10 @@ class IgnoreFileSeen(msgspec.Struct, frozen=True, gc=False):
 
 
 class FolderSeen(msgspec.Struct, frozen=True, dict=True):
-    """One folder at the last scan: what lies right in it, by name.
+    """One folder at the last scan: its direct contents, by name.
 
-    own_mode: as in `st_mode`, where it is a path of its own (`NodeKind`); else UNTOLD.
-    why: not empty where the folder itself could not be looked into; then `entries` are as they were before.
+    own_mode: as in `st_mode`, if it is a path of its own (`NodeKind`); else UNTOLD.
+    why: not empty if the folder itself could not be read; then `entries` are as they were before.
     """
 
     entries: dict[str, Seen]
@@ -79,13 +79,13 @@ class FolderSeen(msgspec.Struct, frozen=True, dict=True):
     why: str = ""
 
     def own(self) -> Seen | None:
-        """The folder as a path of its own, where it is one."""
+        """The folder as a path of its own, if it is one."""
         return None if self.own_mode == UNTOLD else Seen(self.own_mode, 0, 0, 0, 0, b"")
 
-    # Folders in which nothing changes are the same from scan to scan, so each is packed once.
+    # Unchanged folders are the same objects from scan to scan, so each is packed once.
     @cached_property
     def packed(self) -> tuple[bytes, bytes]:
-        """The folder as it is kept, and the hashes in it, which do not shrink."""
+        """Return the encoded folder, and its hashes, which do not compress."""
         seen = self.entries.values()
         columns = _Columns(
             names=os.fsencode("\0".join(self.entries)),
@@ -99,7 +99,7 @@ class FolderSeen(msgspec.Struct, frozen=True, dict=True):
             own_mode=self.own_mode,
             why=self.why,
         )
-        packer = zlib.compressobj(1, zlib.DEFLATED, 12, 5)  # made for little: most folders are small
+        packer = zlib.compressobj(1, zlib.DEFLATED, 12, 5)  # cheap to create: most folders are small
         packed = packer.compress(msgspec.msgpack.encode(columns)) + packer.flush()
         return packed, b"".join([each.sha256 for each in seen])
 
@@ -110,7 +110,7 @@ class FolderSeen(msgspec.Struct, frozen=True, dict=True):
         signed = (columns.modes, columns.sizes, columns.mtimes, columns.ctimes)
         hashes = [digests[at : at + _DIGEST_BYTES] for at in range(0, len(digests), _DIGEST_BYTES)]
         seen = list(map(Seen, *(_values("q", each) for each in signed), _values("Q", columns.inodes), hashes))
-        # Cut as bytes would be cut: no name holds a NUL.
+        # Cut like bytes: no name contains a NUL.
         names = os.fsdecode(columns.names).split("\0") if columns.modes else []
         if not len(seen) == len(names) == len(digests) / _DIGEST_BYTES:
             raise ValueError("there are not as many paths as contents")
@@ -123,10 +123,10 @@ class FolderSeen(msgspec.Struct, frozen=True, dict=True):
 
 @dataclass(frozen=True)
 class Manifest:
-    """What lay in the folder at the last scan. Without any arguments: nothing is known yet.
+    """The contents of the folder at the last scan. Without arguments: nothing is known yet.
 
-    folders: by their paths relative to the root, the root as "". sources: the hash of the rules of what is
-    ignored that lie in no folder.
+    folders: by their paths relative to the root, the root as "". sources: the hash of the ignore rules
+    outside the folders.
     """
 
     folders: Mapping[str, FolderSeen] = field(default_factory=dict[str, FolderSeen])
@@ -139,7 +139,7 @@ class Manifest:
 
     @cached_property
     def entries(self) -> dict[str, Seen]:
-        """Every tracked path; made at the first use."""
+        """Every tracked path; built on first use."""
         found: dict[str, Seen] = {}
         for folder, seen in self.folders.items():
             if folder and (own := seen.own()):
@@ -150,9 +150,9 @@ class Manifest:
 
     @cached_property
     def untracked(self) -> dict[str, str]:
-        """Every path that is not tracked, and why; a folder stands for all that is below it.
+        """Every untracked path, and why; a folder includes everything below it.
 
-        What version control keeps for itself is left out.
+        Version control's own files are left out.
         """
         found: dict[str, str] = {}
         for folder, seen in self.folders.items():
@@ -166,7 +166,7 @@ class Manifest:
         return found
 
     def node(self, path: str) -> Node | None:
-        """What lay at the path, None where nothing tracked did."""
+        """Return the content at the path, None if nothing tracked was there."""
         folder, _, name = path.rpartition("/")
         inside = self.folders.get(folder)
         seen = inside.entries.get(name) if inside and name else None
@@ -176,7 +176,7 @@ class Manifest:
         return seen.node if seen else None
 
     def was_untracked(self, path: str) -> bool:
-        """Whether the path, or a folder in which it lies, was there and was not tracked."""
+        """Whether the path, or one of its folders, existed and was not tracked."""
         while path:
             folder, _, name = path.rpartition("/")
             inside, own = self.folders.get(folder), self.folders.get(path)
@@ -186,14 +186,14 @@ class Manifest:
         return False
 
     def with_seen(self, path: str, seen: Seen) -> "Manifest":
-        """The same, but for what lies at a tracked path that is not a folder."""
+        """The same, except for the contents of a tracked path that is not a folder."""
         folder, _, name = path.rpartition("/")
         inside = self.folders[folder]
         changed = msgspec.structs.replace(inside, entries={**inside.entries, name: seen})
         return Manifest({**self.folders, folder: changed}, self.sources)
 
     def to_bytes(self) -> bytes:
-        """The manifest in one compressed piece."""
+        """Return the manifest in one compressed piece."""
         folders = [(os.fsencode(path), *folder.packed) for path, folder in self.folders.items()]
         content = msgspec.msgpack.encode((self.sources, folders))
         return _MAGIC + zlib.crc32(content).to_bytes(4, "big") + content
@@ -217,12 +217,12 @@ class Manifest:
 
 
 def join(folder: str, name: str) -> str:
-    """The path of what lies in the folder; the root is ""."""
+    """Return the path of a name in the folder; the root is ""."""
     return f"{folder}/{name}" if folder else name
 
 
 class _Columns(msgspec.Struct, array_like=True):
-    """What lies in a folder, by columns: they shrink better than rows and are read faster."""
+    """The contents of a folder, by columns, which compress better than rows and are read faster."""
 
     names: bytes
     modes: bytes
@@ -257,9 +257,9 @@ def _little(values: "array[int]") -> "array[int]":
 
 
 def with_notes(manifest: Manifest, notes: Iterable[Change]) -> Manifest:
-    """What lay in the folder after these changes, in their order, were made to it.
+    """Return the manifest after these changes of the folder, in their order.
 
-    The next scan reads these paths again, because nothing is known of when they were written.
+    The next scan reads these paths again, because it is unknown when they were written.
     """
     folders = dict(manifest.folders)
     for note in notes:
@@ -269,7 +269,7 @@ def with_notes(manifest: Manifest, notes: Iterable[Change]) -> Manifest:
 
 
 def part_of(manifest: Manifest, paths: Iterable[str]) -> Manifest:
-    """Only what lies at these very paths."""
+    """Return the manifest of exactly these paths."""
     folders: dict[str, dict[str, Seen]] = {}
     for path in paths:
         folder, _, name = path.rpartition("/")

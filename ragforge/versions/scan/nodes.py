@@ -1,4 +1,4 @@
-"""What is at a path, read in a way that notices when it changes meanwhile; what is in a folder, unread."""
+"""Read a path in a way that detects changes meanwhile; list a folder without reading its files."""
 
 import errno
 import hashlib
@@ -16,38 +16,38 @@ from ragforge.files.open import KINDS, NotAFile, size, why
 from ragforge.versions.scan.manifest import FolderSeen, Seen, UntrackedPath
 
 READS_MAX = 3
-"""So often a file that changes while it is read is read again; after that the next scan does it."""
+"""How often a file that changes while it is read is read again; after that the next scan does it."""
 PIECE_BYTES = 1024 * 1024
 
 _TICK_NS = 50_000_000
 """How far a file's time may lag behind the clock: the kernel's own clock for it ticks every 10 ms or less."""
 _COARSE_TICK_NS = 2_100_000_000
-"""The same on disks that keep whole seconds, or, as FAT does, every other one."""
+"""The same on disks that store whole seconds, or, like FAT, every other one."""
 _SECOND_NS = 1_000_000_000
 
 _OTHER_KIND = frozenset((errno.ELOOP, errno.EINVAL, errno.EMLINK))
-"""What opening a link as a file, or reading a file as a link, ends with."""
+"""The errors of opening a link as a file, or reading a file as a link."""
 
 _OPEN = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_NOFOLLOW | os.O_CLOEXEC
 _NOTHING = FolderSeen({}, {})
 
 
 class Unread(Exception):
-    """Something lies there, and its content cannot be had; `str()` says why in a few words."""
+    """Something is there, and its content is unavailable; `str()` says why in a few words."""
 
 
 class Content(Struct, frozen=True):
-    """A file or link as it was read. data: its bytes, where they were asked for."""
+    """A file or link as it was read. data: its bytes, if requested."""
 
     seen: Seen
     data: bytes | None = None
 
 
 def node_at(path: Path) -> Node | None:
-    """What lies at the path now, read to its end; None where nothing does.
+    """Return the current content of the path, read to its end; None if nothing is there.
 
-    None too for a folder of which its files tell (`NodeKind`).
-    Raises OSError where it cannot be read, NotAFile for a pipe, a socket or a device, which is not opened.
+    None also for a folder that is implied by its files (`NodeKind`).
+    Raises OSError if it cannot be read, NotAFile for a pipe, a socket or a device, which is not opened.
     """
     text = os.fspath(path)
     try:
@@ -65,7 +65,7 @@ def node_at(path: Path) -> Node | None:
 
 
 def _lying_at(path: str) -> os.stat_result | None:
-    """What lies there; None where a link to itself stands in place of a folder on the way."""
+    """Return what is there; None if a symbolic link loop replaces a folder on the way."""
     try:
         return os.lstat(path)
     except OSError as error:
@@ -75,17 +75,17 @@ def _lying_at(path: str) -> os.stat_result | None:
 
 
 def folder_node(mode: int, *, is_empty: bool) -> Node | None:
-    """A folder as a path of its own; None where its files tell of it."""
+    """Return a folder as a path of its own; None if its files imply it."""
     return Node(NodeKind.FOLDER, "", mode) if is_empty or mode != FOLDER_MODE else None
 
 
 def read_content(
     path: str, found: os.stat_result, *, bytes_max: int | None, since_ns: int, keep: bool = False
 ) -> Content:
-    """The file or link at the path, which `found` is the lstat of.
+    """Return the file or link at the path; `found` is its lstat.
 
-    since_ns: when the scan began, as in `time.time_ns`. keep: hand out the bytes too.
-    Raises FileNotFoundError where it has vanished, Unread where it cannot be read or is too large.
+    since_ns: when the scan started, as in `time.time_ns`. keep: return the bytes too.
+    Raises FileNotFoundError if it vanished, Unread if it cannot be read or is too large.
     """
     if kind := KINDS.get(stat.S_IFMT(found.st_mode)):
         raise Unread(kind)
@@ -118,9 +118,9 @@ class Timed(Protocol):
 
 
 def is_settled(seen: Timed, since_ns: int) -> bool:
-    """Whether a change after the reading must show in the file's times.
+    """Whether a change after it was read must be visible in the file's times.
 
-    A file that changed so shortly before it was read that a second change gets the same time is not.
+    Not if it changed so shortly before that a second change gets the same time.
     """
     newest = max(seen.mtime_ns, seen.ctime_ns)
     tick = _COARSE_TICK_NS if seen.ctime_ns % _SECOND_NS == 0 else _TICK_NS
@@ -133,12 +133,12 @@ def too_large(bytes_max: int) -> str:
 
 
 def now_ns() -> int:
-    """The time that files' times are compared with."""
+    """The clock that files' times are compared with."""
     return time.time_ns()
 
 
 def _read(path: str, found: os.stat_result, *, bytes_max: int | None, keep: bool) -> Content:
-    """As `read_content`; `ctime_ns` is 0 where the file went on changing."""
+    """Like `read_content`; `ctime_ns` is 0 if the file kept changing."""
     for _ in range(READS_MAX):
         try:
             if stat.S_ISLNK(found.st_mode):
@@ -178,8 +178,8 @@ def _read_file(path: str, *, bytes_max: int | None, keep: bool) -> Content:
 def _hash(
     descriptor: int, expected: int, *, bytes_max: int | None, keep: bool
 ) -> tuple[bytes, int, bytes | None]:
-    """Hash, length, and the bytes where they are kept."""
-    # One more than expected, so that the end of a small file is seen with one call.
+    """Return hash, length, and the bytes if they are requested."""
+    # One more than expected, so that the end of a small file takes one call.
     first = os.read(descriptor, min(expected, PIECE_BYTES) + 1)
     if len(first) == expected <= PIECE_BYTES:
         return hashlib.sha256(first).digest(), len(first), first if keep else None
@@ -195,7 +195,7 @@ def _hash(
 
 
 def _read_link(path: str, found: os.stat_result, *, keep: bool) -> Content:
-    target = os.fsencode(os.readlink(path))  # noqa: PTH115 -- Path would tidy the target up
+    target = os.fsencode(os.readlink(path))  # noqa: PTH115 -- Path would normalise the target
     after = os.lstat(path)
     ctime = after.st_ctime_ns if _times(found) == _times(after) else 0
     digest = hashlib.sha256(target).digest()
@@ -208,12 +208,12 @@ def _times(found: os.stat_result) -> tuple[int, int, int, int, int]:
 
 
 class Listed(Struct):
-    """What was found in a folder.
+    """The contents of a folder.
 
-    folders: names of folders. new: all else that was not tracked. changed: what was, and has other times.
-    vanished: names that were tracked and are gone, or are folders now.
-    others: what is not tracked and has not been looked at now: it stays as it was.
-    is_empty: whether nothing at all lies in the folder.
+    folders: names of folders. new: everything else that was not tracked. changed: tracked, with other times.
+    vanished: names that were tracked and no longer exist, or are folders now.
+    others: untracked and not read this time: they stay as they were.
+    is_empty: whether the folder contains nothing at all.
     """
 
     folders: list[str] = field(default_factory=list[str])
@@ -226,15 +226,15 @@ class Listed(Struct):
     is_empty: bool = False
 
     def names(self) -> Iterable[str]:
-        """The names of folders and of what is new."""
+        """The names of folders and of new files."""
         yield from self.folders
         yield from (name for name, _ in self.new)
 
 
 def list_folder(at: str, then: FolderSeen | None) -> Listed:
-    """All that lies in the folder. Raises OSError.
+    """List the folder. Raises OSError.
 
-    This runs once a file in every scan, so that a file that has not changed costs little more than its stat.
+    This runs once per file in every scan, so an unchanged file costs little more than its stat.
     """
     known = (then or _NOTHING).entries
     get = known.get
@@ -271,7 +271,7 @@ def list_folder(at: str, then: FolderSeen | None) -> Listed:
 
 
 def list_one(at: str, name: str, then: FolderSeen | None) -> Listed:
-    """The same of one name in the folder alone. Raises OSError."""
+    """The same for a single name in the folder. Raises OSError."""
     then = then or _NOTHING
     seen = then.entries.get(name)
     listed = Listed()

@@ -1,4 +1,4 @@
-"""Which added paths are removed ones under another name."""
+"""Find which added paths are removed ones under another name."""
 
 from collections.abc import Iterable, Sequence
 
@@ -9,10 +9,10 @@ from ragforge.versions.tree import summed
 
 
 def renames(changes: Sequence[Change]) -> tuple[Change, ...]:
-    """The same changes, the added ones marked that have the content and mode of a removed one.
+    """Return the same changes, with added ones marked that have the content and mode of a removed one.
 
-    What counts is what they come to. Each removed path is the origin of one added path at most, of one with
-    the same name before others. Empty files are nobody's: too many are alike.
+    Net changes count. Each removed path is the origin of at most one added path, preferably one with the
+    same name. Empty files are ignored: too many are alike.
     """
     whole = summed(changes)
     removed: dict[Node, list[str]] = {}
@@ -22,7 +22,7 @@ def renames(changes: Sequence[Change]) -> tuple[Change, ...]:
     origins = _origins(whole, removed) if removed else {}
     marked: list[Change] = []
     for change in changes:
-        # Of an added path that was written several times the first of its changes is the one.
+        # For an added path that was written several times, the first of its changes is marked.
         origin = origins.pop(change.path, "")
         marked.append(replace(change, renamed_from=origin) if origin else change)
     return tuple(marked)

@@ -1,4 +1,4 @@
-"""What of a project's folder is tracked: its root, and what is left out of it from the start."""
+"""What of a project's folder is tracked: its root, and what is excluded from the start."""
 
 import os
 import re
@@ -12,21 +12,21 @@ from ragforge.config.settings import Settings
 from ragforge.files.ignore import excludes_file
 
 VCS_NAMES = frozenset((".git", ".hg", ".svn", ".jj", ".bzr"))
-"""What version control keeps for itself, wherever it lies: never read or restored, named only when gone."""
+"""Version control's own files, anywhere: never read or restored, named only when removed."""
 
 _STAGED = re.compile(r"\.[0-9a-f]+\.ragforge-tmp")
-"""Files of ours on their way into place."""
+"""Temporary files of ours."""
 
 _FILE_SCHEME = "sqlite://"
 _BESIDE_DATABASE = ("", "-wal", "-shm", "-journal")
 
 
 class TrackRules(Struct, frozen=True):
-    """What is tracked. Made by `track_rules_of`.
+    """The rules for what is tracked. Made by `track_rules_of`.
 
-    root: links resolved. excludes: git's own excludes file of the user, if any.
+    root: links resolved. excludes: the user's git excludes file, if any.
     file_bytes_max: larger files are not tracked.
-    own: what of the root is ragforge's own (its data, its settings), as paths relative to the root.
+    own: ragforge's own files in the root (its data, its settings), as paths relative to the root.
     """
 
     root: Path
@@ -36,9 +36,9 @@ class TrackRules(Struct, frozen=True):
 
 
 def track_rules_of(root: Path, settings: Settings, environ: Mapping[str, str]) -> TrackRules | None:
-    """What is tracked of the folder; None where nothing is.
+    """Return the rules for the folder; None if it is not tracked.
 
-    That is so for the home, for `/` and what else holds the home, and for ragforge's own folders. Asks git
+    Not tracked are the home folder, `/` and other parents of the home, and ragforge's own folders. Asks git
     for its settings, so call it in a thread.
     """
     root = Path(os.path.realpath(root))
@@ -58,7 +58,7 @@ def is_version_control(name: str) -> bool:
 
 
 def is_own_name(name: str) -> bool:
-    """Whether a file or folder of this name is never looked at: version control's, or one on its way."""
+    """Whether a file or folder of this name is never read: version control's, or a temporary file."""
     return name in VCS_NAMES or (name.endswith(".ragforge-tmp") and _STAGED.fullmatch(name) is not None)
 
 

@@ -1,4 +1,4 @@
-"""The walk of a scan, folder by folder beside the last manifest, and what it finds."""
+"""The walk of a scan, folder by folder beside the last manifest, and its result."""
 
 import os
 import stat
@@ -43,18 +43,18 @@ OWN = "ragforge's own"
 GIT_INSIDE = "a git repository's own files"
 VERSION_CONTROL = "version control's own"
 REMOVED = ", removed"
-"""After the reason, where it was there and is gone."""
+"""Appended to the reason, if it was tracked and no longer exists."""
 
 _NOTHING = FolderSeen({}, {})
 _AFTER_SLASH = chr(ord("/") + 1)
 KEPT_BYTES_MAX = 1024 * 1024
-"""The content of a larger file is not held in memory, but read once more when it is kept."""
+"""The content of a larger file is not held in memory, but read again when it is stored."""
 BYTES_EACH = 100
-"""What a content takes in memory besides its own bytes, roughly."""
+"""The memory of a content besides its own bytes, roughly."""
 
 
 class Made(Struct):
-    """A folder that is not as it was, while it is put together."""
+    """A changed folder while it is rebuilt."""
 
     entries: dict[str, Seen]
     untracked: dict[str, UntrackedPath]
@@ -64,7 +64,7 @@ class Made(Struct):
 
 
 class ToRead(Struct, frozen=True):
-    """A file or link that is new, or whose times differ; `then` is None where it was not tracked."""
+    """A file or link that is new, or whose times differ; `then` is None if it was not tracked."""
 
     folder: str
     name: str
@@ -74,10 +74,10 @@ class ToRead(Struct, frozen=True):
 
 
 class Finding:
-    """One scan under way. Its results stand in `differences`, `untracked`, `read` and `folders()`.
+    """A scan in progress. Its results are `differences`, `untracked`, `read` and `folders()`.
 
-    kept: folders that are as they were; made: those that are not. large: paths of what `read_some` read and
-    did not hand out. stop: set from another thread where the scan shall end early.
+    kept: unchanged folders; made: changed ones. large: paths that `read_some` read and did not return.
+    stop: set from another thread to end the scan early.
     """
 
     def __init__(self, track_rules: TrackRules, last: Manifest, stop: Event, *, since_ns: int) -> None:
@@ -101,14 +101,14 @@ class Finding:
             self._read_one(self.to_read.pop(), keep=False)
 
     def read_newest_first(self) -> None:
-        """From now on: what was written last may be overwritten next, and what is large takes longest."""
+        """Reverse the order: what was written last may be overwritten next, and large files take longest."""
         # The last of the list is read first.
         self.to_read.sort(key=lambda each: (each.found.st_size <= KEPT_BYTES_MAX, each.found.st_mtime_ns))
 
     def read_some(self, bytes_max: int) -> list[bytes]:
-        """Read on, up to about so many bytes: the contents that are new; none at the end.
+        """Read on, up to about so many bytes; return the new contents, none at the end.
 
-        Larger ones than KEPT_BYTES_MAX are read, and stand in `large` in place of being handed out.
+        Those larger than KEPT_BYTES_MAX are read, and are in `large` instead of the result.
         """
         contents: list[bytes] = []
         while self.to_read and bytes_max > 0 and not self.stop.is_set():
@@ -119,14 +119,14 @@ class Finding:
         return contents
 
     def folders(self) -> dict[str, FolderSeen]:
-        """Every folder as it is now; those in which nothing changed are the very same as before."""
+        """Return every folder as it is now; unchanged ones are the same objects as before."""
         return self.kept | {
             folder: FolderSeen(made.entries, made.untracked, made.ignore, made.own_mode, made.why)
             for folder, made in self.made.items()
         }
 
     def make(self, folder: str) -> Made:
-        """The folder, to be changed; what it was stays as it is."""
+        """Return the folder, to be changed; the previous one stays as it is."""
         made = self.made.get(folder)
         if made is None:
             then = self._last.folders.get(folder, _NOTHING)
@@ -135,15 +135,15 @@ class Finding:
         return made
 
     def differs(self, path: str, before: Node | None, after: Node | None) -> None:
-        """Something else lies there than did."""
-        # Where a folder takes a file's place, or the other way round, both are found, each by itself.
+        """Record that something else is there than before."""
+        # If a folder replaces a file, or vice versa, both are found, each by itself.
         was, becomes = self.differences.get(path, (None, None))
         before, after = before or was, after or becomes
         if before != after:
             self.differences[path] = (before, after)
 
     def _read_one(self, each: ToRead, *, keep: bool) -> bytes | None:
-        """Read what lies there; with `keep` its content, where that is new and not large."""
+        """Read the content; with `keep`, return it if it is new and not large."""
         path, then = join(each.folder, each.name), each.then
         limit = self._file_bytes_max
         is_large = each.found.st_size > KEPT_BYTES_MAX
@@ -190,7 +190,7 @@ class Finding:
         if was != now or then.ctime_ns == 0:
             self.is_not_tracked_any_more(each.folder, each.name, then, found, reason)
             return
-        # Only the permission to read it was taken away: the content is taken for what it was.
+        # Only the permission to read it was removed: the content is assumed unchanged.
         seen = Seen(found.st_mode, then.size, then.mtime_ns, found.st_ctime_ns, then.inode, then.sha256)
         self.make(each.folder).entries[each.name] = seen
         self.differs(join(each.folder, each.name), then.node, seen.node)
@@ -198,7 +198,7 @@ class Finding:
     def is_not_tracked_any_more(
         self, folder: str, name: str, seen: Seen, found: os.stat_result, reason: str
     ) -> None:
-        """It is there, and counts as gone from now on."""
+        """It exists, and counts as removed from now on."""
         made, path = self.make(folder), join(folder, name)
         made.entries.pop(name, None)
         made.untracked[name] = UntrackedPath(reason, size=found.st_size, mtime_ns=found.st_mtime_ns)
@@ -206,15 +206,15 @@ class Finding:
         self.untracked[path] = reason
 
     def at(self, path: str) -> str:
-        """Where on the disk it lies."""
+        """Return its path on the disk."""
         return f"{self._root}/{path}" if path else self._root or "/"
 
 
 class _Task(Struct, frozen=True):
-    """A folder to look into.
+    """A folder to scan.
 
-    rules_changed: an ignore file above it, or its own, is not what it was.
-    was_unknown: nobody knows what lay in it, apart from what the last manifest holds of it.
+    rules_changed: an ignore file above it, or its own, has changed.
+    was_unknown: its earlier contents are unknown, except what the last manifest has of it.
     """
 
     folder: str
@@ -223,7 +223,7 @@ class _Task(Struct, frozen=True):
 
 
 class Walking(Finding):
-    """A scan that goes through the folders itself."""
+    """A scan that walks the folders itself."""
 
     def __init__(self, track_rules: TrackRules, last: Manifest, stop: Event, *, since_ns: int) -> None:
         super().__init__(track_rules, last, stop, since_ns=since_ns)
@@ -233,17 +233,17 @@ class Walking(Finding):
         self._known: list[str] | None = None
         """The folders of the last manifest, in order."""
         self._repositories: dict[str, bool] = {}
-        """Of folders that were new when a path in them was looked at, whether they are a repository."""
+        """Whether folders that were new when a path in them was scanned are repositories."""
         self._gone: set[str] = set()
-        """Paths that were looked at one by one, and below which folders were known that are no more."""
+        """Paths scanned one by one, below which folders were known that no longer exist."""
 
     def walk_all(self) -> None:
-        """Look at everything."""
+        """Scan everything."""
         changed = self.sources != self._last.sources
         self._walk(_Task("", changed, not self._last.is_known))
 
     def walk_only(self, paths: Collection[str]) -> None:
-        """Look at these paths alone, and at what is below them."""
+        """Scan only these paths, and what is below them."""
         self.sources = self._last.sources
         self.kept = dict(self._last.folders)
         for path in sorted({path.strip("/") for path in paths}):
@@ -251,7 +251,7 @@ class Walking(Finding):
             if not any(part in {"", ".", ".."} or is_own_name(part) for part in parts):
                 self._look_at(parts)
 
-    # Going through folders
+    # Walking folders
 
     def _walk(self, task: _Task) -> None:
         waiting = [task]
@@ -264,7 +264,7 @@ class Walking(Finding):
                 self._is_gone(folder)
 
     def _look_into(self, task: _Task) -> list[_Task]:
-        """Look into a folder; those in it that are to be looked into next."""
+        """Scan a folder; return its subfolders to scan next."""
         folder, at = task.folder, self.at(task.folder)
         then = self._last.folders.get(folder)
         try:
@@ -288,7 +288,7 @@ class Walking(Finding):
         return deeper
 
     def _look_at(self, parts: list[str]) -> None:
-        """Look at one path, given by its parts."""
+        """Scan one path, given by its parts."""
         folder = ""
         deeper: list[_Task] = []
         for number, name in enumerate(parts, 1):
@@ -339,7 +339,7 @@ class Walking(Finding):
         return found
 
     def _compare_rules(self, folder: str, then: FolderSeen | None, listed: Listed) -> bool:
-        """Whether the folder's own ignore file is another one than it was."""
+        """Whether the folder's own ignore file has changed."""
         was = then.ignore if then else None
         is_there = was is not None or (then is not None and IGNORE_FILE in then.entries)
         if not is_there and all(name != IGNORE_FILE for name, _ in listed.new):
@@ -350,14 +350,14 @@ class Walking(Finding):
         return not is_same(ignore, was)
 
     def _compare(self, task: _Task, listed: Listed) -> list[_Task]:
-        """Take up what was found in a folder; those in it that are to be looked into next."""
+        """Process the contents of a folder; return its subfolders to scan next."""
         folder = task.folder
         then = self._last.folders.get(folder, _NOTHING)
         deeper: list[_Task] = []
         untracked = listed.others
         for name in listed.folders:
             if is_own_name(name):
-                if is_version_control(name):  # so that it can be told when it comes or goes
+                if is_version_control(name):  # so that its coming and going can be reported
                     untracked[name] = UntrackedPath(VERSION_CONTROL, is_folder=True)
                 continue
             if reason := self._why_not_into(task, then, name):
@@ -381,16 +381,16 @@ class Walking(Finding):
             else:
                 self.to_read.append(ToRead(folder, name, found, seen, was_unknown=False))
         for name in listed.vanished:
-            # A folder may be looked at twice: for its own sake, and for the sake of a path in it.
+            # A folder may be scanned twice: as itself, and because of a path in it.
             self.make(folder).entries.pop(name, None)
             self.differs(join(folder, name), then.entries[name].node, None)
         self._leave(folder, then, untracked)
         return deeper
 
     def _leave(self, folder: str, then: FolderSeen, untracked: dict[str, UntrackedPath]) -> None:
-        """Keep what of the folder is not tracked."""
+        """Record what of the folder is not tracked."""
         made = self.made.get(folder)
-        # What was tracked a moment ago and is not any more stands there already.
+        # What was tracked before and no longer is, has been recorded already.
         known = (made or then).untracked
         added = {name: each for name, each in known.items() if name not in then.untracked}
         if untracked | added == known:
@@ -402,14 +402,14 @@ class Walking(Finding):
         self._name_gone(folder, then, but=untracked)
 
     def _name_gone(self, folder: str, then: FolderSeen, *, but: Collection[str] = ()) -> None:
-        """Name what of the folder was not tracked and is not there any more: nothing of it is kept."""
+        """Report untracked files that no longer exist: nothing of them is stored."""
         for name, each in then.untracked.items():
             path = join(folder, name)
             if name not in but and each.why != OWN and not os.path.lexists(self.at(path)):
                 self.untracked[path] = each.why + REMOVED
 
     def _why_not_into(self, task: _Task, then: FolderSeen, name: str) -> str:
-        """Why a folder is not looked into; empty where it is."""
+        """Return why a folder is not scanned; empty if it is."""
         path = join(task.folder, name)
         if path in self._track_rules.own:
             return OWN
@@ -418,31 +418,31 @@ class Walking(Finding):
             return IGNORED
         if path in self._last.folders and not (task.rules_changed and not self._holds_tracked(path)):
             return ""
-        if name in then.entries:  # it takes the place of a file that is tracked
+        if name in then.entries:  # it replaces a tracked file
             return ""
         return IGNORED if self._rules.ignores(task.folder, name, is_folder=True) else ""
 
     def _why_not(self, task: _Task, then: FolderSeen, name: str, found: os.stat_result) -> str:
-        """Why what was not tracked, and is no folder, is not; empty where it is."""
+        """Return why something that was not tracked, and is no folder, is not; empty if it is."""
         if self._track_rules.own and join(task.folder, name) in self._track_rules.own:
             return OWN
         before = then.untracked.get(name)
         if before and not before.is_folder and before.why == IGNORED and not task.rules_changed:
             return IGNORED
-        takes_place = self._holds_tracked(join(task.folder, name))  # of a folder that is tracked
+        takes_place = self._holds_tracked(join(task.folder, name))  # of a tracked folder
         if not takes_place and self._rules.ignores(task.folder, name, is_folder=False):
             return IGNORED
         return self._why_no_longer(found)
 
     def _why_no_longer(self, found: os.stat_result) -> str:
-        """Why what was tracked is not, by what it is; empty where it is."""
+        """Return why something tracked no longer is, by its kind; empty if it is."""
         if kind := KINDS.get(stat.S_IFMT(found.st_mode)):
             return kind
         limit = self._track_rules.file_bytes_max
         return too_large(limit) if stat.S_ISREG(found.st_mode) and found.st_size > limit else ""
 
     def _compare_itself(self, folder: str, *, is_empty: bool, was_unknown: bool) -> None:
-        """The folder as a path of its own, where it is or was one."""
+        """Return the folder as a path of its own, if it is or was one."""
         then = self._last.folders.get(folder, _NOTHING)
         mode = UNTOLD
         if folder:
@@ -460,7 +460,7 @@ class Walking(Finding):
             self.differs(folder, before.node if before else None, after.node if after else None)
 
     def _is_gone(self, folder: str) -> None:
-        """The folder itself is not there any more."""
+        """Process a folder that no longer exists."""
         then = self._last.folders[folder]
         for name, seen in then.entries.items():
             self.differs(join(folder, name), seen.node, None)
@@ -471,7 +471,7 @@ class Walking(Finding):
             self.untracked[folder] = then.why + REMOVED
 
     def _cannot_look_into(self, folder: str, reason: str) -> None:
-        """What is in the folder is taken for what it was: nothing is gone just because we cannot see it."""
+        """Assume that the contents are unchanged: nothing is removed just because it is unreadable."""
         for path in self._below(folder):
             self.kept[path] = self._last.folders[path]
         then = self._last.folders.get(folder)
@@ -480,7 +480,7 @@ class Walking(Finding):
             self.untracked[folder] = reason
 
     def _below(self, folder: str) -> list[str]:
-        """The folder and those below it, as far as they were known."""
+        """Yield the folder and those below it, as far as they were known."""
         if self._known is None:
             self._known = sorted(self._last.folders)
         if not folder:
@@ -490,7 +490,7 @@ class Walking(Finding):
         return [folder, *below] if folder in self._last.folders else below
 
     def _holds_tracked(self, folder: str) -> bool:
-        """Whether anything tracked lay in the folder or below it."""
+        """Whether anything tracked was in the folder or below it."""
         if self._holding is None:
             holding: set[str] = set()
             for path, seen in self._last.folders.items():
