@@ -1,25 +1,25 @@
-"""The C library's memory: kept together, and given back."""
+"""Settings of the C library's memory allocator: fewer arenas, memory returned to the system."""
 
 import ctypes
 
 ARENAS_MAX = 2
 MAPPED_BYTES_MIN = 1024 * 1024
-"""A block of this size has pages of its own, which the system gets back when it is freed."""
+"""A block of this size is allocated separately, and returned to the system when freed."""
 KEPT_BYTES_MAX = 4 * MAPPED_BYTES_MIN
-"""So much free memory at an arena's end stays ours: a search over many vectors takes it again and again."""
+"""How much free memory an arena keeps at its end: repeated searches over many vectors reuse it."""
 _M_TRIM_THRESHOLD = -1
 _M_MMAP_THRESHOLD = -3
 _M_ARENA_MAX = -8
-"""As glibc's `malloc.h` has them."""
+"""The constants of glibc's `malloc.h`."""
 
 
 def limit_memory() -> None:
-    """Let the threads that begin from now on share a few arenas, and keep large blocks out of those.
+    """Let threads started from now on share a few arenas, and allocate large blocks separately.
 
-    glibc gives each of our threads an arena of its own. What many threads have freed there in a long session
-    is then spread over all of them and goes back to nobody. Once a block of some megabytes was freed, glibc
-    also takes blocks of that size from the arenas, where they leave holes; setting the size stops that.
-    Does nothing where the C library has no such limits.
+    glibc gives each thread an arena of its own. Memory freed by many threads in a long session is then spread
+    over all arenas and never returned. Once a block of some megabytes was freed, glibc also takes blocks of
+    that size from the arenas, where they leave holes; a fixed threshold prevents that.
+    Does nothing if the C library has no such settings.
     Source: mallopt(3), M_ARENA_MAX, M_MMAP_THRESHOLD and M_TRIM_THRESHOLD.
     """
     mallopt = getattr(ctypes.CDLL(None), "mallopt", None)

@@ -1,4 +1,4 @@
-"""Approvals: the question before a change and its answer, rules, and what the user forbade."""
+"""Approvals: the question before a change and its answer, rules, and constraints."""
 
 from collections.abc import Awaitable, Callable, Iterable
 from datetime import datetime

@@ -1,4 +1,4 @@
-"""The arguments of a command, declared as the fields of a Struct: how they are parsed, written and shown.
+"""The arguments of a command, declared as the fields of a Struct: parsing, formatting, usage.
 
 class UndoArguments(Struct, frozen=True, kw_only=True):
     count: Annotated[int, Meta(ge=1), word("N", "How many turns.")] = 1
@@ -19,7 +19,7 @@ from ragforge.domain.errors import UsageError
 Args = TypeVar("Args", bound=Struct)
 
 COUNT_CHARS_MAX = 4
-"""Parts of ids that are nothing but digits are longer than any count that makes sense."""
+"""Longer digit strings are parts of ids: no sensible count is that long."""
 ID_PART = re.compile(r"(?=.{4})[0-9a-fA-F-]+")
 _WORD = re.compile(r"""(?:[^\s"']|"[^"]*"|'[^']*')+(?=\s|$)""")
 _TYPED = re.compile(r"(?:[^\s\"']|\"[^\"]*\"|'[^']*'|[\"'])+")
@@ -43,11 +43,11 @@ class Face(StrEnum):
 
 
 class Spelling(Struct, frozen=True):
-    """How a field is written and what people are told of it.
+    """How a field is written and described.
 
-    metavar: what stands for its value in the usage. options: its names; without any it goes by its place.
-    rest: it takes all that follows, as it was typed. hidden: only our own command lines have it.
-    meanings: each of these words is an option of its own, `--files` or `--chat`, and chooses that value.
+    metavar: the placeholder of its value in the usage. options: its names; without any it is positional.
+    rest: it takes everything that follows, as typed. hidden: only our own command lines use it.
+    meanings: each of these words is an option of its own, `--files` or `--chat`, and selects that value.
     only: the one place where it can be typed; None for both. whole: commas are part of the values of a list.
     """
 
@@ -65,12 +65,12 @@ class Spelling(Struct, frozen=True):
 def word(
     metavar: str, help: str = "", *, values: ValuesOf = ValuesOf.NOTHING, only: Face | None = None
 ) -> Spelling:
-    """A value that goes by its place."""
+    """A positional value."""
     return Spelling(metavar, help, values=values, only=only)
 
 
 def rest(metavar: str, help: str = "", *, only: Face | None = None) -> Spelling:
-    """All that follows, as it was typed."""
+    """Everything that follows, as typed."""
     return Spelling(metavar, help, rest=True, only=only)
 
 
@@ -81,7 +81,7 @@ def option(
     hidden: bool = False,
     values: ValuesOf = ValuesOf.NOTHING,
 ) -> Spelling:
-    """A value that follows its name, or a flag where the field is a bool."""
+    """A value that follows its name, or a flag if the field is a bool."""
     return Spelling(metavar, help, options=names, hidden=hidden, values=values)
 
 
@@ -93,12 +93,12 @@ def shell_option(
 
 
 def flags(**meanings: str) -> Spelling:
-    """Flags of which one at most may be given; each chooses the value of that name."""
+    """Flags of which at most one may be given; each selects the value of that name."""
     return Spelling(options=tuple(f"--{name}" for name in meanings), meanings=meanings)
 
 
 class Argument(Struct, frozen=True):
-    """A field: its name, its type without None and notes, how it is written, and what it is if left out."""
+    """A field: its name, its type without None and notes, how it is written, and its default."""
 
     name: str
     type: Any
@@ -115,7 +115,7 @@ class Argument(Struct, frozen=True):
 
     @property
     def is_list(self) -> bool:
-        """Whether it takes several, with commas between them."""
+        """Whether it takes several values, separated by commas."""
         return get_origin(self.type) is tuple
 
     @property
@@ -125,17 +125,17 @@ class Argument(Struct, frozen=True):
 
     @property
     def choices(self) -> tuple[str, ...]:
-        """The words that it can be, where they are fixed."""
+        """The allowed words, if they are fixed."""
         return () if self.spelling.meanings else _members(self.item)
 
     @property
     def shown(self) -> str:
-        """What stands for its value in the usage."""
+        """The placeholder of its value in the usage."""
         return self.spelling.metavar or "|".join(self.choices) or "VALUE"
 
     @property
     def wanted(self) -> str:
-        """What its value must be, to complete a sentence: `must be ...`."""
+        """The allowed values, to complete a sentence: `must be ...`."""
         if self.choices:
             return " or ".join(filter(None, [", ".join(self.choices[:-1]), self.choices[-1]]))
         if self.item is str:
@@ -148,7 +148,7 @@ class Argument(Struct, frozen=True):
         return f"{number} or at least 4 characters of an id" if self.type == int | str else number
 
     def read(self, text: str) -> Any:
-        """The value. Raises ValueError for anything else."""
+        """Return the value. Raises ValueError for anything else."""
         if not text:
             raise ValueError
         if self.is_list:
@@ -175,22 +175,22 @@ def _members(kind: Any) -> tuple[str, ...]:
 
 
 class Former(Struct, frozen=True):
-    """A spelling of before that works until the next release: `Former("--turn ID", "ID")`."""
+    """A former spelling that works until the next release: `Former("--turn ID", "ID")`."""
 
     old: str
     new: str
 
     @property
     def notice(self) -> str:
-        """What is said when it was used."""
+        """The message shown when it was used."""
         return f"{self.old} is now {self.new}; the old spelling works until the next release."
 
 
 @cache
 def arguments_of(kind: type[Struct], face: Face | None = None) -> tuple[Argument, ...]:
-    """The arguments in the order in which they are declared, words first, options last.
+    """Return the arguments in the order of their declaration, positional first, options last.
 
-    face: only those that can be typed there.
+    face: only those available there.
     """
     hints = get_type_hints(kind, include_extras=True)
     found: list[Argument] = []
@@ -215,7 +215,7 @@ def _whole(bound: float | None) -> int | None:
 
 
 def usage(kind: type[Struct], face: Face = Face.INTERFACE) -> str:
-    """How the arguments are written, such as `[A [B]] [--on-conflict keep|restore|merge]`."""
+    """Return the usage, such as `[A [B]] [--on-conflict keep|restore|merge]`."""
     shown = [each for each in arguments_of(kind, face) if not each.spelling.hidden]
     words = ""
     for each in reversed([each for each in shown if not each.spelling.options]):
@@ -237,9 +237,9 @@ def _usage(each: Argument) -> str:
 
 
 def parse(kind: type[Args], text: str, *, command: str) -> Args:
-    """The arguments that were typed after a slash command.
+    """Parse what was typed after a slash command.
 
-    Words may stand in quotes; `--` ends the options. Options may also follow the words of a `rest`
+    Words may be quoted; `--` ends the options. Options may also follow the words of a `rest`
     argument; a word there that is not an option belongs to it. Raises UsageError that says what to write
     instead.
     """
@@ -247,7 +247,7 @@ def parse(kind: type[Args], text: str, *, command: str) -> Args:
 
 
 class _Line:
-    """What was typed, taken word by word."""
+    """What was typed, word by word."""
 
     def __init__(self, kind: type[Struct], text: str, command: str) -> None:
         arguments = arguments_of(kind, Face.INTERFACE)
@@ -323,7 +323,7 @@ class _Line:
 
 
 def _end_of_words(text: str, options: Mapping[str, Argument]) -> int:
-    """Where the options begin that stand behind the words; the end of the text where there are none."""
+    """Return where the options after the words start; the end of the text if there are none."""
     found = list(_TYPED.finditer(text))
     end = len(text)
     if any(each[0] == "--" for each in found):
@@ -343,7 +343,7 @@ def _end_of_words(text: str, options: Mapping[str, Argument]) -> int:
 
 
 def written(args: Struct) -> str:
-    """The arguments as they are typed: what `parse` takes for them again."""
+    """Return the arguments as they are typed: the inverse of `parse`."""
     words: list[str] = []
     options = {name: each for each in arguments_of(type(args)) for name in each.spelling.options}
     for each in sorted(arguments_of(type(args)), key=lambda each: each.spelling.rest):
@@ -364,7 +364,7 @@ def written(args: Struct) -> str:
 
 
 def modern(words: Sequence[str], former: Sequence[Former], *, tell: Callable[[str], None]) -> list[str]:
-    """The words with spellings of before written as they are now; tell: hears of each that was used."""
+    """Replace former spellings by the current ones; tell: called with each that was used."""
     out = list(words)
     for each in former:
         name, *has_value = each.old.split()

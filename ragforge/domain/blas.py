@@ -11,10 +11,10 @@ _LOADING = threading.Lock()
 
 
 def load_numpy() -> None:
-    """Import NumPy so that it computes on one thread, wherever it is used after; 0.1 s, once.
+    """Import NumPy so that it computes on one thread wherever it is used later; 0.1 s, once.
 
-    With a thread a core, each small product wakes them all and waits for the slowest: ten times slower.
-    Only the import reads these names, and commands that we start must not inherit them.
+    With a thread per core, each small product wakes all threads and waits for the slowest: ten times slower.
+    NumPy reads these variables only when it is imported, and the commands we start must not inherit them.
     """
     with _LOADING:
         if "numpy" in sys.modules:

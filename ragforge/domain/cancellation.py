@@ -1,4 +1,4 @@
-"""What becomes of work when whoever waits for it is cancelled."""
+"""Work that must finish when its caller is cancelled."""
 
 import asyncio
 from collections.abc import Callable, Coroutine
@@ -11,7 +11,7 @@ Value = TypeVar("Value")
 
 
 async def in_thread(work: Callable[[Event], Value]) -> Value:
-    """What `work` returns. It is given an event that is set when it shall stop early.
+    """Run `work` in a thread and return its result. It is given an event that is set to end it early.
 
     When cancelled, waits until the thread has ended: a file is then either written or not.
     """
@@ -26,10 +26,10 @@ async def in_thread(work: Callable[[Event], Value]) -> Value:
 
 
 async def undisturbed(work: Coroutine[Any, Any, Value], *, cancel_after: bool = False) -> Value:
-    """The result, also when the task is cancelled meanwhile: what must be kept is kept first.
+    """Return the result, even if the task is cancelled meanwhile: what must be stored is stored first.
 
-    cancel_after: be cancelled then, at the next await. Without it the wish to cancel came too late and
-    is dropped.
+    cancel_after: raise the cancellation afterwards, at the next await. Without it the cancellation is
+    dropped.
     """
     inner = asyncio.ensure_future(work)
     task = asyncio.current_task()

@@ -58,7 +58,7 @@ _WAS_ENDED = re.compile(r"\[(?:Ended after its time limit|Killed by )")
 class CheckRun(Struct, frozen=True):
     """A check that ran.
 
-    name: such as `pytest` or `npm test`. failed: None where neither exit code nor output tells.
+    name: such as `pytest` or `npm test`. failed: None if neither exit code nor output tells.
     """
 
     name: str
@@ -67,7 +67,7 @@ class CheckRun(Struct, frozen=True):
 
 
 def checks_of(command: str, status: CallStatus, result: str) -> list[CheckRun]:
-    """The checks that the command ran, in their order; none where it did not get that far."""
+    """Return the checks that the command ran, in order; none if it did not get that far."""
     if status not in (CallStatus.OK, CallStatus.FAILED) or len(command) > CHARS_MAX:
         return []
     commands = list(_simple_commands(command))
@@ -78,7 +78,7 @@ def checks_of(command: str, status: CallStatus, result: str) -> list[CheckRun]:
     runs: list[CheckRun] = []
     for at, name in enumerate(names):
         if name is not None:
-            # What comes after `;` or a pipe hides the exit code; after `&&` it is the code of either.
+            # What follows `;` or a pipe hides the exit code; after `&&` it is the code of either.
             tells = all(commands[later][1] == "&&" for later in range(at + 1, last + 1))
             others = any(each is None for each in names[at + 1 :])
             failed = _outcome(status, result, tells=tells, alone=not others)
@@ -103,7 +103,7 @@ def _outcome(status: CallStatus, result: str, *, tells: bool, alone: bool) -> bo
 
 
 def _simple_commands(command: str) -> Iterator[tuple[list[str], str]]:
-    """The words of each command, and what is before it: empty, `&&`, `||`, `;` or `|`."""
+    """Return the words of each command, and what precedes it: nothing, `&&`, `||`, `;` or `|`."""
     head, *_ = command.partition("<<")
     lexer = shlex.shlex(head.replace("\\\n", " ").replace("\n", " ; "), posix=True, punctuation_chars=";|&")
     lexer.whitespace_split = True
@@ -118,14 +118,14 @@ def _simple_commands(command: str) -> Iterator[tuple[list[str], str]]:
                 words, before = [], token
             else:
                 words.append(token)
-    except ValueError:  # a quote that does not end
+    except ValueError:  # an unclosed quote
         return
     if words:
         yield words, before
 
 
 def _check_name(words: Sequence[str]) -> str | None:
-    """The check that these words run."""
+    """Return the check that these words run."""
     rest = [word.strip("(){}") for word in words]
     rest = [word for word in rest if word]
     while rest and (_ASSIGNMENT.fullmatch(rest[0]) or rest[0].rpartition("/")[2] in _STARTERS):
@@ -153,7 +153,7 @@ def _has_flag(name: str, program: str, words: Sequence[str]) -> bool:
 
 
 def _of_goals(program: str, words: Sequence[str]) -> str | None:
-    """`mvn -q clean test`: a goal behind flags and other goals."""
+    """`mvn -q clean test`: a goal after flags and other goals."""
     return next((f"{program} {word}" for word in words[1:] if f"{program} {word}" in CHECKS), None)
 
 

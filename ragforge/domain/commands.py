@@ -1,4 +1,4 @@
-"""How a message names a command: as the user who reads it would type it."""
+"""Name a command in a message, as the user would type it."""
 
 from contextvars import ContextVar
 
@@ -7,18 +7,18 @@ _HAS_SCREENS = ContextVar("has_screens", default=True)
 
 
 def in_shell() -> None:
-    """From now on messages are read on the command line, and not in the interface."""
+    """Declare that messages are read on the command line from now on, not in the interface."""
     _IN_SHELL.set(True)
     without_screens()
 
 
 def without_screens() -> None:
-    """From now on results are read as lines, and no screen can be opened."""
+    """Declare that output is read as lines from now on, and no screen can be opened."""
     _HAS_SCREENS.set(False)
 
 
 def is_in_shell() -> bool:
-    """Whether messages are read on the command line, where nobody answers a question."""
+    """Whether messages are read on the command line, where questions cannot be asked."""
     return _IN_SHELL.get()
 
 
@@ -28,8 +28,8 @@ def has_screens() -> bool:
 
 
 def typed(command: str, *, shell: str = "") -> str:
-    """What is typed for it: `/undo 2` in the interface, `ragforge undo 2` on the command line.
+    """Return what to type: `/undo 2` in the interface, `ragforge undo 2` on the command line.
 
-    shell: the same where it is written otherwise on the command line.
+    shell: its form on the command line, if that differs.
     """
     return f"ragforge {shell or command}" if _IN_SHELL.get() else f"/{command}"

@@ -9,23 +9,23 @@ from ragforge.domain.search import HitKind
 
 
 class Recalled(Struct, frozen=True):
-    """One item that was given to the model, and why."""
+    """One recalled item, and why it was recalled."""
 
     section: str
-    """The heading of its part of the block."""
+    """The heading of its section of the block."""
     kind: HitKind
     id: str
     text: str
-    """As the model was given it."""
+    """As given to the model."""
     tokens: int
     reason: str
     """Why, for a user: "identity", "near in meaning (0.91)", "words: database, decide"."""
     at: datetime
     session_id: str = ""
     turn_id: str = ""
-    """The turn to open, where there is one."""
+    """The turn to open, if there is one."""
     scores: Mapping[str, float] = field(default_factory=dict[str, float])
-    """What each source said: words, meaning, graph, metadata, score (all of them together)."""
+    """The scores: words, meaning, graph, metadata, and score for all of them together."""
 
 
 class RecallUse(Struct, frozen=True):
@@ -47,10 +47,10 @@ class ContextBlock(Struct, frozen=True):
     tokens: int = 0
     took_ms: float = 0.0
     left_out: int = 0
-    """Items that no budget had room for."""
+    """Items for which the budget had no room."""
     unshown: tuple[Recalled, ...] = ()
-    """Of these, standing instructions: the block tells how many there are."""
+    """Of these, standing instructions: the block says how many there are."""
     unread: Mapping[str, int] = field(default_factory=dict[str, int])
     """By section, how many more there are that were not even read; the block counts them among `unshown`."""
     limited: str = ""
-    """Why not all could be searched, for a user; empty when it was."""
+    """Why not everything could be searched, for a user; empty if it was."""

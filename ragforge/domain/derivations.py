@@ -1,7 +1,7 @@
-"""Derived records: what was made of a turn, a session or a project, of any kind.
+"""Derived records, of any kind: derived from a turn, a session or a project.
 
-A record says itself what the graph shows of it, so that a new kind needs no SQL and no Cypher of its own, and
-a backup can be restored where its kind is unknown.
+A record itself says what the graph shows of it, so a new kind needs no SQL and no Cypher, and a backup can be
+restored where its kind is unknown.
 """
 
 import hashlib
@@ -36,7 +36,7 @@ LABELS = frozenset(
         *("RagforgeDatabase", "RagforgeMigration", "RagforgeLease"),
     }
 )
-"""Labels of the graph that no kind may have: a record would be taken for one of theirs."""
+"""Labels of the graph that no kind may use: a record would be mistaken for one of theirs."""
 RELATIONS = frozenset(
     {
         *("HAS_SESSION", "HAS_TURN", "NEXT", "HAS_TOOL_CALL", "PART_OF", "HAS_SUMMARY", "SUMMARIZES"),
@@ -44,11 +44,11 @@ RELATIONS = frozenset(
         *("HAS_VERSION", "PARENT", "MADE_IN", "HAS_BRANCH", "POINTS_TO", "HAS_MOVE", "WROTE"),
     }
 )
-"""Relationships of the graph that no kind may have."""
+"""Relationships of the graph that no kind may use."""
 
 
 class DerivedOwner(StrEnum):
-    """What a record can be made of."""
+    """What a record can be derived from."""
 
     PROJECT = "project"
     SESSION = "session"
@@ -56,47 +56,47 @@ class DerivedOwner(StrEnum):
 
 
 class Derived(Struct, frozen=True):
-    """What was made of one owner. One of the same kind, owner and name takes its place."""
+    """A record derived from one owner. A newer one of the same kind, owner and name replaces it."""
 
     kind: str
     """A label in the graph, such as `Foresight`."""
     owner_kind: DerivedOwner
     owner: str
-    """The owner's id. The record goes with it."""
+    """The owner's id. The record is deleted with it."""
     project_id: str
     at: datetime
-    """The owner's last change that it knows of: of a turn its end, of all else its last activity."""
+    """The owner's last change that it includes: the end of a turn, else the last activity."""
     data: JsonObject
     """Its texts, numbers and lists of them are properties in the graph, `open_files` as `openFiles`."""
     model: str = ""
-    """What made it; empty for rules."""
+    """The model that made it; empty for rules."""
     hash: str = ""
-    """The hash of how it was made, such as its instructions: if that changes, the record is made anew."""
+    """The hash of how it was made, such as its instructions: if that changes, the record is rebuilt."""
     relation: str = DERIVED_FROM
     """The relationship to its owner in the graph."""
     name: str = ""
-    """Distinguishes records of one kind, where an owner may have several."""
+    """Distinguishes records of one kind, if an owner may have several."""
     forgotten_at: datetime | None = None
-    """A forgotten record is kept, is not made anew, and can be restored."""
+    """A forgotten record is kept, is not rebuilt, and can be restored."""
 
     @property
     def id(self) -> str:
-        """`KIND/OWNER_KIND/OWNER`, and `/NAME` where it has one."""
+        """`KIND/OWNER_KIND/OWNER`, and `/NAME` if it has one."""
         return "/".join([self.kind, self.owner_kind, self.owner, *([self.name] if self.name else [])])
 
 
 DERIVED = Description(
     RecordKind.DERIVED,
     Derived,
-    refers={"project_id": RecordKind.PROJECT},  # and its owner, of whatever kind that is
+    refers={"project_id": RecordKind.PROJECT},  # and its owner, of any kind
     properties={"owner": "ownerId", "at": "timestamp"},
-    line={"kind": "label"},  # `kind` is what the line itself is
+    line={"kind": "label"},  # `kind` is the kind of the line itself
     texts=("data",),
 )
 
 
 def replaces(new: Derived, old: Derived) -> bool:
-    """Whether it replaces one with its id: it is as new, and rules do not replace what a model made."""
+    """Whether it replaces the one with its id: it is as new, and rules do not replace a model's."""
     by_rules = bool(old.model and not new.model and old.hash == new.hash)
     return new.at > old.at or (new.at == old.at and not by_rules)
 
@@ -110,7 +110,7 @@ class DerivedKind(Struct, Generic[T], frozen=True):
     owner: DerivedOwner = DerivedOwner.TURN
     relation: str = DERIVED_FROM
     recipe: str = ""
-    """How it is made, such as the text of its instructions. Another text makes all records anew."""
+    """How it is made, such as the text of its instructions. Another text rebuilds all records."""
 
     @property
     def hash(self) -> str:
@@ -166,14 +166,14 @@ class UnderivedFilter(Struct, frozen=True):
     project_id: str | None = None
     """None means every project's."""
     archived: bool = False
-    """Of sessions, only those that are archived."""
+    """Only archived sessions."""
     untouched_since: datetime | None = None
-    """Of sessions, only those in which nothing happened since this moment."""
+    """Only sessions without activity since this moment."""
     limit: int = 100
 
 
 class DerivedFilter(Struct, frozen=True):
-    """Which records of a kind. The defaults are what may be shown and put in front of a model."""
+    """Which records of a kind. The defaults are what may be shown and given to a model."""
 
     kind: str
     project_id: str | None = None
@@ -181,14 +181,14 @@ class DerivedFilter(Struct, frozen=True):
     owners: tuple[str, ...] = ()
     """Empty means all."""
     forgotten: bool = False
-    """Forgotten ones as well."""
+    """Include forgotten ones."""
     abandoned: bool = False
-    """Those of abandoned turns as well."""
+    """Include those of abandoned turns."""
     limit: int = 100
 
 
 def as_kept(record: Derived) -> Derived:
-    """Return the record as every store keeps it. Raise UsageError where none does."""
+    """Return the record as every store keeps it. Raises UsageError if it cannot be stored."""
     if not _LABEL.fullmatch(record.kind) or record.kind in LABELS:
         raise UsageError(f"{record.kind!r} cannot be a kind of record. Name it like Foresight.")
     if not _RELATION.fullmatch(record.relation) or record.relation in RELATIONS:
@@ -207,9 +207,9 @@ def as_kept(record: Derived) -> Derived:
 
 
 def _as_json(data: JsonObject) -> tuple[JsonObject, int]:
-    """The data as JSON has it, tuples as lists, and its characters there.
+    """Return the data as JSON has it: tuples as lists, characters unescaped.
 
-    What looks through it for secrets knows nothing else.
+    A search for secrets in it knows nothing else.
     """
     text = json.dumps(data)
     return well_formed_object(json.loads(text)), len(text)

@@ -1,4 +1,4 @@
-"""Finding what a package holds, a file each: who adds one adds a file and changes no list."""
+"""Find what a package provides, one per file: to add one, add a file; there is no list to change."""
 
 import importlib
 import importlib.util
@@ -8,11 +8,11 @@ T = TypeVar("T")
 
 
 def discover(package: str, attribute: str, kind: type[T]) -> dict[str, T]:
-    """What each module of the package has under this name, by the names of the modules and in their order.
+    """Return what each module of the package has under this name, by and in the order of module names.
 
-    Modules without it, or with something of another kind under it, are passed over.
+    Modules without it, or with something of another kind under it, are skipped.
     """
-    import pkgutil  # one that is looked for by its name needs no list
+    import pkgutil  # not needed to look one up by its name
 
     path = importlib.import_module(package).__path__
     found: dict[str, T] = {}
@@ -24,7 +24,7 @@ def discover(package: str, attribute: str, kind: type[T]) -> dict[str, T]:
 
 
 def find_one(package: str, name: str, attribute: str, kind: type[T]) -> T | None:
-    """What the module of this name has under the attribute, or None; imports no other module."""
+    """Return what the module of this name has under the attribute, or None; imports no other module."""
     module = f"{package}.{name}"
     if not name.isidentifier() or importlib.util.find_spec(module) is None:
         return None

@@ -1,4 +1,4 @@
-"""What can go wrong and stop the caller. Every message says what was tried and what to do.
+"""Errors that stop the caller. Every message says what was tried and what to do.
 
 RagforgeError
 ├── UsageError                  wrong flag, setting, name               exit 2
@@ -24,23 +24,23 @@ RagforgeError
 
 
 class RagforgeError(Exception):
-    """Anything that the user must hear about; `str()` is the sentence to show."""
+    """An error to show to the user; `str()` is the sentence."""
 
     exit_code = 1
 
 
 class UsageError(RagforgeError):
-    """What was asked for does not exist or does not fit: a flag, a setting, a name."""
+    """What was asked for does not exist or is invalid: a flag, a setting, a name."""
 
     exit_code = 2
 
 
 class NotKept(UsageError):
-    """What a tool would change could not be kept before: it must not run, unless the user says so anew."""
+    """What a tool would change could not be stored before: it must not run, unless the user agrees again."""
 
 
 class StoreAddressWrong(UsageError):
-    """What is set as the store's address names none: its scheme, host or file cannot be."""
+    """The store's address is invalid: its scheme, host or file."""
 
 
 class ModelError(RagforgeError):
@@ -62,11 +62,11 @@ class ModelUnknown(ModelError):
 
 
 class ModelOverloaded(ModelError):
-    """Busy or over quota, after the retries or because retrying today is of no use."""
+    """Busy or over quota, after the retries or because retrying today is pointless."""
 
 
 class ContextTooLong(ModelError):
-    """The request holds more tokens than the model takes."""
+    """The request has more tokens than the model accepts."""
 
 
 class AnswerUnusable(ModelError):
@@ -88,9 +88,9 @@ class StoreMoved(StoreUnavailable):
 
 
 class StoreLoginRefused(StoreUnavailable):
-    """The store's server does not take this user and password; `expired` when it must be changed first.
+    """The store's server rejects this user and password; `expired` if it must be changed first.
 
-    ask_for: the address whose password can be asked for and tried; empty where that is of no use.
+    ask_for: the address whose password can be asked for and tried; empty if that is pointless.
     """
 
     def __init__(self, message: str, *, expired: bool = False) -> None:
@@ -100,11 +100,11 @@ class StoreLoginRefused(StoreUnavailable):
 
 
 class StoreDamaged(StoreError):
-    """The database is not one, or failed its integrity check."""
+    """The file is not a database, or failed its integrity check."""
 
 
 class StoreLost(StoreError):
-    """The database is missing or empty, and what is beside it shows that it held something."""
+    """The database is missing or empty, and the files beside it show that it had content."""
 
 
 class StoreNewer(StoreError):
@@ -112,15 +112,15 @@ class StoreNewer(StoreError):
 
 
 class StoreOlder(StoreError):
-    """The database has an older schema, and others may be using it: migrating must be asked for."""
+    """The database has an older schema, and others may be using it: migration must be confirmed."""
 
 
 class StoreForeign(StoreError):
-    """The database holds things that are not ragforge's: it is used only after a yes."""
+    """The database has content that is not ragforge's: it is used only after confirmation."""
 
 
 class SessionBusy(StoreError):
-    """Another process has the session open for writing; `holder` says which, `ended` that it is gone."""
+    """Another process has the session open for writing; `holder` says which, `ended` that it has ended."""
 
     def __init__(self, message: str, *, holder: str, ended: bool = False) -> None:
         super().__init__(message)
@@ -129,4 +129,4 @@ class SessionBusy(StoreError):
 
 
 class Conflict(RagforgeError):
-    """Something exists already, or no longer is what it was expected to be."""
+    """Something already exists, or has changed unexpectedly."""

@@ -1,4 +1,4 @@
-"""What happens during a turn, as it happens. Two closed unions: a provider's and the turn's."""
+"""The events of a turn, as they happen. Two closed unions: a provider's and the turn's."""
 
 from enum import StrEnum
 from math import ceil
@@ -17,18 +17,18 @@ from ragforge.domain.versions import Version
 
 
 class FinishReason(StrEnum):
-    """Why a model stopped, in words that fit every provider."""
+    """Why a model stopped, in terms that fit every provider."""
 
     STOP = "stop"
     CALLS = "calls"
     LENGTH = "length"
     """The output limit was reached: the answer is cut."""
     BLOCKED = "blocked"
-    """Safety, recitation or policy, of the prompt or the answer."""
+    """Safety, recitation or policy, because of the prompt or the answer."""
     MALFORMED = "malformed"
-    """The model wrote a call that could not be read."""
+    """The model wrote an unreadable call."""
     INCOMPLETE = "incomplete"
-    """The stream ended without saying why."""
+    """The stream ended without a reason."""
 
 
 class TextDelta(Struct, frozen=True):
@@ -38,13 +38,13 @@ class TextDelta(Struct, frozen=True):
 
 
 class ThoughtDelta(Struct, frozen=True):
-    """More of what the model thinks, where it tells."""
+    """More of the model's thoughts, if it reports them."""
 
     text: str
 
 
 class CallSeen(Struct, frozen=True):
-    """A tool call arrived whole."""
+    """A complete tool call arrived."""
 
     call: CallRequest
 
@@ -54,11 +54,11 @@ class UsageSeen(Struct, frozen=True):
 
     usage: Usage
     estimated: bool = False
-    """Counted by us because the stream brought none."""
+    """Estimated by us because the stream reported none."""
 
 
 class RetryWaiting(Struct, frozen=True):
-    """The provider waits before it tries again; cancelling the stream ends the wait."""
+    """The provider waits before it retries; cancelling the stream ends the wait."""
 
     reason: str
     delay_s: float
@@ -66,7 +66,7 @@ class RetryWaiting(Struct, frozen=True):
     attempts_max: int
 
     def words(self, left_s: float) -> str:
-        """What is told of it, with the seconds that are left of the wait."""
+        """Return the notice, with the remaining seconds of the wait."""
         when = f"retrying in {ceil(left_s)} s" if left_s > 0 else "retrying"
         return f"{when} ({self.reason}, attempt {self.attempt} of {self.attempts_max})"
 
@@ -77,7 +77,7 @@ class AnswerEnded(Struct, frozen=True):
     message: ModelMessage
     finish: FinishReason
     detail: str = ""
-    """What the provider said of it, e.g. the name of the safety filter."""
+    """The provider's explanation, e.g. the name of the safety filter."""
 
 
 ModelEvent: TypeAlias = TextDelta | ThoughtDelta | CallSeen | UsageSeen | RetryWaiting | AnswerEnded
@@ -90,7 +90,7 @@ class TurnStarted(Struct, frozen=True):
 
 
 class MessageJoined(Struct, frozen=True):
-    """Another message became part of the turn's, before the model was asked; both are stored."""
+    """Another message became part of the turn's before the model was asked; both are stored."""
 
     turn: Turn
 
@@ -110,7 +110,7 @@ class StepStarted(Struct, frozen=True):
 
 
 class StepEnded(Struct, frozen=True):
-    """The answer is whole. Its text came in pieces before; who keeps it can let go of those."""
+    """The answer is complete. Its text arrived in pieces before, which can be discarded now."""
 
     text: str
 
@@ -131,7 +131,7 @@ class ToolStarted(Struct, frozen=True):
 
 
 class ToolOutput(Struct, frozen=True):
-    """More output of a tool that runs."""
+    """More output of a running tool."""
 
     call_id: str
     text: str
@@ -144,7 +144,7 @@ class ToolEnded(Struct, frozen=True):
 
 
 class UsageUpdated(Struct, frozen=True):
-    """A step's tokens and cost, and how full the window is."""
+    """A step's tokens and cost, and how full the context window is."""
 
     usage: Usage
     cost_usd: float | None
@@ -154,7 +154,7 @@ class UsageUpdated(Struct, frozen=True):
 
 
 class ConstraintsMet(Struct, frozen=True):
-    """A call goes against what the user said. asked: they saw it and decided. stopped: it does not run."""
+    """A call violates a constraint. asked: the user saw it and decided. stopped: it does not run."""
 
     call_id: str
     hits: tuple[ConstraintHit, ...]
@@ -173,11 +173,11 @@ class TurnEnded(Struct, frozen=True):
 
     turn: Turn
     failure: RagforgeError | None = None
-    """What made it fail, where something did."""
+    """Why it failed, if it did."""
     came_to_nothing: bool = False
     """The model had not said or done anything yet: the words go back to the prompt."""
     version: Version | None = None
-    """What the turn did to the files; None where it is not written yet, or could not be."""
+    """What the turn changed in the files; None if not written yet, or if that failed."""
 
 
 AgentEvent: TypeAlias = (

@@ -1,11 +1,11 @@
-"""The forms in which a session can be written to a file."""
+"""The file formats of an exported session."""
 
 from enum import StrEnum
 from pathlib import Path
 
 
 class ExportFormat(StrEnum):
-    """What a session can be written as."""
+    """A format."""
 
     RAGFORGE = "ragforge"
     """To be imported elsewhere."""
@@ -18,10 +18,10 @@ ENDINGS = {ExportFormat.RAGFORGE: ".ragforge"}
 
 
 def ending_of(format: ExportFormat) -> str:
-    """The end of a file's name."""
+    """The file name's extension."""
     return ENDINGS.get(format, f".{format}")
 
 
 def format_of(path: Path, *, otherwise: ExportFormat = ExportFormat.MARKDOWN) -> ExportFormat:
-    """The format that the end of the name tells."""
+    """Return the format for the file name's extension."""
     return next((each for each in ExportFormat if ending_of(each) == path.suffix), otherwise)

@@ -1,4 +1,4 @@
-"""Which files a word means, by the endings of each language; and which files a program writes."""
+"""Which files a word means, by the file extensions of each language; and which files are generated."""
 
 import re
 from collections.abc import Mapping
@@ -46,17 +46,17 @@ _KINDS: Mapping[str, str] = {
 KINDS: Mapping[str, frozenset[str]] = {
     name: frozenset(endings.split()) for names, endings in _KINDS.items() for name in names.split()
 }
-"""The endings by the name of the language, in small letters."""
+"""The extensions by the name of the language, in lower case."""
 _PROSE = "md mdx rst txt adoc org pdf csv tsv jsonl ndjson"
 PROSE: frozenset[str] = frozenset(_PROSE.split())
-"""Of files that people read, and of collected data: what stands there is told, and not done."""
+"""Of documents and collected data: statements in them are content, not code."""
 _CODE = """
 any async assert await break case cast catch class const continue default del delete double eval exec except
 float for free global goto import int lambda let malloc new nil none null panic print printf public private
 raise require return sleep static switch throw try unsafe var void while with yield
 """
 CODE_WORDS: frozenset[str] = frozenset(_CODE.split())
-"""Words of code that are meant as they are written, and not as a part of a name."""
+"""Words of code that are meant literally, not as a part of a name."""
 _PROGRAMS = """
 apt awk bash brew bundle cargo chmod chown composer conda cp curl dd docker find gh git go gradle grep
 helm java kubectl ln make mv mvn node npm npx perl php pip pipx pnpm podman poetry python rails rake rm
@@ -66,7 +66,7 @@ PROGRAMS: frozenset[str] = frozenset(_PROGRAMS.split())
 """Programs that users name when they say what must not be run."""
 _OTHER = "lock xlsx xls db sqlite ini cfg conf png svg ipynb proto graphql mod sum tmpl"
 ENDINGS: frozenset[str] = PROSE.union(*KINDS.values(), _OTHER.split())
-"""By which a word with a full stop in it is the name of a file."""
+"""Extensions that make a word with a full stop a file name."""
 
 _LOCK_FILES = """
 package-lock.json npm-shrinkwrap.json pnpm-lock.yaml bun.lockb go.sum gradle.lockfile packages.lock.json
@@ -87,7 +87,7 @@ HEAD_CHARS = 1_000
 
 
 def is_generated(path: str, text: str) -> bool:
-    """Whether a program writes the file: a lock file, or one whose name or first lines say so."""
+    """Whether the file is generated: a lock file, or one whose name or first lines say so."""
     name = PurePosixPath(path).name
     return (
         name in LOCK_FILES

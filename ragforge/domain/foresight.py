@@ -1,7 +1,7 @@
-"""What is kept of a turn's foresight: where things stand, how far that was foreseen, what comes next.
+"""The records of foresight: the state after each turn, how well it was predicted, and new predictions.
 
-Record i+1 is made by the call that follows turn i of a path, and record 0 without a call. A record says how
-turn i left things, rates what record i expected of turn i, and expects something of turn i+1.
+Record i+1 is made by the call that follows turn i of a path, and record 0 without a call. A record describes
+the state after turn i, rates record i's predictions of turn i, and predicts turn i+1.
 """
 
 from msgspec import Struct
@@ -9,7 +9,7 @@ from msgspec import Struct
 from ragforge.domain.derivations import DerivedKind, DerivedOwner
 
 TEXT_CHARS_MAX = 240
-"""Of a description or a prediction."""
+"""The length of a description or a prediction."""
 MESSAGE_CHARS_MAX = 80
 MESSAGES_MAX = 3
 FILES_MAX = 10
@@ -21,7 +21,7 @@ NOTHING_YET = "nothing yet: the session begins"
 class TurnUnits(Struct, frozen=True):
     """How many lines changed in a turn: by this conversation, and in the project since the turn before it.
 
-    alpha: bits a line, counted with them; None where the project has no text file that is tracked.
+    alpha: bits per line, counted with them; None if the project has no tracked text file.
     """
 
     individual: int
@@ -30,18 +30,18 @@ class TurnUnits(Struct, frozen=True):
 
 
 class Foresight(Struct, frozen=True):
-    """A record. None is absent, and never 0.
+    """A record. None means absent, never 0.
 
     individual is about this conversation's task, collective about the project.
-    Figures are of turn i, after which the record was made, but for `cd_*`, which are of the record itself.
+    Figures are of turn i, after which the record was made, except `cd_*`, which are of the record itself.
     """
 
     individual_before_description: str = ""
     collective_before_description: str = ""
-    """The state that turn i left."""
+    """The state after turn i."""
     predictability_individual: int | None = None
     predictability_collective: int | None = None
-    """0 to 10: how near record i's predictions came to these descriptions, by the model, else by rules."""
+    """0 to 10: how close record i's predictions came to these descriptions, by the model, else by rules."""
     words_individual: int | None = None
     words_collective: int | None = None
     """The same by words."""
@@ -50,13 +50,13 @@ class Foresight(Struct, frozen=True):
     """The same by meaning."""
     collective_after_prediction: str = ""
     individual_after_prediction: str = ""
-    """What turn i+1 is expected to come to; empty where none was made before it began."""
+    """What turn i+1 is expected to do; empty if no prediction was made before it started."""
     next_messages: tuple[str, ...] = ()
-    """What the user may say next, the likeliest first."""
+    """What the user may say next, the most likely first."""
     files_foreseen: tuple[str, ...] = ()
     """Paths that turn i+1 is expected to change."""
     model_predicted: str = ""
-    """What made the predictions; empty for rules, and where there are none."""
+    """The model that made the predictions; empty for rules, and if there are none."""
     model_worked: str = ""
     """The model of turn i."""
     units_individual: int | None = None
@@ -70,11 +70,11 @@ class Foresight(Struct, frozen=True):
     u_collective: int | None = None
     depth_individual: int | None = None
     depth_collective: int | None = None
-    """Over how many turns `cw_*` is the sum."""
+    """Over how many turns `cw_*` is summed."""
 
     @property
     def predicts(self) -> bool:
-        """Whether anything is expected of the next turn."""
+        """Whether it predicts the next turn."""
         return bool(self.individual_after_prediction or self.collective_after_prediction)
 
 

@@ -1,7 +1,7 @@
-"""The head of a Markdown file: `key: value` lines between two lines of `---`.
+"""The front matter of a Markdown file: `key: value` lines between two lines of `---`.
 
-A small part of YAML, which is all that is used there: texts, quoted or not, and lists in brackets or a line
-each.
+A small part of YAML, enough for what is used there: strings, quoted or not, and lists in brackets or one item
+per line.
 """
 
 import re
@@ -16,14 +16,14 @@ FENCE = "---"
 
 
 class FrontMatter(Struct, frozen=True):
-    """The fields by their names in small letters, and the text below. problem: why the head is unreadable."""
+    """The fields by their lower-case names, and the text below. problem: why the front matter is invalid."""
 
     fields: Mapping[str, str]
     body: str
     problem: str = ""
 
     def items(self, name: str) -> tuple[str, ...]:
-        """The field as a list; commas within brackets separate nothing."""
+        """The field as a list; commas within brackets do not separate."""
         text = self.fields.get(name, "")
         text = text[1:-1] if text.startswith("[") and text.endswith("]") else text
         parts = (_unquoted(part.strip()) for line in text.split("\n") for part in _COMMA.split(line))
@@ -31,7 +31,7 @@ class FrontMatter(Struct, frozen=True):
 
 
 def read_front_matter(text: str) -> FrontMatter:
-    """Return the head and the body of a Markdown file. A file without a head is all body."""
+    """Return the front matter and the body of a Markdown file. A file without front matter is all body."""
     lines = text.removeprefix("\ufeff").splitlines()
     if not lines or lines[0].rstrip() != FENCE:
         return FrontMatter({}, text)

@@ -1,4 +1,4 @@
-"""A message that says to carry out the plan, such as "do it"."""
+"""Messages that say to carry out the plan, such as "do it"."""
 
 from ragforge.domain.language.base import AnyOf
 
@@ -9,7 +9,7 @@ _GOES_AHEAD = AnyOf(lambda language: language.goes_ahead)
 
 
 def goes_ahead(message: str) -> bool:
-    """Whether the message says that and nothing else. One that begins with a space is for the model."""
+    """Whether the message says only that. One that begins with a space is for the model."""
     if len(message) > CHARS_MAX or message[:1].isspace():
         return False
     return _GOES_AHEAD.match(message.replace("’", "'").lower()) is not None

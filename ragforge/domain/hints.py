@@ -1,4 +1,4 @@
-"""Hints after an answer: what the user wants that fits what is being done, offered and never pressed."""
+"""Hints after an answer: the user's wishes that fit the current work, offered unobtrusively."""
 
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -6,13 +6,13 @@ from enum import StrEnum
 from msgspec import Struct
 
 HINTS_MAX = 3
-"""How many are offered after a turn at most."""
+"""At most so many are offered after a turn."""
 RELEVANCE_MIN = 0.5
 CONFIDENCE_ABOVE = 0.7
-"""What is not surer than this is not hinted at."""
+"""The confidence that a preference must exceed to be hinted at."""
 IGNORED_MAX = 3
 SILENCE = timedelta(days=30)
-"""How long a preference is silent once it was ignored `IGNORED_MAX` times."""
+"""How long a preference is silent after it was ignored `IGNORED_MAX` times."""
 TURNS_PACED = 6
 """Of so many turns in a row ..."""
 PACED_MAX = 2
@@ -20,7 +20,7 @@ PACED_MAX = 2
 
 
 class HintType(StrEnum):
-    """What a hint is about."""
+    """The subject of a hint."""
 
     PREFERENCE_REMINDER = "preference_reminder"
     INTENT_FOLLOWUP = "intent_followup"
@@ -28,7 +28,7 @@ class HintType(StrEnum):
 
 
 class HintAnswer(StrEnum):
-    """What the user did with it."""
+    """The user's answer to it."""
 
     APPLY = "apply"
     IGNORE = "ignore"
@@ -41,20 +41,20 @@ class HintAction(StrEnum):
     WRITE = "write"
     """Put a text into the prompt, without sending it."""
     COMMAND = "command"
-    """Run a slash command; one of them keeps a memory."""
+    """Run a slash command; one of these keeps a memory."""
     OPEN_TURN = "open turn"
     """Open the turn in which the user said so."""
 
 
 class HintPayload(Struct, frozen=True):
-    """text: what is written, the command without its slash, or the id of a memory."""
+    """text: the prompt's text, the command without its slash, or the id of a memory."""
 
     action: HintAction
     text: str
 
 
 class ProactiveHint(Struct, frozen=True):
-    """Something that the user said earlier and that fits now. relevance_score: from 0 to 1."""
+    """Something the user said earlier that fits now. relevance_score: from 0 to 1."""
 
     id: str
     type: HintType
@@ -67,7 +67,7 @@ class ProactiveHint(Struct, frozen=True):
 
 
 class HintContext(Struct, frozen=True):
-    """What is being done. messages: the last five, oldest first, the newest turn's at the end."""
+    """The current work. messages: the last five, oldest first, the newest turn's at the end."""
 
     project_id: str
     session_id: str
@@ -76,7 +76,7 @@ class HintContext(Struct, frozen=True):
     messages: tuple[str, ...]
     at: datetime
     turns: frozenset[str] = frozenset()
-    """Ids of the turns that the messages are from: what was said in them needs no hint."""
+    """Ids of the messages' turns: what was said in them needs no hint."""
 
     @property
     def newest(self) -> tuple[str, ...]:
@@ -85,10 +85,10 @@ class HintContext(Struct, frozen=True):
 
 
 class HintPace(Struct):
-    """Keeps hints rare: of any `TURNS_PACED` turns in a row at most `PACED_MAX` have some."""
+    """Keeps hints rare: of any `TURNS_PACED` turns in a row, at most `PACED_MAX` have some."""
 
     recent: tuple[bool, ...] = ()
-    """Of the newest turns, whether they had hints."""
+    """Whether the newest turns had hints."""
 
     def turn_ended(self) -> bool:
         """Count a turn, and return whether it may have hints."""
@@ -96,5 +96,5 @@ class HintPace(Struct):
         return sum(self.recent) < PACED_MAX
 
     def offered(self) -> None:
-        """The newest turn has hints."""
+        """Record that the newest turn has hints."""
         self.recent = (*self.recent[:-1], True)

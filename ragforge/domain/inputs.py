@@ -1,4 +1,4 @@
-"""What a user typed: a message, a slash command, or a shell command of their own."""
+"""User input: a message, a slash command, or a shell command."""
 
 from typing import TypeAlias
 
@@ -21,7 +21,7 @@ class Slash(Struct, frozen=True):
 
 
 class Shell(Struct, frozen=True):
-    """`!command`: run by the user, not by the model, which is told what it wrote unless it is `!!command`."""
+    """`!command`: run by the user, not by the model, which is told its output unless it is `!!command`."""
 
     command: str
     for_model: bool = True
@@ -31,7 +31,7 @@ Input: TypeAlias = Say | Slash | Shell
 
 
 def parse_input(text: str) -> Input:
-    """What the text is. A path such as `/etc/hosts is odd` or a lone `/` or `!` is a message.
+    """Classify the text. A path such as `/etc/hosts is odd`, or `/` or `!` alone, is a message.
 
     `/project:name` is the program `name` of that origin. A lone `?` asks for help, as in other assistants.
     """

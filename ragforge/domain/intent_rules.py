@@ -1,6 +1,6 @@
 """The rules of `intents`: patterns over plain words (lower case, no accents, no punctuation).
 
-In a pattern, line breaks and what is indented behind them count nothing; blanks within a line do.
+In a pattern, line breaks and the indentation after them are ignored; blanks within a line are not.
 """
 
 import re
@@ -11,14 +11,14 @@ from msgspec import Struct
 
 
 class Around(Struct, frozen=True):
-    """Compiled: what may stand before what is asked, and behind it."""
+    """Compiled: what may precede and follow the request."""
 
     preface: re.Pattern[str]
     ending: re.Pattern[str]
 
 
 class Commands(Struct, frozen=True):
-    """Compiled: what the whole of a message is that asks for a command."""
+    """Compiled: complete messages that ask for a command."""
 
     undo: re.Pattern[str]
     redo: re.Pattern[str]
@@ -26,7 +26,7 @@ class Commands(Struct, frozen=True):
 
 
 class Tasks(Struct, frozen=True):
-    """Compiled: what a message begins with that only a model can do."""
+    """Compiled: beginnings of messages that only a model can answer."""
 
     explain: re.Pattern[str]
     create: re.Pattern[str]
@@ -38,7 +38,7 @@ class Tasks(Struct, frozen=True):
 
 @cache
 def around() -> Around:
-    """The rules for what does not count."""
+    """The rules for words that do not count."""
     return Around(_rule(_PREFACE_EN, _PREFACE_FR, behind=r" (?=\S)"), _rule(_ENDING, before=" ", behind="$"))
 
 
@@ -67,7 +67,7 @@ def _rule(*parts: str, before: str = "", behind: str = "") -> re.Pattern[str]:
 
 
 def _any(parts: Sequence[str]) -> str:
-    """One of the parts, as a pattern."""
+    """Return one of the parts, as a pattern."""
     each = (re.sub(r"\n\s*", "", part) for part in parts)
     return f"(?:{'|'.join(f'(?:{part})' for part in each)})"
 
@@ -105,7 +105,7 @@ _ENDING = r"""
 
 _NUMBER = r"(?:\d{1,2}|one|two|three|four|five|six|couple of|few|deux|trois|quatre|cinq|six)"
 
-# What was done last, in words that cannot mean a file, a commit or a thing of the program.
+# What was done last, in words that cannot mean a file, a commit or an object of the program.
 _DONE = r"""(?:change|edit|modification|modif|turn|step|action|update|message|request|prompt|answer
     |response|thing)s?"""
 _YOU_DID = r"""(?:that )?you(?:'ve| have)? (?:just |last )?

@@ -1,8 +1,8 @@
-"""What a message asks for, by rules, in English and French: for a hint that names the command that does it.
+"""What a message asks for, by rules, in English and French: for a hint that names the command for it.
 
-A hint that is wrong is worse than none. So a message asks for an undo, a redo or alternatives only where it
-says nothing else: "undo that" is about the last turn, "undo the migration in models.py" is for the model.
-How often that is right is measured in tests/unit/test_intents.py.
+A wrong hint is worse than none. So a message asks for an undo, a redo or alternatives only if it says nothing
+else: "undo that" is about the last turn, "undo the migration in models.py" is for the model.
+tests/unit/test_intents.py measures how often that is right.
 """
 
 import re
@@ -12,9 +12,9 @@ from enum import StrEnum
 from ragforge.domain.intent_rules import around, commands, tasks
 
 CHARS_MAX = 400
-"""Of a longer message only the beginning is looked at."""
+"""Of a longer message only the beginning is considered."""
 WHOLE_CHARS_MAX = 120
-"""A longer message says more than that something shall be undone."""
+"""A longer message says more than that something should be undone."""
 
 
 class Intent(StrEnum):
@@ -29,12 +29,12 @@ class Intent(StrEnum):
 
     @property
     def command(self) -> str:
-        """The slash command that does it, "" where only the model can."""
+        """The slash command for it, "" if only the model can do it."""
         return f"/{self}" if self in (Intent.UNDO, Intent.REDO, Intent.ALTERNATIVES) else ""
 
 
 def intent_of(text: str) -> Intent | None:
-    """What the message asks for; None where that is not plain."""
+    """Return what the message asks for; None if that is unclear."""
     if intent := command_of(text):
         return intent
     rule, words = tasks(), _words(text)
@@ -43,7 +43,7 @@ def intent_of(text: str) -> Intent | None:
 
 
 def command_of(text: str) -> Intent | None:
-    """Which of those that have a command the message asks for; None where that is not plain."""
+    """Return which request with a command the message makes; None if that is unclear."""
     if len(text) > WHOLE_CHARS_MAX:
         return None
     rule, whole = commands(), _without(around().ending, _words(text))
@@ -56,14 +56,14 @@ def _words(text: str) -> str:
 
 
 def _plain(text: str) -> str:
-    """Lower case without accents; marks between words are spaces, others stay."""
+    """Return lower case without accents; punctuation between words becomes spaces."""
     letters = unicodedata.normalize("NFKD", text.replace("’", "'").casefold())
     bare = "".join(char for char in letters if not unicodedata.combining(char))
     return " ".join(re.sub(r"[-.,;:!?…()]", " ", bare).split())
 
 
 def _without(part: re.Pattern[str], words: str) -> str:
-    """The words without all of that at their beginning, or at their end: "oops", "could you", "please"."""
+    """Remove words such as "oops", "could you", "please" from the beginning, or from the end."""
     anchored = part.search if part.pattern.endswith("$") else part.match
     while found := anchored(words):
         words = words[: found.start()] + words[found.end() :]

@@ -1,8 +1,8 @@
-"""Text and JSON that every store, screen and service can hold.
+"""Text and JSON that every store, screen and service accepts.
 
 A JSON escape such as `\\ud800` and the name of a file that is not UTF-8 both put half a surrogate pair into a
-string, which cannot be encoded. `NaN` is a number in Python's JSON and in nobody else's. Both are replaced
-here, so that nothing else has to think of them.
+string, which cannot be encoded. `NaN` is a number only in Python's JSON. Both are replaced here, so that no
+other code has to consider them.
 """
 
 import json
@@ -15,14 +15,14 @@ import msgspec
 if TYPE_CHECKING:
     JsonValue: TypeAlias = "bool | int | float | str | list[JsonValue] | dict[str, JsonValue] | None"
 else:
-    # Whoever reads a signature while the program runs could not find a type that is defined by itself.
+    # A signature with a recursive type could not be evaluated while the program runs.
     JsonValue = bool | int | float | str | list | dict | None
 JsonObject: TypeAlias = dict[str, JsonValue]
 
 Kind = TypeVar("Kind")
 
 DEPTH_MAX = 100
-"""How deep JSON may nest: what recurses over it must not run out of stack."""
+"""How deep JSON may nest: recursive functions must not run out of stack."""
 
 
 class NestedTooDeep(ValueError):
@@ -33,13 +33,13 @@ class NestedTooDeep(ValueError):
 
 
 class WellFormedStream:
-    """Make text well-formed that arrives in pieces; a pair whose halves are in two of them stays whole."""
+    """Makes text well-formed that arrives in pieces; a pair split between two pieces stays complete."""
 
     def __init__(self) -> None:
         self._half = ""
 
     def feed(self, piece: str) -> str:
-        """Return what is certain by now."""
+        """Return what is certain so far."""
         text = self._half + piece
         self._half = text[-1] if text and "\ud800" <= text[-1] <= "\udbff" else ""
         return well_formed(text[: len(text) - len(self._half)])
@@ -63,7 +63,7 @@ def well_formed(text: str) -> str:
 
 
 def well_formed_json(value: JsonValue, *, depth: int = 0) -> JsonValue:
-    """Return the value with every text well-formed and null for what is not a number in JSON.
+    """Return the value with every text well-formed, and null for numbers that JSON does not have.
 
     Raises NestedTooDeep.
     """
@@ -81,13 +81,13 @@ def well_formed_json(value: JsonValue, *, depth: int = 0) -> JsonValue:
 
 
 def well_formed_object(value: JsonObject, *, depth: int = 0) -> JsonObject:
-    """Return the object, as `well_formed_json`."""
+    """Return the object; see `well_formed_json`."""
     below = _deeper(depth)
     return {well_formed(name): well_formed_json(item, depth=below) for name, item in value.items()}
 
 
 def each_text(value: JsonObject, change: Callable[[str], str]) -> JsonObject:
-    """Return the object with each of its texts changed; names stay."""
+    """Return the object with each of its texts changed, except names."""
 
     def changed(item: JsonValue) -> JsonValue:
         match item:
@@ -104,15 +104,15 @@ def each_text(value: JsonObject, change: Callable[[str], str]) -> JsonObject:
 
 
 def read_json(text: str, *, keep_halves: bool = False) -> JsonValue:
-    """Return the value that the JSON holds, well-formed even where an escape in it is half a pair.
+    """Decode the JSON, well-formed even if an escape in it is half a pair.
 
-    keep_halves: leave such a half as it is; what comes next may hold the other one.
-    Raises ValueError for what is not JSON, and NestedTooDeep.
+    keep_halves: keep such a half as it is; the next piece may hold the other one.
+    Raises ValueError for invalid JSON, and NestedTooDeep.
     """
     try:
         return msgspec.json.decode(text)
     except msgspec.DecodeError:
-        if "\\u" not in text:  # the one thing that the stricter reader minds in what is otherwise JSON
+        if "\\u" not in text:  # all that the stricter reader rejects in otherwise valid JSON
             raise
         value = _read_leniently(text)
         return value if keep_halves else well_formed_json(value)
@@ -121,9 +121,9 @@ def read_json(text: str, *, keep_halves: bool = False) -> JsonValue:
 
 
 def read_in_threads(kind: type[Kind]) -> type[Kind]:
-    """Make a Struct safe to be read by several threads: msgspec looks at its type now.
+    """Make a Struct safe to be decoded by several threads, by having msgspec analyse its type now.
 
-    It looks at a type when it first reads one, and two threads that do so at the same moment crash
+    It analyses a type on first use, and two threads that do so at the same moment crash
     the process (seen with 0.22: a segmentation fault in 93 of 150 small programs).
     """
     msgspec.json.Decoder(kind)

@@ -1,4 +1,4 @@
-"""Lessons: what was tried in a project, and why it went."""
+"""Lessons: what was tried in a project, and why it was abandoned."""
 
 from datetime import datetime
 from enum import StrEnum
@@ -17,23 +17,23 @@ KEYWORDS_MAX = 12
 
 
 class LessonKind(StrEnum):
-    """What a lesson tells."""
+    """The kind of a lesson."""
 
     PATTERN = "pattern"
-    """The same went wrong several times."""
+    """The same failure several times."""
     MISTAKE = "mistake"
     """Something that must not be done here."""
     FAILED_APPROACH = "failed approach"
     STRATEGY = "strategy"
-    """What held where other ways had failed."""
+    """What worked where other approaches had failed."""
 
 
 class Lesson(Struct, frozen=True):
-    """One lesson. It is the project's, and says nothing once its evidence is gone.
+    """One lesson. It belongs to the project, and is void once its evidence is gone.
 
-    turns: those of the task, which are its evidence: of an undo it holds as long as they are undone.
+    turns: those of the task, its evidence: that of an undo is valid as long as they are undone.
     told_in: the turn whose words or checks give the reason. keywords: what others may call the problem.
-    support: how many tasks say it. success: how well the task went, 0 to 1.
+    support: how many tasks confirm it. success: how well the task went, 0 to 1.
     """
 
     kind: LessonKind
@@ -42,7 +42,7 @@ class Lesson(Struct, frozen=True):
     request: str
     at: datetime
     reason: str = ""
-    """Why it went; of a strategy, what had failed."""
+    """Why it was abandoned; of a strategy, what had failed."""
     topic: str = ""
     keywords: tuple[str, ...] = ()
     files: tuple[str, ...] = ()
@@ -55,12 +55,12 @@ class Lesson(Struct, frozen=True):
 
     @property
     def rests_on_undo(self) -> bool:
-        """Whether it holds only as long as its turns are on no path."""
+        """Whether it is valid only as long as its turns are on no path."""
         return self.outcome in (TaskOutcome.UNDONE, TaskOutcome.DISCARDED)
 
     @property
     def line(self) -> str:
-        """It in one line: `3 Nov: pool of threads in billing.py, undone: deadlock in tests`."""
+        """The lesson in one line: `3 Nov: pool of threads in billing.py, undone: deadlock in tests`."""
         return f"{day_words(self.at)}: {self.told}"
 
     @property
@@ -73,12 +73,12 @@ class Lesson(Struct, frozen=True):
 
     @property
     def text(self) -> str:
-        """What it is compared by."""
+        """The text it is compared by."""
         return f"{self.request} {self.done}"
 
     @property
     def done(self) -> str:
-        """What it tells besides what was asked for."""
+        """What it says besides the request."""
         return " ".join((self.tried, self.topic, *self.keywords))
 
 

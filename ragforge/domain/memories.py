@@ -28,7 +28,7 @@ class MemoryType(StrEnum):
 
 
 PERSONAL = frozenset({MemoryType.IDENTITY, MemoryType.PREFERENCE})
-"""What belongs to whoever says it; all else belongs to everybody."""
+"""Types that belong to whoever says them; all others belong to everybody."""
 
 IMPORTANCE: Mapping[MemoryType, float] = {
     MemoryType.IDENTITY: 1.0,
@@ -40,7 +40,7 @@ IMPORTANCE: Mapping[MemoryType, float] = {
     MemoryType.EVENT: 0.4,
     MemoryType.OBSERVATION: 0.3,
 }
-"""How much a memory matters where nobody says otherwise, from 0 to 1."""
+"""The default importance of a memory, from 0 to 1."""
 
 MEMORY_CHARS_MAX = 2_000
 """A memory is a statement, not a document."""
@@ -51,7 +51,7 @@ FORGOTTEN_MAX = 10_000
 
 
 class MemoryScope(StrEnum):
-    """Where a memory is of use; whose it is, its owner says."""
+    """Where a memory applies; its owner says whose it is."""
 
     SESSION = "session"
     PROJECT = "project"
@@ -66,20 +66,20 @@ class MemorySource(StrEnum):
     MODEL = "model"
     """Saved by the model during a turn, through its tool."""
     USER = "person"
-    """Added by the user with a command. It comes from no turn: an undo never removes it."""
+    """Added by the user with a command. It is based on no turn: an undo never removes it."""
 
 
 class Strength(StrEnum):
-    """How much a wish binds; empty for what is no wish."""
+    """How strictly a wish binds; empty for other memories."""
 
     NONE = ""
     SHOULD = "should"
     MUST = "must"
-    """A constraint: each call that breaks it is asked about."""
+    """A constraint: each call that violates it is asked about."""
 
 
 STRENGTHS = tuple(Strength)
-"""What binds more stands behind what binds less."""
+"""From the least to the most binding."""
 
 
 class WishKind(StrEnum):
@@ -112,7 +112,7 @@ class ExtractionCount(Struct, frozen=True):
 
 
 class MemoryOrigin(StrEnum):
-    """Where memories come from, in words. Older ones say `told by a command` or `found in a turn`."""
+    """The origin of memories, in words. Older ones say `told by a command` or `found in a turn`."""
 
     SAID = "you said it"
     ANSWER = "from the answer"
@@ -127,31 +127,31 @@ class MemoryOrigin(StrEnum):
 
 
 class Period(Struct, frozen=True):
-    """A time in which a memory holds; valid_to: None while no end of it is known."""
+    """A time in which a memory is valid; valid_to: None if no end is known."""
 
     valid_from: datetime
     valid_to: datetime | None = None
 
     def holds_at(self, at: datetime) -> bool:
-        """Whether the moment is within it."""
+        """Whether it contains the moment."""
         return self.valid_from <= at and (self.valid_to is None or at < self.valid_to)
 
 
 class Memory(Struct, frozen=True):
-    """A statement, where it holds, whose it is and what it rests on.
+    """A statement, where it applies, whose it is and what it is based on.
 
-    The id follows from where it holds, whose it is and its normalised text (`memory_id`): equal text is one
-    memory. An edit of the text is therefore a new memory that `updates` the old one. Giving it to somebody
-    else changes no id.
+    The id follows from where it applies, whose it is and its normalised text (`memory_id`): equal text is one
+    memory. An edit of the text is therefore a new memory that `updates` the old one. A new owner changes no
+    id.
     """
 
     id: str
     type: MemoryType
     content: str
     project_id: str
-    """Where it was made; of a global one too."""
+    """The project it was made in, even if global."""
     session_id: str
-    """Where it was made; empty where no session was open."""
+    """The session it was made in; empty if none was open."""
     scope: MemoryScope
     importance: float
     created_at: datetime
@@ -161,24 +161,24 @@ class Memory(Struct, frozen=True):
     topic: str = ""
     source: MemorySource = MemorySource.BACKGROUND
     turns: tuple[str, ...] = ()
-    """Ids of the turns that it rests on, oldest first; none where the user just said so."""
+    """Ids of the turns it is based on, oldest first; none if the user added it by a command."""
     accessed_at: datetime | None = None
-    """When it was last put in front of a model or opened by the user."""
+    """When it was last given to a model or opened by the user."""
     access_count: int = 0
     forgotten_at: datetime | None = None
-    """Forgotten memories are kept, found only when asked for, and can be restored."""
+    """Forgotten memories are kept, found only on request, and can be restored."""
     owner: str = ""
-    """The id of the `Person` whose it is: no other user's model gets it. Empty for everybody's."""
+    """The id of the `Person` it belongs to: no other user's model gets it. Empty for everybody's."""
     valid_from: datetime | None = None
-    """Since when it holds, or held last; None for since its creation."""
+    """Since when it is valid, or was last; None for since its creation."""
     valid_to: datetime | None = None
-    """Until when: another one replaced it, or its words name the day. None where no end is known."""
+    """Until when: another one replaced it, or its words name the day. None if no end is known."""
     origin: str = ""
-    """Where it comes from, for a user: one of `MemoryOrigin`, or the words of whoever made it. Of a memory
-    that was said several times, where it came from first, or where the user said it."""
+    """The origin, for a user: one of `MemoryOrigin`, or the words of whoever made it. If it was said several
+    times, the first origin, or where the user said it."""
     strength: Strength = Strength.NONE
     applies_to: tuple[str, ...] = ()
-    """Paths, commands and words that it is about, each word for word as the user said it."""
+    """Paths, commands and words that it is about, each exactly as the user said it."""
     said: int = 1
     """In how many sessions it was said."""
     held: int = 0
@@ -187,21 +187,21 @@ class Memory(Struct, frozen=True):
     """How many calls ran against it."""
     replaced: bool = False
     """Another memory that is neither forgotten nor abandoned `updates` it, and it has replaced none since;
-    links of abandoned turns do not count. Read from the associations, so that `save` ignores it."""
+    links of abandoned turns do not count. Read from the associations; `save` ignores it."""
     abandoned: bool = False
-    """All turns that it rests on are abandoned (see `Turns`); never so for the user's own. Read from the
-    tree; `save` ignores it."""
+    """All turns it is based on are abandoned (see `Turns`); never for memories added by the user. Read from
+    the tree; `save` ignores it."""
 
     @property
     def weight(self) -> float:
-        """Its importance, once and once more for each use."""
+        """Its importance, multiplied by one more than its uses."""
         return self.importance * (1 + self.access_count)
 
 
 MEMORY = Description(
     RecordKind.MEMORY,
     Memory,
-    refers={"project_id": RecordKind.PROJECT},  # sessions and turns may go, and a memory stays
+    refers={"project_id": RecordKind.PROJECT},  # a memory survives its sessions and turns
     columns={"session_id": "session", "owner": "owned_by"},
     properties={
         **{"created_at": "created", "updated_at": "updated", "accessed_at": "lastAccessed"},
@@ -225,7 +225,7 @@ def wish_kind(memory: Memory) -> WishKind | None:
 
 
 def marks_of(memory: Memory) -> list[str]:
-    """What keeps it from being put in front of a model."""
+    """Why it is not given to a model."""
     marks = {
         "forgotten": memory.forgotten_at is not None,
         "replaced": memory.replaced,
@@ -235,10 +235,10 @@ def marks_of(memory: Memory) -> list[str]:
 
 
 class AssociationKind(StrEnum):
-    """How one memory stands to another."""
+    """The relation of one memory to another."""
 
     UPDATES = "updates"
-    """It replaces the other, which is no longer put in front of the model."""
+    """It replaces the other, which is no longer given to the model."""
     CONTRADICTS = "contradicts"
     SUPPORTS = "supports"
     RELATES_TO = "relates_to"
@@ -254,7 +254,7 @@ class Association(Struct, frozen=True):
     at: datetime
     turn: str = ""
     """The turn in which one memory was said to replace the other. While that is abandoned, this link
-    replaces nothing. Empty where it was said in none: then it always counts."""
+    replaces nothing. Empty if it was said in none: then it always counts."""
 
 
 ASSOCIATION = Description(
@@ -263,7 +263,7 @@ ASSOCIATION = Description(
     key=("kind", "from_id", "to_id", "turn"),
     refers={"from_id": RecordKind.MEMORY, "to_id": RecordKind.MEMORY},
     properties={"from_id": "from", "to_id": "to"},
-    line={"kind": "relation"},  # `kind` is what the line itself is
+    line={"kind": "relation"},  # `kind` is the kind of the line itself
     later=("turn",),
     always=("turn",),
 )
@@ -281,7 +281,7 @@ class MemorySort(StrEnum):
 
 
 class WishOrder(StrEnum):
-    """By what the wishes are sorted: words from A on, numbers and times from the highest."""
+    """The sort keys of wishes: words ascending, numbers and times descending."""
 
     TEXT = "text"
     KIND = "kind"
@@ -295,36 +295,36 @@ class WishOrder(StrEnum):
 
 
 class MemoryFilter(Struct, frozen=True):
-    """Which memories, in what order. The defaults are what may be put in front of a model.
+    """Which memories, in what order. The defaults are what may be given to a model.
 
     With a project: those made in it, and all global ones. With a session: of those of scope session only
-    that session's; without one they are all there.
+    that session's; without one, all of them.
     """
 
     project_id: str | None = None
     """None means every project's."""
     session_id: str | None = None
     person: str | None = None
-    """Everybody's and this person's; None means everybody's and whoever's."""
+    """Everybody's and this person's; None means everybody's and anybody's."""
     types: tuple[MemoryType, ...] = ()
     """Empty means all."""
     binding: bool = False
-    """Only those that have a strength."""
+    """Only those with a strength."""
     importance_min: float = 0.0
     since: datetime | None = None
     """Created at or after this moment."""
     forgotten: bool = False
-    """Forgotten ones as well."""
+    """Include forgotten ones."""
     replaced: bool = False
-    """Those that another one updates as well."""
+    """Include those that another one updates."""
     abandoned: bool = False
-    """Those that rest on abandoned turns only as well."""
+    """Include those based only on abandoned turns."""
     sort: MemorySort = MemorySort.IMPORTANCE
     limit: int = 100
 
 
 class ConceptFilter(Struct, frozen=True):
-    """The weightiest topics of a project. topics: these alone, where any are named."""
+    """The weightiest topics of a project. topics: only these, if any are named."""
 
     project_id: str
     person: str
@@ -333,28 +333,28 @@ class ConceptFilter(Struct, frozen=True):
     topics: tuple[str, ...] = ()
     limit: int = 20
     each: int = 20
-    """At most so many memories of a topic, the most important first."""
+    """At most so many memories per topic, the most important first."""
 
 
 class ConceptMemories(Struct, frozen=True):
-    """A topic with its memories that hold, and their vectors by id, of those that have one."""
+    """A topic with its valid memories, and the vectors by id of those that have one."""
 
     topic: str
     weight: float
-    """The importance of its memories, each counted once and once more for each use; those that were looked
-    at are among the CONCEPT_CANDIDATES_MAX most important, or most used, of the project."""
+    """The summed `weight` of its memories, of those among the CONCEPT_CANDIDATES_MAX most important, or
+    most used, of the project."""
     memories: tuple[Memory, ...]
     vectors: Mapping[str, Vector]
 
 
 def normalised(text: str) -> str:
-    """The text as it is compared: case, spacing, compatibility forms and a final stop do not count."""
+    """Return the text as it is compared: case, spacing, compatibility forms and a final stop do not count."""
     folded = unicodedata.normalize("NFKC", text).casefold()
     return " ".join(folded.split()).rstrip(".!…")
 
 
 def memory_id(content: str, *, scope: MemoryScope, project_id: str, session_id: str, owner: str = "") -> str:
-    """The id that a memory of this text has where it holds; hex, 32 characters."""
+    """Return the id of a memory with this text, by where it applies; hex, 32 characters."""
     place = {MemoryScope.SESSION: session_id, MemoryScope.PROJECT: project_id, MemoryScope.GLOBAL: ""}[scope]
     whose = f"\n{owner}" if owner else ""
     text = f"{scope}\n{place}{whose}\n{normalised(content)}"

@@ -61,7 +61,7 @@ class CallRequest(Struct, frozen=True):
     args: JsonObject
     provider_id: str = ""
     malformed: str = ""
-    """Why the arguments could not be read, where they could not; `args` is empty then."""
+    """Why the arguments are invalid, if they are; `args` is empty then."""
 
 
 class WebSource(Struct, frozen=True):

@@ -1,7 +1,7 @@
-"""What is counted while the program runs, and the counts of this process that are not kept yet.
+"""The metrics, and this process's counts that are not stored yet.
 
 Names and units follow Prometheus (https://prometheus.io/docs/practices/naming/). `session/metrics.py` keeps
-and publishes what is counted here. A label never holds text, a path, or the name of a person or file.
+and publishes what is counted here. A label never contains text, a path, or the name of a person or file.
 """
 
 from collections import defaultdict
@@ -14,13 +14,13 @@ from msgspec import Struct
 from ragforge.domain.usage import Purpose, Usage
 
 SUM = "sum"
-"""The part of a histogram that holds the sum of its values; the other parts are upper bounds of buckets."""
+"""The part of a histogram with the sum of its values; the other parts are upper bounds of buckets."""
 
 NO_BOUND = "+Inf"
 """The last bucket."""
 
 Sample: TypeAlias = tuple[str, tuple[str, ...], str]
-"""A metric's name, the values of its labels, and of a histogram the part."""
+"""A metric's name, the values of its labels, and the part if it is a histogram."""
 
 
 class Metric(Struct, frozen=True):
@@ -103,14 +103,14 @@ METRICS = (
 
 
 class Tally:
-    """Counts of this process that are not kept yet. Threads may share it."""
+    """This process's counts that are not stored yet. Threads may share it."""
 
     def __init__(self) -> None:
         self._lock = Lock()
         self._counts = defaultdict[Sample, float](float)
 
     def count(self, metric: Metric, *labels: str, by: float = 1) -> None:
-        """Count one more, or `by` more, of these labels."""
+        """Count one more, or `by` more, for these labels."""
         self.add({(metric.name, labels, ""): by})
 
     def observe(self, metric: Metric, value: float, *labels: str) -> None:
@@ -119,20 +119,20 @@ class Tally:
         self.add({(metric.name, labels, bound): 1, (metric.name, labels, SUM): value})
 
     def add(self, counts: Mapping[Sample, float]) -> None:
-        """Count these."""
+        """Add these counts."""
         with self._lock:
             for sample, value in counts.items():
                 self._counts[sample] += value
 
     def take(self) -> dict[Sample, float]:
-        """All counts so far, which are no longer here."""
+        """Return all counts so far, and reset them."""
         with self._lock:
             taken, self._counts = self._counts, defaultdict[Sample, float](float)
         return dict(taken)
 
 
 TALLY = Tally()
-"""Of this process."""
+"""Those of this process."""
 
 
 def count_usage(model: str, purpose: Purpose, usage: Usage, cost_usd: float | None) -> None:

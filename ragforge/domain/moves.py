@@ -1,4 +1,4 @@
-"""What is chosen for a move between versions: what moves, and what becomes of files in conflict."""
+"""The choices for a move between versions: what moves, and what to do with files in conflict."""
 
 from enum import StrEnum
 
@@ -12,7 +12,7 @@ class Part(StrEnum):
 
 
 class ConflictChoice(StrEnum):
-    """What shall become of a file that was changed since."""
+    """What to do with a file that has changed since."""
 
     KEEP = "keep"
     RESTORE = "restore"
@@ -20,10 +20,10 @@ class ConflictChoice(StrEnum):
 
 
 class Side(StrEnum):
-    """What becomes of a file that both lines changed in the same place."""
+    """What to do with a file that both lines changed in the same place."""
 
     MARKERS = "markers"
-    """Both stand in it, between conflict markers; what is not text stays ours."""
+    """Both are kept, between conflict markers; files that are not text stay ours."""
     OURS = "ours"
     THEIRS = "theirs"
 

@@ -1,10 +1,10 @@
-"""Text from anywhere, made safe to show: nothing in it may command the terminal or hide from the eye."""
+"""Make untrusted text safe to show: it must neither control the terminal nor hide characters."""
 
 import re
 
 _PICTURES = {code: 0x2400 + code for code in range(0x20) if chr(code) not in "\n\t"}
 _PICTURES[0x7F] = 0x2421
-# Bidirectional overrides make code read otherwise than it runs ("Trojan Source", CVE-2021-42574), line
+# Bidirectional overrides make code look different from what runs ("Trojan Source", CVE-2021-42574), line
 # separators would break the count of lines, and C1 controls are commands to some terminals.
 _SPELLED = {
     code: f"<U+{code:04X}>"
@@ -17,7 +17,7 @@ _UNSAFE_IN_NAME = re.compile(f"[\n\t{_UNSAFE_CHARS}]")
 
 
 def printable(text: str) -> str:
-    """The text with line ends as newlines, and each control character as its picture (`␛` for escape)."""
+    """Return the text with newlines as line ends, and control characters as pictures (`␛` for escape)."""
     text = text.replace("\r\n", "\n")
     if not _UNSAFE.search(text):
         return text
@@ -26,7 +26,8 @@ def printable(text: str) -> str:
 
 
 def escaped(name: str) -> str:
-    """A name on one line, each such character spelled as in code (`\\n`, `\\x1b`), to tell names apart."""
+    """Return a name on one line, with such characters as escapes (`\
+    `, `\\x1b`), to tell names apart."""
     if name.isprintable():
         return name
     return _UNSAFE_IN_NAME.sub(
@@ -35,24 +36,24 @@ def escaped(name: str) -> str:
 
 
 def one_line(text: str) -> str:
-    """The text on one line, for labels."""
+    """Return the text on one line, for labels."""
     return " ".join(printable(text).split())
 
 
 def cut_line(line: str, chars_max: int | None) -> str:
-    """The line, or its beginning and how much was left out."""
+    """Return the line, or its beginning and how much was left out."""
     if chars_max is None or len(line) <= chars_max:
         return line
     return f"{line[:chars_max]} … {len(line) - chars_max:,} more characters"
 
 
 def inline_code(words: str) -> str:
-    """One line of words in Markdown that shows them as they are: none of them becomes markup."""
+    """Return one line of Markdown that shows the words as they are: none of them is markup."""
     return f"`{words.replace('`', chr(39))}`"
 
 
 def fenced(text: str, language: str = "") -> str:
-    """The text as a code block of Markdown, with a fence that it does not contain."""
+    """Return the text as a code block of Markdown, with a fence that does not occur in it."""
     longest = max((len(found) for found in re.findall("`+", text)), default=0)
     fence = "`" * max(3, longest + 1)
     return f"{fence}{language}\n{text}\n{fence}"

@@ -1,4 +1,4 @@
-"""Names of what projects are built on, the same in every language, by the field of each."""
+"""Names of technologies that projects are built on, the same in every language, by field."""
 
 from collections.abc import Mapping
 
@@ -29,7 +29,7 @@ _NAMES: Mapping[str, str] = {
     "serialisation": "json yaml toml protobuf msgpack avro",
 }
 FIELDS: Mapping[str, str] = {name: field for field, names in _NAMES.items() for name in names.split()}
-"""The field by name, so that "MySQL" and "PostgreSQL" are seen as rivals."""
+"""The field by name, so that "MySQL" and "PostgreSQL" are recognised as rivals."""
 _PLAIN = frozenset(
     {
         *("database", "base", "cache", "css", "fetch", "cookies"),
@@ -37,7 +37,7 @@ _PLAIN = frozenset(
     }
 )
 KNOWN_NAMES = frozenset(FIELDS) - _PLAIN
-"""Names of what a project is built on; not those that are plain words, or used in any file."""
+"""Names of technologies; without plain words, and without those used in any file."""
 
 _TOOLS = """
 airflow alembic android ansible arduino argocd aspnet autotools bazel bitbucket black capistrano ceph
@@ -56,4 +56,4 @@ tensorflow terraform terragrunt testcontainers tidyverse tikz tmux tox traefik t
 vim vscode wandb webdriver winget wireshark wordpress xcode xlsx xunit yocto zephyr zig zsh zustand
 """
 TOOLS = frozenset(_TOOLS.split())
-"""Names of other tools, libraries and systems: what has no rival here, and is no plain word in a sentence."""
+"""Names of other tools, libraries and systems: without a rival here, and not plain words in a sentence."""

@@ -6,25 +6,25 @@ from collections.abc import Mapping
 from msgspec import Struct
 
 SUFFIX = ".spu"
-"""Ends the name of a program's file."""
+"""The extension of a program's file."""
 
 PROGRAM_NAME = re.compile(r"[a-z][a-z0-9_-]{0,63}")
-"""What `.program` can say, and so how a program's file can be called."""
+"""The value of `.program`, and so the allowed names of a program's file."""
 
 PROGRAM_ORIGINS = ("shipped", "user", "project")
-"""Where a program's file is, in the order in which a name means one; `project:review` is the project's."""
+"""The places of program files, in order of precedence; `project:review` is the project's."""
 
 _DESCRIPTION = re.compile(r"^[ \t]*\.description[ \t]+([^;\n]+)", re.MULTILINE)
 
 
 def description_of(text: str) -> str:
-    """What the program says of itself; empty where it says nothing."""
+    """The program's description of itself; empty if it has none."""
     found = _DESCRIPTION.search(text)
     return " ".join(found[1].split())[:200] if found else ""
 
 
 class ProgramRow(Struct, frozen=True):
-    """A label or an operation of a program. line: where it begins; 0 where the user has no such line."""
+    """A label or an operation of a program. line: where it starts; 0 if the user has no such line."""
 
     line: int
     text: str
@@ -41,8 +41,8 @@ class CallsOfLine(Struct, frozen=True):
 
 
 class ProgramView(Struct, frozen=True):
-    """A run at one moment. present: the lines that run now. begun: those of them that are new, as text.
-    done: those of long operations that have ended."""
+    """The state of a run at one moment. present: the lines that run now. begun: those of them that are
+    new, as text. done: those of long operations that have ended."""
 
     name: str
     rows: tuple[ProgramRow, ...]
@@ -50,6 +50,6 @@ class ProgramView(Struct, frozen=True):
     calls: Mapping[int, CallsOfLine]
     """By line."""
     total: str
-    """How many calls there were, and what they cost of what the run may cost."""
+    """How many calls there were, and how much of the price limit they used."""
     begun: tuple[str, ...] = ()
     done: frozenset[int] = frozenset()

@@ -1,4 +1,4 @@
-"""What the user thought of a turn."""
+"""The user's ratings of turns."""
 
 from msgspec import Struct
 

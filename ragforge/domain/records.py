@@ -67,18 +67,18 @@ class Description(Struct, Generic[R], frozen=True):
     line: Mapping[str, str] = field(default_factory=dict[str, str])
     """The names in a line of a backup that differ from the field's name."""
     derived: tuple[str, ...] = ()
-    """Fields at the end that are read from other records, and kept nowhere."""
+    """Fields at the end that are computed from other records, and not stored."""
     later: tuple[str, ...] = ()
     """Fields that were added later and have a default: older lines and nodes lack them.
 
-    A line leaves them out where they have it, so that older programs can read it.
+    A line omits those with the default, so that older programs can read it.
     """
     always: tuple[str, ...] = ()
-    """Those of `later` that a line has in any case."""
+    """Those of `later` that a line always has."""
     texts: tuple[str, ...] = ()
-    """Fields that get another text where the user has something removed from the history."""
+    """Fields whose text is replaced if the user removes something from the history."""
     signed: tuple[str, ...] = ()
-    """Whole numbers that may lie below 0, as a duration does when a clock is set back."""
+    """Whole numbers that may be negative, as a duration is when a clock is set back."""
 
     @property
     def kept(self) -> list[FieldInfo]:

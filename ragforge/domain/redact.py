@@ -1,8 +1,8 @@
-"""Taking secrets out of text before it reaches store, log, export or model.
+"""Remove secrets from text before it reaches store, log, export or model.
 
-Two strengths, and the documentation says which is which. *Configured* secrets (the keys and passwords that
-this program uses) are found exactly, also URL-quoted, JSON-escaped and in base64. Anything else is best
-effort: patterns of well-known kinds of keys.
+Two strengths, which the documentation tells apart. *Configured* secrets (the keys and passwords that this
+program uses) are found exactly, also URL-quoted, JSON-escaped and in base64. Everything else is best effort:
+patterns of well-known kinds of keys.
 """
 
 import base64
@@ -20,34 +20,34 @@ from ragforge.domain.messages import CommandPart, ImagePart, ModelMessage, Part,
 
 MARK = "[redacted]"
 SECRET_CHARS_MIN = 6
-"""Shorter ones are left alone: blotting out every "abc" would hide nothing and spoil the text."""
+"""Shorter ones are not redacted: hiding every "abc" would protect nothing and spoil the text."""
 
 PLACEHOLDER_CHARS = 12
 """A key that ends in the same character this many times is a placeholder."""
 
 KEY_CHARS_MAX = 20_000
-"""A private key in a block is no longer; what goes on after it began is shown from then on."""
+"""A private key block is no longer than this; the text after that is shown."""
 
 _KEY_BLOCKS = (("-----BEGIN ", "-----END "), ("Private-Lines: ", "Private-MAC: "))
 _PASSES_MAX = 4
-# Up to the last @: a password that was not quoted for the URL may hold one.
+# Up to the last @: a password that was not quoted for the URL may contain one.
 _URL_PASSWORD = re.compile(r"(://[^\s/:@\"'<>]{0,200}:)[^\s/\"'<>]{1,500}(?=@)")
 _URL_VARIABLE = re.compile(r"[$%{<*].*|\[redacted\]|(?:pass(?:word|wd)?|secret|x+)\W*", re.IGNORECASE)
 
 
 class Redactor:
-    """Replaces secrets by `[redacted]`. Doing it twice changes nothing more."""
+    """Replaces secrets by `[redacted]`. Idempotent."""
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
         forms = {form for secret in secrets for form in _forms(secret.strip())}
-        # A part of the mark itself can be no secret: redacting it would never come to an end.
+        # A part of the mark itself cannot be a secret: redacting it would never end.
         usable = (form for form in forms if form not in MARK)
         self._forms = sorted(usable, key=lambda form: (-len(form), form))
 
     def text(self, text: str) -> str:
-        """The text without secrets, and well-formed."""
+        """Return the text without secrets, and well-formed."""
         text = well_formed(text)
-        # A second pass matters only where a mark, put beside what stood there, makes up a secret or a
+        # A second pass only matters if a mark, together with the text around it, forms a secret or a
         # pattern again: a password with a bracket in it can do that.
         for _ in range(_PASSES_MAX):
             before = text
@@ -57,7 +57,7 @@ class Redactor:
         return text
 
     def parts(self, parts: Parts) -> Parts:
-        """The message with its texts, and the names of its images, redacted."""
+        """Return the message with its texts, and the names of its images, redacted."""
         return tuple(map(self._part, parts))
 
     def _part(self, part: Part) -> Part:
@@ -72,11 +72,11 @@ class Redactor:
                 assert_never(part)
 
     def image(self, part: ImagePart) -> ImagePart:
-        """The image under a name without secrets; what it shows stays."""
+        """Return the image under a name without secrets; its content stays."""
         return replace(part, name=self.text(part.name))
 
     def json(self, value: JsonValue) -> JsonValue:
-        """The value with every string in it redacted, names included."""
+        """Return the value with every string in it redacted, names included."""
         match value:
             case str():
                 return self.text(value)
@@ -88,17 +88,17 @@ class Redactor:
                 return value
 
     def fields(self, value: JsonObject) -> JsonObject:
-        """The object with every string in it redacted, names included."""
+        """Return the object with every string in it redacted, names included."""
         return {self.text(name): self.json(item) for name, item in value.items()}
 
     def exact(self, text: str) -> str:
-        """The text without configured secrets; what only looks like a key stays."""
+        """Return the text without configured secrets; what only looks like a key stays."""
         return _replaced(text, self.spans(text))
 
     def answer(self, message: ModelMessage) -> ModelMessage:
-        """A model's message without configured secrets; what only looks like a key stays.
+        """Return a model's message without configured secrets; what only looks like a key stays.
 
-        Where it held one, the provider gets it back made anew, for what it wants verbatim holds it too.
+        If it contained one, the provider gets a rebuilt message back, because its native form has it too.
         """
         calls = [[call.name, call.args, call.malformed] for call in message.calls]
         searched = message.searched.texts()
@@ -123,14 +123,14 @@ class Redactor:
         )
 
     def stream(self, *, exact: bool = False) -> "RedactedStream":
-        """For text that arrives in pieces: a secret is found across their borders.
+        """Return a redactor for text that arrives in pieces: a secret is found across their borders.
 
-        exact: what only looks like a key stays, and each piece is given out at once.
+        exact: what only looks like a key stays, and each piece is released at once.
         """
         return RedactedStream(self, exact=exact)
 
     def spans(self, text: str) -> list[tuple[int, int]]:
-        """Where configured secrets stand, in order; those that overlap are one."""
+        """Return the spans of configured secrets, in order; overlapping ones are one."""
         found = sorted(span for form in self._forms for span in _occurrences(form, text))
         merged: list[tuple[int, int]] = []
         for start, end in found:
@@ -141,7 +141,7 @@ class Redactor:
         return merged
 
     def unfinished_at(self, text: str) -> int:
-        """Where the longest ending of the text starts with which a configured secret could begin."""
+        """Return where the longest suffix starts that could be the beginning of a configured secret."""
         if not self._forms:
             return len(text)
         for start in range(max(0, len(text) - len(self._forms[0]) + 1), len(text)):
@@ -152,37 +152,37 @@ class Redactor:
 
 
 class RedactedStream:
-    """Redacts a text that arrives in pieces; what could be the beginning of a secret is held back.
+    """Redacts text that arrives in pieces; what could be the beginning of a secret is held back.
 
-    exact: only the configured secrets. Without it whole lines are given out, as what makes a secret of a word
-    stands in its line, and a private key as one.
+    exact: only the configured secrets. Otherwise complete lines are released, because the context that makes
+    a word a secret is in its line, and a private key as one.
     """
 
     def __init__(self, redactor: Redactor, *, exact: bool = False) -> None:
         self._redactor = redactor
         self._exact = exact
         self._held = ""
-        # So many characters at the start of `_held` belong to a secret whose mark is out already.
+        # So many characters at the start of `_held` belong to a secret whose mark was already released.
         self._covered = 0
         self._line: list[str] = []
 
     def feed(self, piece: str) -> str:
-        """What can be shown now."""
+        """Return what can be shown now."""
         if not self._exact:
             return self._feed_lines(piece)
         text = self._held + piece
         return self._take(text, self._redactor.unfinished_at(text))
 
     def flush(self) -> str:
-        """What was held back, at the end of the stream."""
+        """Return what was held back, at the end of the stream."""
         if not self._exact:
             text, self._line = "".join(self._line), []
             return self._redactor.text(text)
         return self._take(self._held, len(self._held))
 
     def _feed_lines(self, piece: str) -> str:
-        """The lines that the piece ends."""
-        self._line.append(piece)  # joined at its end only: a line may be as long as the whole output
+        """Return the lines that the piece completes."""
+        self._line.append(piece)  # joined only at its end: a line may be as long as the whole output
         if "\n" not in piece and "\r" not in piece:
             return ""
         text = "".join(self._line)
@@ -191,7 +191,7 @@ class RedactedStream:
         return self._redactor.text(text[:until])
 
     def _take(self, text: str, until: int) -> str:
-        """Give out `text[:until]` and hold back the rest."""
+        """Release `text[:until]` and hold back the rest."""
         spans = self._redactor.spans(text)
         out: list[str] = []
         at = 0
@@ -210,12 +210,12 @@ class RedactedStream:
 
 
 def _lines_end(text: str) -> int:
-    """Where the last line begins that has not ended; a `\r` at the end may be the first half of an end."""
+    """Return where the last, incomplete line starts; a `\r` at the end may be the first half of an end."""
     return max(text.rfind("\n"), text.rfind("\r", 0, -1)) + 1
 
 
 def _open_key_at(text: str) -> int:
-    """Where a private key begins that has not ended, and may still."""
+    """Return where a private key starts that is incomplete so far."""
     for opening, closing in _KEY_BLOCKS:
         at = text.rfind(opening)
         if at >= 0 and len(text) - at < KEY_CHARS_MAX and closing not in text[at:]:
@@ -224,13 +224,13 @@ def _open_key_at(text: str) -> int:
 
 
 def hide_url_passwords(text: str) -> str:
-    """The text with the password of every URL (`scheme://user:password@host`) replaced."""
+    """Return the text with the password of every URL (`scheme://user:password@host`) replaced."""
     return _URL_PASSWORD.sub(rf"\g<1>{MARK}", text) if "://" in text else text
 
 
 def without_patterns(text: str) -> str:
-    """The text without what looks like a well-known kind of key, or is named as one: best effort."""
-    # Their patterns take milliseconds to make ready, which a start must not wait for.
+    """Return the text without what looks like a well-known kind of key, or is named as one: best effort."""
+    # Compiling their patterns takes milliseconds, which must not delay the start.
     from ragforge.domain.secret_kinds import KINDS
     from ragforge.domain.secret_names import hide_named
 
@@ -249,7 +249,7 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 
 
 def _hidden(found: re.Match[str]) -> str:
-    """The mark for the group `value`, or for all where there is none; not for `ghp_xxxx...` of a manual."""
+    """Return the mark for the group `value`, or for everything; not for a manual's `ghp_xxxx...`."""
     if len(set(found[0][-PLACEHOLDER_CHARS:])) == 1:
         return found[0]
     if "value" not in found.re.groupindex:
@@ -264,7 +264,7 @@ def _hidden_in_url(found: re.Match[str]) -> str:
 
 
 def _texts(value: JsonValue) -> Iterator[str]:
-    """Every text in the value, names included, and whatever else is in it, as it would be written."""
+    """Yield every text in the value, names included, and everything else as it would be written."""
     match value:
         case str():
             yield value
@@ -291,7 +291,7 @@ def _replaced(text: str, spans: list[tuple[int, int]]) -> str:
 
 
 def _occurrences(form: str, text: str) -> Iterator[tuple[int, int]]:
-    """Every place where the form stands, overlapping ones too."""
+    """Yield every position of the form, overlapping ones too."""
     at = text.find(form)
     while at >= 0:
         yield at, at + len(form)
@@ -299,7 +299,7 @@ def _occurrences(form: str, text: str) -> Iterator[tuple[int, int]]:
 
 
 def _forms(secret: str) -> set[str]:
-    """How a secret may be written: as it is, quoted for a URL, escaped for JSON, in base64."""
+    """Yield the ways to write a secret: as it is, quoted for a URL, escaped for JSON, in base64."""
     if len(secret) < SECRET_CHARS_MIN:
         return set()
     raw = secret.encode("utf-8", "surrogatepass")
@@ -310,9 +310,9 @@ def _forms(secret: str) -> set[str]:
 
 
 def _base64_forms(raw: bytes) -> Iterator[str]:
-    """The characters that base64 has for these bytes wherever they begin, e.g. after `user:`.
+    """Yield the base64 of these bytes at each possible alignment, e.g. after `user:`.
 
-    Base64 writes three bytes as four characters, so there are three ways, of which the outermost characters
+    Base64 encodes three bytes as four characters, so there are three alignments, whose outermost characters
     also depend on the neighbours and are left out.
     """
     for offset in range(3):

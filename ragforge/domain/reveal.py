@@ -1,8 +1,8 @@
-"""Text to consent to, with every character in sight: what is invisible or a look-alike is spelled out.
+"""Show text that needs consent with every character visible: the invisible and look-alikes are escaped.
 
-Stricter than `printable`, which lets ordinary prose in any language be. `<U+200B>` and the like also stand
-for joiners, soft hyphens, variation selectors, tag characters, unusual blanks and combining marks, and follow
-letters that are easily taken for others.
+Stricter than `printable`, which accepts ordinary prose in any language. `<U+200B>` and the like also replace
+joiners, soft hyphens, variation selectors, tag characters, unusual blanks and combining marks, and follow
+letters that are easily mistaken for others.
 """
 
 import re
@@ -17,7 +17,7 @@ from ragforge.domain.words import counted
 TAB = "→"
 TRAILING_BLANK = "·"
 
-# What Unicode calls default ignorable, but is no control, format or unassigned character; and the Braille
+# Default ignorable in Unicode, though no control, format or unassigned character; and the Braille
 # pattern without dots.
 _IGNORABLE = frozenset(
     map(
@@ -33,20 +33,20 @@ _SCRIPTS = ("LATIN", "CYRILLIC", "GREEK", "COPTIC", "ARMENIAN", "CHEROKEE")
 """Scripts with letters that look like those of another one of them."""
 _LIKE_LATIN = frozenset("асеорхуіјѕһԁԛԝӏАВЕКМНОРСТХУІЈЅοανικρυχΑΒΕΖΗΙΚΜΝΟΡΤΥΧ")
 _SIGNS = frozenset("‐‑−⁄∕⧸ꞏ∶․ǃ")
-"""Look like a sign that means something to a shell or in a path."""
+"""Look like a sign with a meaning in a shell or a path."""
 _UNUSUAL = re.compile("[^\t\n -~]")
 _WORD = re.compile(r"[^\W_]+")
 
 
 class Revealed(Struct, frozen=True):
-    """One line as it is drawn. marks: where something is spelled out, as pairs of offsets."""
+    """One line as it is drawn. marks: where something is escaped, as pairs of offsets."""
 
     text: str
     marks: tuple[tuple[int, int], ...] = ()
 
 
 def reveal_lines(text: str) -> list[Revealed]:
-    """The lines, which end at newlines only. Tabs become arrows, blanks at the end of a line dots."""
+    """Return the lines, which end at newlines only. Tabs become arrows, trailing blanks dots."""
     alike = _look_alikes(text)
     start, lines = 0, list[Revealed]()
     for line in text.split("\n"):
@@ -56,7 +56,7 @@ def reveal_lines(text: str) -> list[Revealed]:
 
 
 def spelled_out(text: str) -> str:
-    """The text for reading: as `reveal_lines`, but tabs and blanks stay, and CRLF is a newline."""
+    """Return the text for reading: as `reveal_lines`, but tabs and blanks stay, and CRLF is a newline."""
     text = text.replace("\r\n", "\n")
     if not _UNUSUAL.search(text):
         return text
@@ -67,7 +67,7 @@ def spelled_out(text: str) -> str:
 
 
 def oddities(text: str) -> tuple[str, ...]:
-    """What is spelled out in the text, in words, such as "2 invisible characters"; empty for nothing."""
+    """Return what is escaped in the text, such as "2 invisible characters"; empty for nothing."""
     hidden = sum(_is_hidden(found[0]) for found in _UNUSUAL.finditer(text))
     alike = len(_look_alikes(text))
     found = ((hidden, "invisible character"), (alike, "look-alike letter"))
@@ -75,7 +75,7 @@ def oddities(text: str) -> tuple[str, ...]:
 
 
 def _reveal(line: str, start: int, alike: frozenset[int]) -> Revealed:
-    """start: where the line begins in the text whose look-alikes are known."""
+    """start: where the line starts in the text whose look-alikes are known."""
     if line.isascii() and line.isprintable() and not line.endswith(" "):
         return Revealed(line)
     end = len(line.rstrip(" "))
@@ -113,7 +113,7 @@ def _is_hidden(char: str) -> bool:
 
 
 def _look_alikes(text: str) -> frozenset[int]:
-    """The offsets of letters and signs that look like others."""
+    """Return the offsets of letters and signs that look like others."""
     if text.isascii():
         return frozenset()
     found = {match.start() for match in _UNUSUAL.finditer(text) if _is_alike_ascii(match[0])}
@@ -129,7 +129,7 @@ def _look_alikes(text: str) -> frozenset[int]:
         for script, places in scripts.items():
             if script != "LATIN":
                 foreign.setdefault(script, []).extend(places)
-    # A word of another script alone is ordinary, unless all that there is of the script reads as Latin.
+    # A word in another script alone is ordinary, unless all its letters read as Latin.
     for places in foreign.values():
         if all(text[at] in _LIKE_LATIN for at in places):
             found.update(places)
@@ -146,19 +146,19 @@ def _by_script(word: str, start: int) -> Iterator[tuple[str, list[int]]]:
 
 @lru_cache(4096)
 def _script(char: str) -> str:
-    """The script of a letter, where it is one of those that look alike."""
+    """Return the script of a letter, if it has look-alikes."""
     name = unicodedata.name(char, "").partition(" ")[0]
     return name if name in _SCRIPTS and char.isalpha() else ""
 
 
 @lru_cache(4096)
 def _is_alike_ascii(char: str) -> bool:
-    """Is it another form of one ASCII character, such as a mathematical `r` or a Greek question mark?"""
+    """Whether it is a variant of one ASCII character, such as a mathematical `r` or a Greek question mark."""
     if char in _SIGNS:
         return True
     form, _, code = unicodedata.decomposition(char).rpartition(" ")
     if form not in ("", "<font>", "<wide>", "<compat>") or not code:
         return False
     plain = chr(int(code, 16))
-    # Wide punctuation is what Chinese and Japanese text is written with.
+    # Chinese and Japanese text is written with wide punctuation.
     return "!" <= plain <= "~" and (form != "<wide>" or plain.isalnum())

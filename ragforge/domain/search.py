@@ -10,7 +10,7 @@ from msgspec import Struct
 from ragforge.domain.ids import short_id
 
 ALSO_SHARE = 0.5
-"""What a match of another word for the same counts for."""
+"""The weight of a match of a synonym or translation."""
 K = TypeVar("K", bound=Hashable)
 
 
@@ -23,11 +23,11 @@ class HitKind(StrEnum):
     MEMORY = "memory"
     VERSION = "version"
     PROGRAM = "program"
-    """A message of a program's conversation: in no index, and put in front of no model."""
+    """A message of a program's conversation: in no index, and given to no model."""
 
 
 INDEXED_KINDS = tuple(kind for kind in HitKind if kind is not HitKind.PROGRAM)
-"""What the indexes of words hold."""
+"""What the word indexes contain."""
 
 
 class Query(Struct, frozen=True):
@@ -44,13 +44,13 @@ class Query(Struct, frozen=True):
     until: datetime | None = None
     """Before this moment."""
     person: str = ""
-    """Who asks: of the memories, everybody's and this person's are ranked."""
+    """Who asks: only memories that are everybody's or this person's are ranked."""
     by: str = ""
     """Only what the user with this id said, and what was done and remembered for it."""
     kinds: tuple[HitKind, ...] = INDEXED_KINDS
     limit: int = 20
     also: tuple[str, ...] = ()
-    """Other words for the same, as in another language, which count for less."""
+    """Synonyms and translations, which count less."""
 
 
 class Hit(Struct, frozen=True):
@@ -79,7 +79,7 @@ class Hit(Struct, frozen=True):
     level: int = 0
     """Of a summary, from 1."""
     abandoned: bool = False
-    """It lies on an abandoned branch: shown as undone, and never put in front of the model."""
+    """It is on an abandoned branch: shown as undone, and never given to the model."""
     memory_type: str = ""
     replaced: bool = False
     """A memory that another one updates."""
@@ -105,14 +105,14 @@ class Candidate(Struct, frozen=True):
     meaning: float | None = None
     abandoned: bool = False
     """A turn, or the call or version of one, that is abandoned; a summary of which any turn is; a memory that
-    rests on abandoned turns only."""
+    is based only on abandoned turns."""
     importance: float = 0.0
     """Of a memory."""
     level: int = 0
     replaced: bool = False
     """A memory that another one updates."""
     owner: str = ""
-    """Of a memory, whose it is; empty for everybody's."""
+    """The owner of a memory; empty for everybody's."""
 
 
 class Relation(StrEnum):
@@ -121,7 +121,7 @@ class Relation(StrEnum):
     NEIGHBOUR = "neighbour"
     """The turn before or after it."""
     CITED = "cited"
-    """A summary of level 1 stands for it, a memory rests on it, or the call or version was made in it."""
+    """A summary of level 1 covers it, a memory is based on it, or the call or version was made in it."""
 
 
 class Related(Struct, frozen=True):

@@ -1,15 +1,15 @@
-"""The kinds of secrets that are known by their own form: a prefix, a length, an alphabet.
+"""Secrets with a form of their own: a prefix, a length, an alphabet.
 
-Which services give out which form is public (their documentation, and the rules that scanners such as
-gitleaks keep); the patterns are ours. Most ask for the least length and then take all that goes on like it,
-so that a key which became longer leaves no rest.
+The forms of each service's keys are public (their documentation, and the rules of scanners such as gitleaks);
+the patterns are ours. Most require the minimum length and then match everything that continues like it, so
+that a key which became longer leaves no rest.
 """
 
 from msgspec import Struct
 
 
 class SecretKind(Struct, frozen=True):
-    """A form. Only a text that holds one of the keywords is searched; a group named `value` is what goes."""
+    """A form. Only text with one of the keywords is searched; a group named `value` is what is replaced."""
 
     name: str
     keywords: tuple[str, ...]
@@ -17,15 +17,15 @@ class SecretKind(Struct, frozen=True):
 
 
 def _prefixed(prefix: str, rest: str, *, name: str = "") -> SecretKind:
-    """What begins with the prefix, where a word begins; `rest` is a pattern."""
-    # The prefix first, so that a search is one for a literal; what may not be before it is looked at then.
+    """Return a pattern for the prefix at the start of a word; `rest` is a pattern."""
+    # The prefix first, so that a literal is searched; what must not precede it is checked then.
     begins = _literal(prefix)
     pattern = rf"{begins}(?<![A-Za-z0-9]{begins}){rest}"
     return SecretKind(name or prefix.rstrip("-_."), (prefix,), pattern)
 
 
 def _either(name: str, prefixes: str, rest: str) -> SecretKind:
-    """What begins with one of the prefixes, which are separated by spaces."""
+    """Return a pattern for one of the prefixes, which are separated by spaces."""
     found = tuple(prefixes.split())
     return SecretKind(name, found, rf"(?<![A-Za-z0-9])(?:{'|'.join(map(_literal, found))}){rest}")
 
@@ -47,7 +47,7 @@ def _words(text: str) -> frozenset[str]:
 
 
 KINDS: tuple[SecretKind, ...] = (
-    # Keys in blocks. The end may be missing, cut off by a limit on output; then it goes on as a key does.
+    # Key blocks. The end may be missing, cut by an output limit; then it continues like a key.
     SecretKind(
         "private key",
         ("PRIVATE KEY",),
@@ -99,7 +99,7 @@ KINDS: tuple[SecretKind, ...] = (
     _prefixed("ATCTT3", r"[\w=-]{60,}", name="atlassian admin token"),
     _prefixed("sha256~", f"{_WORD}{{40,}}", name="openshift token"),
     SecretKind("terraform token", ("atlasv1",), rf"{_ALNUM}{{14}}\.atlasv1\.[\w=-]{{40,}}"),
-    # Before Vault 1.10. A method's name is as long now and then, but holds no digit among its letters.
+    # Before Vault 1.10. A method's name can be as long, but has no digit among its letters.
     SecretKind(
         "old vault token",
         ("s.",),
@@ -215,7 +215,7 @@ KINDS: tuple[SecretKind, ...] = (
         ("sk_",),
         r"(?P<quote>[\"'])secret_key(?P=quote)\s*=>\s*[\"'](?P<value>sk_[^\s\"']{20,})",
     ),
-    # Words to people
+    # Messaging
     _either(
         "slack token", "xoxa- xoxb- xoxc- xoxd- xoxe- xoxe. xoxo- xoxp- xoxr- xoxs-", r"[A-Za-z0-9.%-]{10,}"
     ),
@@ -247,7 +247,7 @@ KINDS: tuple[SecretKind, ...] = (
     _either("facebook token", "EAAM EAAC EAAG EAAB", f"{_ALNUM}{{100,}}"),
     SecretKind("twitter token", ("AAAAAAAAAAAAAAAAAAAAA",), r"(?<![A-Za-z0-9+/])A{22}[A-Za-z0-9%]{60,}"),
     _prefixed("tfp_", r"[\w.=-]{50,}", name="typeform token"),
-    # Documents and what is drawn
+    # Documents and design
     _prefixed("figd_", f"{_WORD}{{40,}}", name="figma token"),
     _prefixed("ntn_", f"{_ALNUM}{{40,}}", name="notion token"),
     _prefixed("secret_", f"{_ALNUM}{{43}}{_END}", name="notion secret"),
@@ -278,7 +278,7 @@ KINDS: tuple[SecretKind, ...] = (
     SecretKind(
         "sidekiq key", ("CONTRIBSYS__COM",), r"CONTRIBSYS__COM\W{1,4}(?P<value>[a-f0-9]{8}:[a-f0-9]{8})"
     ),
-    # What programs take on their command line, or from their own files
+    # Arguments of programs, and their own files
     SecretKind(
         "netrc password", ("machine ",), r"machine \S+ login \S+ password (?P<value>[^\s\"'\\$<{]{4,})"
     ),
@@ -364,4 +364,4 @@ VENDORS = _words(
     "sendbird sentry shodan snyk sonar sourcegraph squarespace sumo sumologic telegram travis trello "
     "twilio twitch twitter typeform weather yandex zendesk"
 )
-"""Services whose keys have no form of their own: a name that says one of them and `key` is enough."""
+"""Services whose keys have no form of their own: a name with one of these and `key` is enough."""

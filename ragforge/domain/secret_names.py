@@ -1,8 +1,8 @@
 """Values that are secrets because of the name beside them: `NAME=value`, "the password is value".
 
-Two kinds of names. One that says *password* or *secret* makes a secret of whatever could be one. One that
-says *token* or *key* is too common in programs for that: its value must look drawn by lot. In either case a
-value that is a name, a call, a path or a placeholder is none.
+There are two kinds of names. With *password* or *secret*, any plausible value is a secret. *token* and *key*
+are too common in programs for that: their value must look random. In either case a value that is a name, a
+call, a path or a placeholder is not a secret.
 """
 
 import re
@@ -33,10 +33,10 @@ HINTS = (
     "mdp",
     "mot de passe",
 )
-"""In small letters, what a name or a sentence holds where a search begins."""
+"""In lower case, what a name or a sentence contains where a search starts."""
 
 SAID_HINTS = ("pass word", "pass phrase", "pw ", "pin", "jeton", "clé", "cle d", "cle a")
-"""The same for what is only looked for in sentences."""
+"""The same, for patterns of sentences only."""
 
 
 def _words(text: str) -> frozenset[str]:
@@ -48,7 +48,7 @@ _WEAK = _words("token apikey authkey accesskey secretkey privatekey credential c
 _STRONG_ENDS = ("password", "passwd", "passphrase", "passcode", "secret")
 _WEAK_ENDS = ("token", "apikey", "accesskey", "privatekey", "secretkey")
 _KEYS = _words("api access auth private signing encryption master account service storage license licence")
-"""What makes a secret of a `key`, which alone is a word of every program."""
+"""With these, a `key` is a secret; alone it is a word of every program."""
 _ABOUT = _words(
     "hash hashed digest file filename path dir folder url uri endpoint name names id ids type kind count "
     "counts len length size max min limit limits field fields label env var variable prompt regex pattern "
@@ -58,7 +58,7 @@ _ABOUT = _words(
     "callback cb handler generator exception status state fingerprint strategy header headers scheme "
     "plugin module test tests example placeholder description title text help"
 )
-"""As the last word of a name: it speaks about the secret and does not hold it."""
+"""As the last word of a name: it describes the secret and does not contain it."""
 _FIELD_WORDS = (
     _STRONG | _WEAK | _KEYS | _ABOUT | _words("key user username login email host db my the new old")
 )
@@ -70,7 +70,7 @@ _PLACEHOLDER_WORDS = _words(
     "foobar admin root guest anonymous prompt ask keyring vault file env environ environment"
 )
 
-# Each begins at a hint. What repeats is possessive, so that a search takes time by the length alone.
+# Each starts at a hint. Repetitions are possessive, so that the time of a search is linear.
 _ASSIGNED = r"""(?xi)
 (?: mot[ ]de[ ]passe | [\w.-]{2,48}+ )
 (?: \\?["'`\]] ){0,2}+
@@ -81,7 +81,7 @@ _ASSIGNED = r"""(?xi)
 (?: (?P<quote>\\?["'`])(?P<quoted>[^"'`\\\n]{1,400}+) | (?P<bare>[^\s"'`]{1,400}+) )
 """
 _TAGGED = r"[\w.:-]{2,48}+>(?P<value>[^<>\n]{1,400}+)</"
-# In each a quote may be escaped, and a line numbered, as in the answer of a tool.
+# In each, a quote may be escaped, and a line numbered, as in a tool's output.
 _PAIRED = r"""(?x)
 value (?: \\{0,3}["'] )? \s? [:=] \s?
 (?: \\{0,3}["'] (?P<quoted> [^"'\\\n]{1,400}+ ) \\{0,3}["'] | (?P<bare> [^\s"'\\,;}]{1,400}+ ) )
@@ -172,7 +172,7 @@ _COMMON = _words(
 def hide_named(text: str, mark: str) -> str:
     """Return the text with the mark for each value that its name makes a secret."""
     lower = text.lower()
-    if len(lower) != len(text):  # some letters are two when they are small
+    if len(lower) != len(text):  # some letters have two in lower case
         lower = "".join(char.lower() if char.isascii() else char for char in text)
     if starts := _starts(lower):
         text = _replaced(text, _named_spans(text, starts, mark), mark)
@@ -187,7 +187,7 @@ def hide_named(text: str, mark: str) -> str:
 
 
 def _starts(lower: str) -> list[int]:
-    """The offsets of hints, in order. Searching word by word is quicker than for all at once."""
+    """Return the offsets of hints, in order. Searching word by word is faster than all at once."""
     found: set[int] = set()
     for hint in (*HINTS, *SAID_HINTS):
         at = lower.find(hint)
@@ -232,7 +232,7 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 
 
 def _assigned(found: re.Match[str], mark: str) -> tuple[int, int] | None:
-    """The span of the secret that is given to a name; None if it is not a secret."""
+    """Return the span of the secret given to a name; None if it is not a secret."""
     sign, group = found["sign"], "quoted" if found["quote"] else "bare"
     before = found.string[max(0, found.start() - NAME_CHARS_MAX) : found.start()]
     head = _NAME_END.search(before)
@@ -250,13 +250,13 @@ def _assigned(found: re.Match[str], mark: str) -> tuple[int, int] | None:
 
 
 def _is_env(before: str, name_start: str, name: str) -> bool:
-    """Whether it is written as an environment's variable is: NAME=value where a word begins."""
+    """Whether it is written like an environment variable: NAME=value at the start of a word."""
     lead = before[: len(before) - len(name_start)]
     return _ENV.search(lead + name) is not None
 
 
 def _up_to_stop(value: str, mark: str) -> str:
-    """What of an unquoted value belongs to it in a program or a list."""
+    """Return which part of an unquoted value belongs to it in a program or a list."""
     at = value.find(mark)
     stop = _STOPS.search(value, at + len(mark) if at >= 0 else 0)
     return value[: stop.start()] if stop else value
@@ -290,7 +290,7 @@ def _said(found: re.Match[str], mark: str) -> tuple[int, int] | None:
 
 
 def _paired(found: re.Match[str], mark: str) -> str:
-    """What is written as a name and its value beside it, as in XML and the manifests of containers."""
+    """Yield names with their values beside them, as in XML and container manifests."""
     group = "quoted" if found["quoted"] else "bare"
     value = found[group]
     named = _PAIR_NAME.search(found.string[max(0, found.start() - _PAIR_CHARS_MAX) : found.start()])
@@ -306,7 +306,7 @@ def _paired(found: re.Match[str], mark: str) -> str:
 
 
 def _without_cookies(header: str, mark: str) -> str:
-    """The header of a request or an answer without the values that let somebody in."""
+    """Return the header of a request or an answer without its credentials."""
     return _compiled(_COOKIE).sub(lambda found: mark if _is_token(found[0]) else found[0], header)
 
 
@@ -320,7 +320,7 @@ def _inner(found: re.Match[str], mark: str, accepts: Callable[[str], bool]) -> s
 
 
 def is_secret(name: str, value: str, *, quoted: bool, env: bool, mark: str = "\0") -> bool:
-    """Whether the name makes a secret of the value.
+    """Whether the name makes the value a secret.
 
     quoted: it stands in quotes. env: it is written as NAME=value, as in an environment file or a command.
     """
@@ -338,7 +338,7 @@ def is_secret(name: str, value: str, *, quoted: bool, env: bool, mark: str = "\0
 
 
 def _strength(name: str) -> int | None:
-    """0 for a name that says password, else the least length of what must look drawn by lot, or None."""
+    """Return 0 for a name with password, else the minimum length of a random value, or None."""
     if name in ("PWD", "OLDPWD"):  # the folder of a shell
         return None
     words = [word.lower() for word in _WORD.findall(name)]
@@ -359,7 +359,7 @@ def _strength(name: str) -> int | None:
 
 
 def _is_placeholder(value: str) -> bool:
-    """Whether it stands for a secret: a variable, a path, "changeme", or one character repeated."""
+    """Whether it is a placeholder: a variable, a path, "changeme", or one character repeated."""
     if _VARIABLE.fullmatch(value) or len(set(value.lower())) < 4:
         return True
     if len(value) > PLACEHOLDER_CHARS_MAX:
@@ -409,7 +409,7 @@ def _is_strong_value(value: str, *, quoted: bool, env: bool) -> bool:
 
 
 def _is_drawn(value: str, *, chars_min: int) -> bool:
-    """Whether it looks drawn by lot: long, letters and digits mixed, no words with dashes between."""
+    """Whether it looks random: long, letters and digits mixed, no words with dashes between."""
     if len(value) < chars_min or not _DRAWN.fullmatch(value):
         return False
     digits = sum(char.isdigit() for char in value)
@@ -425,7 +425,7 @@ def _is_drawn(value: str, *, chars_min: int) -> bool:
 
 
 def _is_mixed_case(value: str) -> bool:
-    """Whether small and capital letters alternate as those drawn by lot do, and not as in camelCase."""
+    """Whether small and capital letters alternate as in random text, not as in camelCase."""
     letters = [char.isupper() for char in value if char.isalpha()]
     changes = sum(one != next for one, next in pairwise(letters))
     return 0.3 <= sum(letters) / max(1, len(letters)) <= 0.7 and changes >= 0.4 * (len(letters) - 1)
@@ -445,12 +445,12 @@ def _is_written_password(value: str) -> bool:
 
 
 def _is_told_password(value: str) -> bool:
-    """In a sentence without a verb, where most words say something about a password: it has both kinds."""
+    """In a sentence without a verb, where most words describe a password: it has both kinds."""
     return _is_written_password(value) and any(char.isalpha() for char in value) and "(" not in value
 
 
 def _is_said(value: str, *, strong: bool) -> bool:
-    """Whether a word of a sentence is the password, and not what is said of one."""
+    """Whether a word of a sentence is the password, and not a description of one."""
     if len(value) < 4 or _is_placeholder(value) or value.lower() in _COMMON or "(" in value:
         return False
     if any(char.isdigit() for char in value):
@@ -483,4 +483,4 @@ _FORMS: tuple[tuple[tuple[str, ...], str, Callable[[str], bool]], ...] = (
     ((" as ", " comme "), _AS_PASSWORD, _is_told_password),
     (("token ", "key ", "jeton ", "clé "), _TOKEN_TOLD, _is_token),
 )
-"""In small letters what a text holds with one of the pattern; and whether the last group is a secret."""
+"""In lower case, what a text with one of the pattern contains; and whether the last group is a secret."""

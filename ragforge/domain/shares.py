@@ -1,4 +1,4 @@
-"""Sessions that came from somebody else: the mark that says so, and what is only proposed."""
+"""Imported sessions of other people: their mark, and the memories that they propose."""
 
 from datetime import datetime
 from enum import StrEnum
@@ -9,9 +9,9 @@ from ragforge.domain.derivations import DerivedKind, DerivedOwner
 
 
 class SharedSession(Struct, frozen=True):
-    """Whose session it is. What was written to the file names who exported it, and when.
+    """The origin of a session. The file says who exported it, and when.
 
-    into: the project that it was imported for. project: the line of its own project. host, user: as there.
+    into: the project it was imported for. project: the line of its own project. host, user: as there.
     """
 
     by: str
@@ -25,7 +25,7 @@ class SharedSession(Struct, frozen=True):
 
 
 class Decision(StrEnum):
-    """What the user said of a proposal."""
+    """The user's answer to a proposal."""
 
     OPEN = ""
     ACCEPTED = "accepted"

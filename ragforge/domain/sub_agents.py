@@ -1,4 +1,4 @@
-"""What is kept of a task that was handed to a sub-agent."""
+"""The record of a task handed to a sub-agent."""
 
 from msgspec import Struct
 
@@ -13,7 +13,7 @@ BEFORE_TASK = (
 
 
 class SubAgent(Struct, frozen=True):
-    """The session of its own that the task was done in, and the one that it was handed over in."""
+    """The session in which the task was done, and the one that handed it over."""
 
     session: str
     parent: str
@@ -26,4 +26,4 @@ def is_task(message: Parts) -> bool:
 
 
 KIND = DerivedKind("SubAgent", SubAgent)
-"""Kept with the turn that handed the task over, or with the sub-agent's own where a program did."""
+"""Kept with the turn that handed the task over, or with the sub-agent's own if a program did."""

@@ -13,11 +13,11 @@ class SummaryMethod(StrEnum):
 
     MODEL = "model"
     EXTRACTIVE = "extractive"
-    """Sentences of the text itself; a model's takes its place, under the same id."""
+    """Sentences of the text itself; a model's summary replaces it, under the same id."""
 
 
 class Summary(Struct, frozen=True):
-    """What turns (level 1) or summaries of the level below (level 2 and up) come to."""
+    """The summary of turns (level 1), or of summaries of the level below (level 2 and up)."""
 
     id: str
     project_id: str
@@ -25,11 +25,11 @@ class Summary(Struct, frozen=True):
     level: int
     text: str
     covers: tuple[str, ...]
-    """Ids of the turns, or of the summaries, that it stands for, oldest first."""
+    """Ids of the turns, or of the summaries, that it covers, oldest first."""
     at: datetime
-    """When the newest turn that it stands for began: the conversation's time, never the run's."""
+    """When the newest turn that it covers began: the conversation's time, never the run's."""
     turn_count: int = 1
-    """Turns that it stands for, through all levels."""
+    """How many turns it covers, through all levels."""
     method: SummaryMethod = SummaryMethod.MODEL
     model: str = ""
     files: tuple[str, ...] = ()
@@ -43,7 +43,7 @@ class Summary(Struct, frozen=True):
 SUMMARY = Description(
     RecordKind.SUMMARY,
     Summary,
-    refers={"session_id": RecordKind.SESSION},  # what it covers may come later
+    refers={"session_id": RecordKind.SESSION},  # what it covers may be stored later
     properties={
         **{"text": "summary", "at": "timestamp", "files": "filesMentioned", "findings": "keyFindings"},
         **{"tools": "toolsUsed"},

@@ -1,4 +1,4 @@
-"""Tasks: a turn with the corrections that follow it at once, what it came to, and how well it went."""
+"""Tasks: a turn with the corrections that follow it at once, its outcome, and how well it went."""
 
 from collections.abc import Sequence
 from enum import StrEnum
@@ -9,11 +9,11 @@ from msgspec import Struct
 from ragforge.domain.turns import Turn
 
 SIMILAR_MIN = 5
-"""With fewer similar tasks nothing is known of how efficient one was."""
+"""With fewer similar tasks, the efficiency of a task is unknown."""
 
 
 class TaskOutcome(StrEnum):
-    """What a task came to."""
+    """The outcome of a task."""
 
     KEPT = "kept"
     UNDONE = "undone"
@@ -26,7 +26,7 @@ class TaskOutcome(StrEnum):
 
     @property
     def is_failure(self) -> bool:
-        """Whether it is not in the project any more, or never was."""
+        """Whether its result is not in the project any more, or never was."""
         return self is not TaskOutcome.KEPT
 
 
@@ -38,7 +38,7 @@ class PastTask(Struct, frozen=True):
     done: str = ""
     """What was done, in a few sentences."""
     reason: str = ""
-    """Why it failed, word for word; empty where nothing says it."""
+    """Why it failed, word for word; empty if nothing says so."""
     files: tuple[str, ...] = ()
 
     @property
@@ -48,7 +48,7 @@ class PastTask(Struct, frozen=True):
 
 
 class TaskFigures(Struct, frozen=True):
-    """What is known of how a task went; None for what is not.
+    """What is known of how a task went; None for the rest.
 
     lines_changed_later: how often the same lines were changed again within five turns. check_passed: the last
     run. seconds, cost_usd: what it took. similar: seconds and cost of similar tasks. satisfaction: stated or
@@ -64,7 +64,7 @@ class TaskFigures(Struct, frozen=True):
 
 
 def task_success(figures: TaskFigures) -> float | None:
-    """How well a task went, 0 to 1: the mean of what is known; None where nothing is."""
+    """Return how well a task went, 0 to 1: the mean of what is known; None if nothing is."""
     known = (
         None if figures.lines_changed_later is None else 1 / (1 + figures.lines_changed_later),
         None if figures.check_passed is None else float(figures.check_passed),
@@ -76,7 +76,7 @@ def task_success(figures: TaskFigures) -> float | None:
 
 
 def _efficiency(figures: TaskFigures) -> float | None:
-    """The smaller of median time and median cost of similar tasks over its own, at most 1."""
+    """Return the smaller of median time and median cost of similar tasks over its own, at most 1."""
     times = [seconds for seconds, _ in figures.similar]
     costs = [cost for _, cost in figures.similar if cost is not None]
     shares = [
@@ -88,7 +88,7 @@ def _efficiency(figures: TaskFigures) -> float | None:
 
 
 def implied_satisfaction(outcome: TaskOutcome, *, asked_again: bool, committed: bool) -> float:
-    """How satisfied the user seems to be, 0 to 1, where they did not say it."""
+    """Return how satisfied the user seems to be, 0 to 1, if they did not say so."""
     if outcome in (TaskOutcome.UNDONE, TaskOutcome.DISCARDED):
         return 0.0
     if outcome is TaskOutcome.DENIED or asked_again:

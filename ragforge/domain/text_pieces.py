@@ -2,13 +2,13 @@
 
 
 class TextPieces:
-    """Collects pieces of a text, however small, in one buffer that takes little more than the text."""
+    """Collects pieces of a text, however small, in one buffer with little overhead."""
 
     def __init__(self, text: str = "") -> None:
         self._buffer = bytearray()
         self._joined: str | None = text
         self.chars = len(text)
-        """How long the text is so far."""
+        """The length of the text so far."""
 
     def add(self, piece: str) -> None:
         """Append a piece."""
@@ -22,5 +22,5 @@ class TextPieces:
         """Return the text so far, the same string each time while nothing is added."""
         if self._joined is None:
             self._joined = self._buffer.decode("utf-8", "surrogatepass")
-            self._buffer = bytearray()  # kept once
+            self._buffer = bytearray()  # stored once
         return self._joined

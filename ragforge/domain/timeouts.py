@@ -2,13 +2,13 @@
 
 Read them as `timeouts.NAME` where they are used and never copy one: then a value changed here,
 such as by the tests on a busy machine, changes everywhere. Seconds unless the name ends in another unit. The
-rhythm of keys and frames is not here but in the widgets that it belongs to.
+timing of keys and frames is not here but in the widgets that it belongs to.
 """
 
 # Starting and ending
 
 PROCESS_END_S_MAX = 0.1
-"""A thread that was told to end has ended by then."""
+"""How long a thread that was told to end may take."""
 THREAD_STOP_S_MAX = 5.0
 """How long a cancelled call waits for its thread; longer only where the disk itself hangs."""
 HEADLESS_BACKGROUND_S_MAX = 5.0
@@ -17,34 +17,34 @@ next run does the rest."""
 HEADLESS_CALLS_S_MAX = 15.0
 """How long `-p` waits, after that, for answers that are paid for already: each would be asked for again."""
 HEADLESS_BACKUP_S_MAX = 2.0
-"""How long `-p` waits for the day's backup that is under way."""
+"""How long `-p` waits for the day's backup in progress."""
 BACKGROUND_CLOSE_S_MAX = 2.0
 """How long leaving waits for what cannot be cancelled: a thread that computes, a commit."""
 CLAIM_LEFT_S_MAX = 2.0
 CLAIM_LEFT_POLL_S = 0.02
-"""How long to wait for the lock of a killed process, which what it was just starting holds for a moment."""
+"""How long to wait for the lock of a killed process, which a process it just started may still hold."""
 INCOGNITO_LOCKLESS_S_MAX = 60.0
 """A folder without a lock counts as abandoned at this age; its owner may just be creating it."""
 KEYRING_S_MAX = 5.0
 PASSWORD_TRIES_MAX = 10
-"""Wrong answers after which the question is given up."""
+"""Wrong answers after which a question is abandoned."""
 PROGRESS_LINE_EVERY_S = 2.0
-"""How often progress is printed where there is no terminal to redraw it in."""
+"""How often progress is printed if there is no terminal to redraw it."""
 
 # The terminal
 
 TERMINAL_ANSWER_S_MAX = 0.2
 TMUX_S_MAX = 2.0
 CLIPBOARD_S_MAX = 3.0
-"""The program that holds the clipboard may be gone, or asleep."""
+"""The program that owns the clipboard may have ended, or hang."""
 OPENING_TOLD_AFTER_S = 1.0
-"""A store on this machine is open long before; a server that does not answer takes longer."""
+"""A local store opens much faster; a server that does not answer takes longer."""
 LINK_LOOK_EVERY_S = 1.0
 MEMORY_LOOK_EVERY_S = 1.0
 TYPED_KEYS_S_MAX = 1.0
 """How long a key waits for the text typed before it. A list that takes longer to fill does not block Esc."""
 HINTS_QUIET_S = 1.0
-"""Hints that were made while the user typed are offered when the prompt has been empty for so long."""
+"""Hints made while the user typed are offered when the prompt has been empty for so long."""
 SUGGESTION_S_MAX = 30.0
 """So long after a turn what may come next is suggested."""
 SUGGESTION_LOOK_EVERY_S = 0.25
@@ -53,19 +53,19 @@ APPROVAL_QUIET_S = 0.5
 APPROVAL_ALONE_S = 0.3
 """How long no key may follow a letter before it is an answer: "nah, use X" is a message."""
 APPROVAL_LOOKED_AFTER_S = 0.25
-"""How often an approval looks whether the files that it is about have changed. Shorter than the quiet: what
-is outdated is gone before it can be answered."""
+"""How often an approval checks whether the files that it is about have changed. Shorter than the quiet:
+an outdated approval disappears before it can be answered."""
 MODEL_SILENT_TOLD_AFTER_S = 3.0
 """How long a model may take for its next word before the screen says so."""
 
 # What is recalled for a message
 
 GATHER_S_MAX = 0.3
-"""For the whole block: what has not been found by then is left out, for the user is waiting for the answer.
+"""For the whole block: what has not been found by then is left out, because the user is waiting.
 
 Its steps have shares of it, see `memory/recall/source.py`."""
 MEMORY_LIST_CACHED_S_MAX = 300.0
-"""A list of memories is read again after this, even where nothing says that any of them changed."""
+"""A list of memories is read again after this, even if nothing reports a change."""
 QUERY_EMBEDDING_S_MAX = 0.15
 """How long a remote embedder may take; after that, words and metadata answer."""
 EMBEDDER_LOADING_S_MAX = 1.0
@@ -74,7 +74,7 @@ EMBEDDER_LOADING_S_MAX = 1.0
 # Background work
 
 BACKUP_LOOK_EVERY_S_MIN = 60.0
-"""It is not asked more often than this whether the day's backup is due, unless a turn ends."""
+"""Whether the day's backup is due is checked no more often than this, unless a turn ends."""
 
 METRICS_S_MAX = 5.0
 """How long a page of metrics waits for its counts."""
@@ -87,22 +87,22 @@ for ever. It is tried again when something else changes too, and in the next run
 SPENT_COUNT_EVERY_S = 60.0
 """How often the spending of other processes is read."""
 WORK_AGAIN_S = 60.0
-"""How long work that is still to do right after it was done waits: better late than in a circle."""
+"""How long work waits that is still due right after it was done: better late than in a loop."""
 
 # Models
 
 GEMINI_CONNECT_S_MAX = 15.0
 GEMINI_NETWORK_ATTEMPTS_MAX = 3
-"""A network that fails twice more is usually not there, and the user should hear of it soon."""
+"""A network that fails twice more is usually down, and the user should know soon."""
 GEMINI_CALL_S_MAX = 30.0
 """For calls that do not stream."""
 GEMINI_COUNT_S_MAX = 5.0
 """How long the end of an answer may wait for its tokens to be counted."""
 OPENAI_CONNECT_S_MAX = 10.0
 OPENAI_CONNECT_ATTEMPTS_MAX = 3
-"""A network that is away for seconds often stays away; a server on this machine is asked once."""
+"""A network that is down for seconds often stays down; a server on this machine is asked once."""
 OPENAI_QUESTION_S_MAX = 30.0
-"""For the small questions: which models, how large a window."""
+"""For small requests: which models, how large a context window."""
 OPENAI_END_S_MAX = 1.0
 """How long a connection may take to close once the answer is complete."""
 STREAM_END_S_MAX = 2.0
@@ -118,7 +118,7 @@ is not asked again."""
 EMBEDDER_CONNECT_S_MAX = 10.0
 EMBEDDER_ANSWER_S_MAX = 60.0
 EMBEDDER_ATTEMPTS_MAX = 3
-"""Texts without a vector stay on the list of work, so giving up soon loses nothing."""
+"""Texts without a vector stay queued, so giving up soon loses nothing."""
 EMBEDDER_DELAY_S_FIRST = 1.0
 EMBEDDER_DELAY_S_MAX = 60.0
 
@@ -136,12 +136,12 @@ WEB_READ_S_MAX = 15.0
 """Silence after which a page counts as lost."""
 WEB_ROBOTS_S_MAX = 5.0
 PROCESS_GRACE_S = 2.0
-"""How long a process may tidy up after SIGTERM before SIGKILL."""
+"""How long a process may clean up after SIGTERM before SIGKILL."""
 PROCESS_DRAIN_S_MAX = 0.5
 """How long output is read after the shell has exited while something else holds the pipe open."""
 PROCESS_POLL_S = 0.02
 PROCESS_IDLE_POLL_S = 0.2
-"""How often a running command is looked at, to tell its changes from those made while it waited."""
+"""How often a running command is checked, to tell its changes from those made while it waited."""
 SCAN_S_MAX = 20.0
 SCAN_KILL_GRACE_S = 2.0
 """How long after its own limit a search is killed: it stops itself unless a pattern holds it up."""
@@ -160,7 +160,7 @@ VERSION_OF_TALK_WAIT_S = 0.05
 VERSION_END_S_MAX = 10.0
 """How long leaving waits for the version of the last turn."""
 VERSION_TOLD_AFTER_S = 2.0
-"""How long a command may wait for its files to be kept before the user is told."""
+"""How long a command may wait for its files to be stored before the user is told."""
 VERSION_SHELVE_S_MAX = 2.0
 """How long leaving waits for the contents of a project just opened; the next session continues."""
 
@@ -176,33 +176,33 @@ NEO4J_WRITE_S_MAX = 2.0
 NEO4J_RUN_S_MAX = 60.0
 NEO4J_CLOSE_S_MAX = 1.0
 NEO4J_SERVER_GRACE_S = 1.0
-"""How much later than this program the server gives up: abandoned queries must not pile up."""
+"""How much later than this program the server gives up: abandoned queries must not accumulate."""
 NEO4J_IDLE_CHECK_S = 30.0
 """A connection idle for longer is tested before use: the network may have dropped it."""
 NEO4J_RETRY_S_FIRST = 0.02
 NEO4J_RETRY_S_MAX = 0.5
 NEO4J_ANSWER_S_MAX = 5.0
-"""How long a list or a turn is waited for before the rows on this machine answer."""
+"""How long to wait for a list or a turn before the rows on this machine answer."""
 NEO4J_REACH_S_MAX = 10.0
-"""How long a server that was away is tried when nothing here can replace its answer."""
+"""How long to try a server that was away, if nothing here can replace its answer."""
 NEO4J_REACH_AGAIN_S_MAX = 1.0
-"""The same, where it was tried in vain within the last `NEO4J_REACH_S_MAX`."""
+"""The same, if it was tried in vain within the last `NEO4J_REACH_S_MAX`."""
 NEO4J_ARRIVE_S_MAX = 20.0
-"""How long rows are sent again and again before a decision that only the graph can make."""
+"""How long rows are resent before a decision that only the graph can make."""
 NEO4J_SETTLE_S_MAX = 10.0
 """A stopped server ends this at once, by the deadline of a step; a slow one is waited for."""
 NEO4J_DRAIN_S_MAX = 5.0
 """How long a command waits for rows on their way to the server before it ends or counts them."""
 NEO4J_DRAIN_AWAY_S_MAX = 0.5
-"""How long leaving waits for a try that is under way to reach a server that is away."""
+"""How long leaving waits for an attempt in progress to reach a server that is away."""
 NEO4J_DELETE_S_MAX = 30.0
 NEO4J_STREAM_S_MAX = 60.0
 NEO4J_ROLL_UP_S_MAX = 5.0
 NEO4J_LEASE_S_MAX = 5.0
-"""Nobody waits for it: a server that takes so long for one is as good as away."""
+"""Nobody waits for it: a server that takes so long for one is as good as down."""
 NEO4J_SIZES_KNOWN_S = 60.0
 NEO4J_OWED_MARGIN_S = 150.0
-"""A session is looked at for so long after a write to it, which may take that long to be committed."""
+"""How long after a write to a session it is checked, because the write may take that long to be committed."""
 NEO4J_LOAD_S_MAX = 120.0
 """A batch of a copy is not a step of a turn: nobody waits, and a busy server may take its time."""
 
@@ -229,7 +229,7 @@ NEO4J_CLAIM_REACH_S_MAX = 1.0
 """How long a server that is away is tried for a session that can continue without it."""
 
 PROJECT_SPLIT_LEASE_S = 60.0
-"""For so long after it was killed, what a split had moved is not brought back."""
+"""How long after it was killed the rows moved by a split are not brought back."""
 
 NEO4J_MIGRATION_LEASE_S = 20
 """The lock is free this long after its holder's last sign of life."""
@@ -245,7 +245,7 @@ NEO4J_SCHEMA_POLL_S = 0.1
 NEO4J_LAW_S_MAX = 300.0
 """One check of every node of a label, or one repair of all that fail it."""
 NEO4J_CHECK_PAUSE_S = 0.5
-"""Others may be writing while a graph is checked: what is still wrong after this is wrong."""
+"""Others may write while a graph is checked: what is still wrong after this is wrong."""
 NEO4J_ABANDONED_LOOKS_MAX = 3
-"""Abandoned turns are counted right after a move: what is wrong at each of so many looks is wrong."""
+"""Abandoned turns are counted right after a move: what is wrong in each of so many checks is wrong."""
 NEO4J_INDEX_FILL_S_MAX = 60.0

@@ -1,4 +1,4 @@
-"""The list of what is to do in a conversation, as it is kept and written."""
+"""A conversation's to-do list, as it is stored and written."""
 
 from collections.abc import Sequence
 
@@ -10,11 +10,11 @@ ITEMS_MAX = 100
 ITEM_CHARS_MAX = 500
 
 KIND = DerivedKind("TodoList", Todos)
-"""A list is kept with the turn that changed it, so it is undone and redone with that turn."""
+"""A list is stored with the turn that changed it, so it is undone and redone with that turn."""
 
 MARKS = {TodoState.PENDING: "[ ]", TodoState.ACTIVE: "[>]", TodoState.DONE: "[x]"}
 
 
 def todo_lines(items: Sequence[TodoItem]) -> list[str]:
-    """Return one line an item, as plain text."""
+    """Return one line per item, as plain text."""
     return [f"{MARKS[item.state]} {one_line(item.text)}" for item in items]

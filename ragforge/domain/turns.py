@@ -21,30 +21,30 @@ class Project(Struct, frozen=True):
     git_remote: str = ""
     first_commit: str = ""
     merged_into: str = ""
-    """The id of the project that all that was in it has moved to, and that its folders are part of."""
+    """The id of the project that all its content has moved to, and to which its folders belong."""
     changed_at: datetime | None = None
-    """When it was merged into another or split off last: of two states the newer one holds."""
+    """When it was last merged into another or split off: of two states, the newer one is valid."""
 
 
 PROJECT = Description(RecordKind.PROJECT, Project, later=("merged_into", "changed_at"))
 
 
 def user_and_machine(user: str, host: str) -> str:
-    """Return the id of a user who is known by nothing else; empty if neither is known."""
+    """Return the id of a user about whom nothing else is known; empty if neither is known."""
     return f"{user}@{host}" if user or host else ""
 
 
 class Person(Struct, frozen=True):
-    """The user at this machine, as the store knows them in any folder and on any machine."""
+    """The user of this machine, as the store knows them in any folder and on any machine."""
 
     id: str
     """An e-mail address, or user and machine."""
     machine: str = ""
-    """User and machine: sessions of before there were persons name no more."""
+    """User and machine: sessions older than persons have no more."""
     alone: bool = False
     """The store is embedded: nobody else uses it."""
     elsewhere: str = ""
-    """The other machine where the store knows this id from, when this one uses it for the first time."""
+    """The other machine that the store knows this id from, when this one uses it for the first time."""
 
 
 class ConversationSession(Struct, frozen=True):
@@ -64,13 +64,13 @@ class ConversationSession(Struct, frozen=True):
     user: str = ""
     host: str = ""
     project_path: str = ""
-    """The project's root on the machine where the session began."""
+    """The project's root on the machine where the session started."""
     person: str = ""
-    """The id of the user who began it (see `Person`); sessions of before there were such have none."""
+    """The id of the user who started it (see `Person`); empty in sessions older than persons."""
     archived_at: datetime | None = None
-    """When it was archived: it is not listed then until it goes on, and is found by search as before."""
+    """When it was archived: it is listed again once it is continued, and search still finds it."""
     changed_at: datetime | None = None
-    """When it got its title, was archived or was listed again last: of two states the newer one holds."""
+    """When it last got its title, was archived or unarchived: of two states, the newer one is valid."""
 
     @property
     def machine(self) -> str:
@@ -85,7 +85,7 @@ class ConversationSession(Struct, frozen=True):
 SESSION = Description(
     RecordKind.SESSION,
     ConversationSession,
-    refers={"project_id": RecordKind.PROJECT},  # the head may come later
+    refers={"project_id": RecordKind.PROJECT},  # the head may be stored later
     properties={
         **{"id": "sessionId", "started_at": "startTime", "last_activity_at": "lastActivity"},
         **{"head": "headId"},
@@ -103,9 +103,9 @@ class TurnStatus(StrEnum):
     """A call of its last step waits for the user's consent; resuming asks again."""
     FINISHED = "finished"
     CONTINUED = "continued"
-    """A queued message went in at a tool boundary; the child turn begins with it."""
+    """A queued message was inserted at a tool boundary; the child turn begins with it."""
     STOPPED = "stopped"
-    """A limit was reached: model calls, price, or the user declined to go on."""
+    """A limit was reached: model calls, price, or the user declined to continue."""
     INTERRUPTED = "interrupted"
     FAILED = "failed"
 
@@ -122,17 +122,17 @@ class Turn(Struct, frozen=True):
     started_at: datetime
     status: TurnStatus = TurnStatus.RUNNING
     assistant: str = ""
-    """The model's text of all steps, paragraphs between them."""
+    """The model's text of all steps, separated as paragraphs."""
     model: str = ""
     ended_at: datetime | None = None
     error: str = ""
     usage: Usage = field(default_factory=Usage)
     cost_usd: float | None = 0.0
-    """None where a price was unknown."""
+    """None if a price is unknown."""
     person: str = ""
-    """The id of the user whose message it is (see `Person`); empty where nobody knows."""
+    """The id of the user whose message it is (see `Person`); empty if unknown."""
     purpose: Purpose = Purpose.CHAT
-    """What its steps count as: CHAT, or PROGRAM where a program handed the task over."""
+    """What its steps count as: CHAT, or PROGRAM if a program handed the task over."""
 
 
 TURN = Description(
@@ -170,7 +170,7 @@ class Step(Struct, frozen=True):
     usage: Usage = field(default_factory=Usage)
     cost_usd: float | None = 0.0
     interrupted: bool = False
-    """The answer did not arrive whole; it is shown, and sent back as plain text only."""
+    """The answer is incomplete; it is shown, and sent back as plain text only."""
 
 
 STEP = Description(
@@ -201,18 +201,18 @@ class ToolCall(Struct, frozen=True):
     turn_id: str
     step_index: int
     position: int
-    """Its place among the calls of its step, from 0."""
+    """Its index among the calls of its step, from 0."""
     name: str
     args: JsonObject
     status: CallStatus
     result: str
-    """What the model heard: the whole, or head and tail with a note where the rest lies."""
+    """What the model was told: everything, or head and tail with a note where the rest is."""
     started_at: datetime
     duration_ms: int
     result_chars: int = 0
-    """Length of the whole result."""
+    """Length of the complete result."""
     result_blob: str | None = None
-    """Hash of the whole result in the blob store, where `result` was cut."""
+    """Hash of the complete result in the blob store, if `result` was cut."""
     diff: str = ""
     """What an edit changed, as a unified diff, for the user."""
     images: tuple[ImagePart, ...] = ()
@@ -291,7 +291,7 @@ class KeptTodos(Struct, frozen=True):
 
 
 NOT_ENDED = "Interrupted before it ran, or while it ran. Look at what it may have done before you repeat it."
-"""The answer to a call that has none: whether it had begun is not known after a crash."""
+"""The answer to a call that has none: after a crash it is unknown whether it had started."""
 
 
 def cut_off_end(turn_id: str, steps: Sequence[Step], *, at: datetime) -> TurnEnd:
@@ -306,7 +306,7 @@ def cut_off_calls(step: Step, *, ended: Collection[str], at: datetime) -> list[T
     at: used as their start, which is unknown.
     """
     if step.interrupted:
-        return []  # it did not arrive whole, so nothing of it ran
+        return []  # it is incomplete, so nothing of it ran
     return [
         ToolCall(
             id=request.id,

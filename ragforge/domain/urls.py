@@ -5,12 +5,12 @@ from urllib.parse import urlsplit
 
 
 def is_encrypted(url: str) -> bool:
-    """Whether a server of this URL needs certificates to be compared with; reading them takes 30 ms."""
+    """Whether a server at this URL needs a certificate check; loading certificates takes 30 ms."""
     return not url.startswith("http://")
 
 
 def is_this_machine(host: str) -> bool:
-    """Whether the host of a URL is the machine itself: no proxy and no key is meant for it."""
+    """Whether the URL's host is this machine: then neither a proxy nor a key is used."""
     if host == "localhost" or host.endswith(".localhost"):
         return True
     try:
@@ -21,9 +21,9 @@ def is_this_machine(host: str) -> bool:
 
 
 def listens_words(address: str) -> str:
-    """Return what to tell of metrics served at the address; empty where only this machine reaches it.
+    """Return a warning about metrics served at the address; empty if only this machine can reach it.
 
-    address: host and port, as `metrics.listen` has it. "0.0.0.0" and "::" are reached by everybody.
+    address: host and port, as in `metrics.listen`. "0.0.0.0" and "::" can be reached by everybody.
     """
     host = urlsplit(f"//{address}").hostname or ""
     try:

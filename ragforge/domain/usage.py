@@ -9,7 +9,7 @@ from msgspec import Struct
 from ragforge.domain.records import Description, RecordKind
 
 TOKENS_TOLD_MAX = 1_000_000_000
-"""No model call takes more; a larger number is a mistake of the service, and sums have to stay storable."""
+"""No model call takes more; a larger number is an error of the service, and sums must be storable."""
 
 
 def tokens_told(value: object) -> int:
@@ -20,7 +20,7 @@ def tokens_told(value: object) -> int:
 
 
 NO_MODEL = "local"
-"""The provider of steps that no model answered: none of them is a call that is counted."""
+"""The provider of steps without a model: none of them is a counted call."""
 
 
 class Usage(Struct, frozen=True):
@@ -54,7 +54,7 @@ class Purpose(StrEnum):
 
     CHAT = "chat"
     SUMMARY = "summary"
-    """Of one turn or of several summaries, memories included."""
+    """Summaries of turns, with their memories."""
     EMBEDDING = "embedding"
     RECALL = "recall"
     """The sub-conversation of `memory_recall`."""
@@ -82,7 +82,7 @@ class Spent(Struct, frozen=True):
     id: str
     project_id: str
     session_id: str
-    """Empty where it was for none in particular."""
+    """Empty if it belongs to no project in particular."""
     at: datetime
     model: str
     """As `provider:name`."""
@@ -94,7 +94,7 @@ class Spent(Struct, frozen=True):
     """The id of the user for whom it was made (see `Person`); empty where nobody knows."""
 
 
-# Its project and session may go.
+# Its project and session may be deleted.
 SPENT = Description(
     RecordKind.SPENT,
     Spent,
@@ -111,7 +111,7 @@ class Price(Struct, frozen=True):
     output_usd: float
     cached_usd: float
     search_usd: float | None = None
-    """None where the fee is unknown."""
+    """None if the fee is unknown."""
 
 
 def cost_usd(usage: Usage, price: Price | None, *, searches: int = 0) -> float | None:

@@ -1,4 +1,4 @@
-"""Embeddings: what a text means, as a point; near points mean alike."""
+"""Embeddings: the meaning of a text as a point; near points have similar meanings."""
 
 import math
 from array import array
@@ -15,13 +15,13 @@ if TYPE_CHECKING:  # before Python 3.12 an array takes no type at run time
     Vector: TypeAlias = array[float]
 else:
     Vector = array
-"""32-bit floats (`array("f", ...)`), as every store keeps them: bit for bit."""
+"""32-bit floats (`array("f", ...)`), stored bit for bit."""
 
 DIMENSIONS_MAX = 4096
 
 
 class OwnerKind(StrEnum):
-    """What may have an embedding."""
+    """What can have an embedding."""
 
     TURN = "turn"
     SUMMARY = "summary"
@@ -36,12 +36,12 @@ class Owner(Struct, frozen=True):
 
 
 class Embedding(Struct, frozen=True):
-    """An owner's vector; a newer one of the same owner takes its place."""
+    """An owner's vector; a newer one of the same owner replaces it."""
 
     owner: Owner
     model: str
     text_hash: str
-    """SHA-256 of the text that was embedded, in hex: the same text is never embedded twice."""
+    """SHA-256 of the embedded text, in hex: the same text is never embedded twice."""
     vector: Vector
 
 
@@ -49,7 +49,7 @@ EMBEDDING = Description(RecordKind.EMBEDDING, Embedding, key=("owner.kind", "own
 
 
 class Nearby(Struct, frozen=True):
-    """What to look for by meaning, and where. Empty means everywhere."""
+    """A search by meaning, and its scope. Empty means everywhere."""
 
     vector: Vector
     model: str
@@ -71,7 +71,7 @@ class Near(Struct, frozen=True):
 
 
 def check_vector(vector: Vector, *, of: str) -> None:
-    """Raises UsageError for a vector that cannot be compared."""
+    """Raise UsageError for a vector that cannot be compared."""
     if not vector:
         wrong = "is empty"
     elif vector.typecode != "f":

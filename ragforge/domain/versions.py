@@ -12,13 +12,13 @@ from ragforge.domain.usage import Usage
 USER = "person"
 RESTORE = "restore"
 MERGE = "merge"
-"""Who made a version, where no model did: the user's own edits, undo and its kin, a merge."""
+"""Who made a version, if no model did: the user's own edits, undo and related commands, a merge."""
 
 WORDS_CHARS_MAX = 20_000
 
 
 FOLDER_MODE = 0o755
-"""Of a folder that nothing is said of."""
+"""The mode of a folder without a node."""
 
 
 class NodeKind(StrEnum):
@@ -111,7 +111,7 @@ def files_touched(changes: Sequence[Change]) -> int:
 
 
 class Untracked(Struct, frozen=True):
-    """A path, or a folder with everything below it, whose content is not kept, and why, in a few words."""
+    """A path, or a folder with everything below it, whose content is not stored, and why, in a few words."""
 
     path: str
     why: str

@@ -16,7 +16,7 @@ def counted(number: int, noun: str) -> str:
 
 
 def age_words(when: datetime, now: datetime | None) -> str:
-    """How long ago, in few letters; the date when it is more than a week. Empty without a `now`."""
+    """Return how long ago, in few letters; the date if it is more than a week. Empty without a `now`."""
     if now is None:
         return ""
     seconds = max(0, int((now - when).total_seconds()))
@@ -32,13 +32,13 @@ def age_words(when: datetime, now: datetime | None) -> str:
 
 
 def day_words(when: datetime) -> str:
-    """The day by the clock here: `3 Nov`, and its year where that is not this one."""
+    """Return the local day: `3 Nov`, with the year if it is not the current one."""
     here = when.astimezone()
     return f"{here.day} {here:%b}" + ("" if here.year == now().astimezone().year else f" {here.year}")
 
 
 def moment_words(when: datetime) -> str:
-    """When it was by the clock here: `2026-03-01 13:05`."""
+    """Return the local time: `2026-03-01 13:05`."""
     return f"{when.astimezone():%Y-%m-%d %H:%M}"
 
 
@@ -49,13 +49,13 @@ def _plural(noun: str) -> str:
 
 
 def first_words(text: str, chars_max: int = 60) -> str:
-    """The beginning of a text, on one line, without the fences of code in it."""
+    """Return the beginning of a text, on one line, without code fences."""
     words = " ".join(_FENCE.sub("", text).split())
     return words if len(words) <= chars_max else words[: chars_max - 1] + "…"
 
 
 def aligned(rows: Sequence[Sequence[str]], *, words: int) -> list[str]:
-    """Rows of cells as lines in columns, the first `words` of them to the left, figures to the right."""
+    """Return rows of cells as lines in columns, the first `words` of them left-aligned, figures right."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return [
         "  ".join(
@@ -67,5 +67,5 @@ def aligned(rows: Sequence[Sequence[str]], *, words: int) -> list[str]:
 
 
 def cost_words(cost_usd: float | None) -> str:
-    """The cost for a user: never 0 for what is unknown."""
+    """Return the cost for a user: never 0 if it is unknown."""
     return "price unknown" if cost_usd is None else f"${cost_usd:.4f}"
