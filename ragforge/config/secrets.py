@@ -1,4 +1,4 @@
-"""Keys and passwords: where they are found and kept, and the environment for children, which has none."""
+"""Keys and passwords: where they are found and stored; the environment for child processes, without them."""
 
 import re
 import stat
@@ -19,9 +19,9 @@ from ragforge.domain.errors import UsageError
 
 STORE_PASSWORD_VARIABLE = "RAGFORGE_STORE_PASSWORD"
 GEMINI_VARIABLES = ("GOOGLE_API_KEY", "GEMINI_API_KEY")
-"""The first that is set wins, as in Google's own client."""
+"""The first one that is set is used, as in Google's own client."""
 
-# Of other programs for the same services, or of ours for a store: no command of the model's needs them.
+# Of other programs for the same services, or of ours for a store: the model's commands need none of them.
 _SECRET_NAMES = frozenset(
     {
         *GEMINI_VARIABLES,
@@ -33,7 +33,7 @@ _SECRET_NAMES = frozenset(
         "NEO4J_AUTH",
     }
 )
-# API keys are what one pays with. Tokens of other programs (GITHUB_TOKEN, AWS_..., NPM_TOKEN) stay: they
+# API keys are what users pay with. Tokens of other programs (GITHUB_TOKEN, AWS_..., NPM_TOKEN) stay: they
 # belong to commands that the user approves, such as `gh` and `git push`.
 _SECRET_NAME = re.compile(
     r"(?:_API_?KEY|^API_?KEY)$|^RAGFORGE_.*(?:KEY|TOKEN|SECRET|PASSWORD)$", re.IGNORECASE
@@ -41,8 +41,8 @@ _SECRET_NAME = re.compile(
 _BARE_NAME = re.compile(r"[A-Za-z0-9_-]+")
 _URL_PASSWORD = re.compile(r"://[^\s/:@]*:([^\s/]+)@")
 
-# What people set where a key is asked for but none is needed. Blotting these words out of every text, or
-# taking a PATH away because one of them is in it, would harm more than it hides.
+# Placeholders for a key that is required but not checked. Redacting these words everywhere, or removing
+# PATH because it contains one of them, would harm more than it protects.
 _PLACEHOLDERS = frozenset(
     (
         "none",
@@ -74,17 +74,17 @@ class Key:
 
     value: str = field(repr=False)
     source: str
-    """For people: "GOOGLE_API_KEY", "system keyring", "keys.toml (mode 0600)"."""
+    """For users: "GOOGLE_API_KEY", "system keyring", "keys.toml (mode 0600)"."""
     notice: str = ""
-    """What the user should hear of it, e.g. that others could read the file."""
+    """A notice for the user, e.g. that others could read the file."""
 
 
 def find_key(
     provider: str, environ: Mapping[str, str], *, endpoints: Mapping[str, Endpoint] = BUILT_IN_ENDPOINTS
 ) -> Key | None:
-    """The provider's key: of the environment, else of `keys.toml`, else of the system keyring.
+    """Return the provider's key: from the environment, else `keys.toml`, else the system keyring.
 
-    The keyring can take seconds: call it in a thread. Raises UsageError when keys.toml cannot be read.
+    The keyring can take seconds: call it in a thread. Raises UsageError if keys.toml cannot be read.
     """
     for name in key_variables(provider, endpoints):
         if value := environ.get(name, "").strip():
@@ -93,9 +93,9 @@ def find_key(
 
 
 def save_key(provider: str, value: str, environ: Mapping[str, str]) -> str:
-    """Keep the key in the system keyring, or in `keys.toml`; the sentence says where it is.
+    """Store the key in the system keyring, or in `keys.toml`; return a sentence that says where.
 
-    Raises UsageError for what can be no key, and where the file cannot be written.
+    Raises UsageError for an invalid key, and if the file cannot be written.
     """
     value = value.strip()
     if not value or not value.isascii() or not value.isprintable() or " " in value:
@@ -106,10 +106,10 @@ def save_key(provider: str, value: str, environ: Mapping[str, str]) -> str:
 
 
 def store_password(url: str, environ: Mapping[str, str]) -> Key | None:
-    """The password of the server behind a store; None for a file, and for a server that needs none.
+    """Return the password of the store's server; None for a file, and for a server without one.
 
-    It is the URL's own, else what was typed in this run, else that of RAGFORGE_STORE_PASSWORD, else what was
-    kept. The keyring can take seconds: call it in a thread. Raises UsageError for a bad address, and as
+    It is the URL's own, else the one typed in this run, else RAGFORGE_STORE_PASSWORD, else the stored one.
+    The keyring can take seconds: call it in a thread. Raises UsageError for a bad address, and as
     `find_key`.
     """
     address = parse_store_url(url)
@@ -125,15 +125,15 @@ def store_password(url: str, environ: Mapping[str, str]) -> Key | None:
 
 
 def use_store_password(url: str, password: str) -> None:
-    """Let this password count for the store's server and user until the program ends. Raises UsageError."""
+    """Use this password for the store's server and user until the program ends. Raises UsageError."""
     if address := parse_store_url(url):
         keep_for_run(_store_name(address), password)
 
 
 def save_store_password(url: str, password: str, environ: Mapping[str, str]) -> str:
-    """Keep the password of this store's server and user; the sentence says where it is.
+    """Store the password of this store's server and user; return a sentence that says where.
 
-    Raises UsageError for what can be no password, and where the file cannot be written.
+    Raises UsageError for an invalid password, and if the file cannot be written.
     """
     address = parse_store_url(url)
     if address is None:
@@ -150,7 +150,7 @@ def all_secrets(
     endpoints: Mapping[str, Endpoint] = BUILT_IN_ENDPOINTS,
     store_url: str = "",
 ) -> list[str]:
-    """Every secret that is configured, to be redacted: of the environment, the file and the keyring.
+    """Return every configured secret, to be redacted: from the environment, the file and the keyring.
 
     The keyring can take seconds: call it in a thread.
     """
@@ -175,9 +175,9 @@ def child_env(
     endpoints: Mapping[str, Endpoint] = BUILT_IN_ENDPOINTS,
     secrets: Iterable[str] = (),
 ) -> dict[str, str]:
-    """The environment for a command, the user's or the model's: without keys and store passwords.
+    """Return the environment for a command, the user's or the model's: without keys and store passwords.
 
-    secrets: those of `all_secrets`; a variable that holds one goes too, whatever its name.
+    secrets: those of `all_secrets`; a variable that contains one is removed too, whatever its name.
     """
     hidden = _real({*secrets, *_named_secrets(environ, endpoints)}, endpoints)
     return {
@@ -190,7 +190,7 @@ def child_env(
 
 
 def key_variables(provider: str, endpoints: Mapping[str, Endpoint] = BUILT_IN_ENDPOINTS) -> tuple[str, ...]:
-    """The variables in which the provider's key is looked for; the first that is set wins."""
+    """Return the variables of the provider's key; the first one that is set is used."""
     if provider == "gemini":
         return GEMINI_VARIABLES
     endpoint = endpoints.get(provider)
@@ -198,19 +198,19 @@ def key_variables(provider: str, endpoints: Mapping[str, Endpoint] = BUILT_IN_EN
 
 
 def keys_file(environ: Mapping[str, str]) -> Path:
-    """Where keys are kept when there is no keyring."""
+    """Where keys are stored without a keyring."""
     return config_dir(environ) / "keys.toml"
 
 
 def _store_name(address: StoreAddress) -> str:
-    """Under which a server's password is kept: whichever scheme reaches it, a password is a user's."""
+    """Return the name under which a server's password is stored: one per user, whatever the scheme."""
     user = "" if address.user == DEFAULT_USER else f"/{address.user}"
     return f"store:{address.host}:{address.port}{user}"
 
 
 def _find_kept(name: str, environ: Mapping[str, str]) -> Key | None:
-    """What is kept under the name, in `keys.toml` or the system keyring."""
-    # The file is asked first: it is used where the keyring failed, and one that hangs costs seconds.
+    """Return what is stored under the name, in `keys.toml` or the system keyring."""
+    # The file first: it is used if the keyring failed, and a keyring that hangs costs seconds.
     file = keys_file(environ)
     notice = _make_private(file)
     if value := _read_keys(file).get(name, ""):
@@ -220,7 +220,7 @@ def _find_kept(name: str, environ: Mapping[str, str]) -> Key | None:
 
 
 def _keep(name: str, value: str, environ: Mapping[str, str]) -> str:
-    """Keep the value in the system keyring, else in `keys.toml`; where that is, for a sentence."""
+    """Store the value in the system keyring, else in `keys.toml`; return where, for a sentence."""
     file = keys_file(environ)
     refused = keychain.put(name, value, environ)
     kept = _read_keys(file)
@@ -241,7 +241,7 @@ def _is_secret_name(name: str, endpoints: Mapping[str, Endpoint]) -> bool:
 
 
 def _named_secrets(environ: Mapping[str, str], endpoints: Mapping[str, Endpoint]) -> set[str]:
-    """The secrets in the environment that are known by their variable's name."""
+    """Return the secrets in the environment, known by their variable's name."""
     named = {
         value.strip()
         for name, value in environ.items()
@@ -252,13 +252,13 @@ def _named_secrets(environ: Mapping[str, str], endpoints: Mapping[str, Endpoint]
 
 
 def _real(found: Iterable[str], endpoints: Mapping[str, Endpoint]) -> set[str]:
-    """Those of the values that are secrets and not words that stand where no key is needed."""
+    """Return the values that are secrets, without placeholders for keys that are not checked."""
     words = {"", *_PLACEHOLDERS, *endpoints}
     return {secret for secret in found if secret.lower() not in words}
 
 
 def _passwords(url: str) -> set[str]:
-    """The password in a URL, as it is written there and as it is meant."""
+    """Return the password in a URL, as written there and decoded."""
     return {form for found in _URL_PASSWORD.findall(url) for form in (found, unquote(found))}
 
 
@@ -266,7 +266,7 @@ def _read_keys(file: Path) -> dict[str, str]:
     try:
         return msgspec.convert(read_toml(file), dict[str, str])
     except msgspec.ValidationError as error:
-        # Without the error's own words: they could hold a key.
+        # Without the error's own words: they could contain a key.
         raise UsageError(
             f'{file} may hold only lines such as gemini = "KEY". Correct or remove it.'
         ) from error
@@ -287,7 +287,7 @@ def _quoted(text: str) -> str:
 
 
 def _make_private(file: Path) -> str:
-    """Take the file from everyone but its owner; what to tell the user, where others could read it."""
+    """Remove everyone else's permissions; return a notice for the user if others could read the file."""
     try:
         mode = stat.S_IMODE(file.stat().st_mode)
         if not mode & 0o077:
@@ -307,15 +307,15 @@ def _make_private(file: Path) -> str:
 
 
 def keep_for_run(name: str, password: str) -> None:
-    """Let it count before every other one of this name, until the program ends."""
+    """Use it before every other one of this name, until the program ends."""
     _ASKED[name] = password
 
 
 def asked_for(name: str) -> str:
-    """The one that was typed; empty where none was."""
+    """Return the one that was typed; empty if there is none."""
     return _ASKED.get(name, "")
 
 
 def all_asked() -> list[str]:
-    """Every one, to be redacted."""
+    """Return all, to be redacted."""
     return list(_ASKED.values())

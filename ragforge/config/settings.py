@@ -1,6 +1,6 @@
-"""Loading the settings, each value with its source.
+"""Load the settings, each value with its source.
 
-Flags win over the environment, that over the project's file, that over the user's, that over the defaults.
+Flags override the environment, which overrides the project's file, the user's file, and the defaults.
 """
 
 from collections.abc import Iterator, Mapping
@@ -34,7 +34,7 @@ __all__ = [
 
 
 class SourceKind(StrEnum):
-    """Where a value comes from; later ones win."""
+    """The kind of source of a value; later ones override earlier ones."""
 
     DEFAULT = "default"
     USER = "user file"
@@ -44,7 +44,7 @@ class SourceKind(StrEnum):
 
 
 class SettingSource(Struct, frozen=True):
-    """Where a value comes from: the kind, and the file or variable where there is one."""
+    """The source of a value: the kind, and the file or variable if there is one."""
 
     kind: SourceKind
     where: str = ""
@@ -54,7 +54,7 @@ class SettingSource(Struct, frozen=True):
 
 
 class SettingRow(Struct, frozen=True):
-    """One setting as it is shown to a user: passwords in URLs are hidden."""
+    """One setting as shown to a user: passwords in URLs are hidden."""
 
     key: str
     value: str
@@ -63,10 +63,10 @@ class SettingRow(Struct, frozen=True):
 
 
 class Loaded(Struct, frozen=True):
-    """The settings, where each comes from, and what the user should hear about them.
+    """The settings, their sources, and notices for the user.
 
-    unconfirmed: what the project's file asks for by dotted key and is not in the settings, because it counts
-    only once the user has seen it and said yes. Empty where the user's own settings say something else.
+    unconfirmed: what the project's file requests, by dotted key, and is not in the settings, because the user
+    must confirm it first. Empty if the user's own settings override it.
     """
 
     settings: Settings
@@ -75,12 +75,12 @@ class Loaded(Struct, frozen=True):
     unconfirmed: Mapping[str, str] = field(default_factory=dict[str, str])
 
     def origin(self) -> str:
-        """Where the settings come from, as words."""
+        """Return the sources of the settings, in words."""
         set_in = {str(each) for each in self.sources.values() if each.kind is not SourceKind.DEFAULT}
         return ", ".join((*sorted(set_in), "defaults"))
 
     def rows(self) -> list[SettingRow]:
-        """Every setting with its value and source, in the order of the documentation."""
+        """Return every setting with its value and source, in the order of the documentation."""
         return [
             SettingRow(
                 key := ".".join(path),
@@ -99,7 +99,7 @@ def load_settings(
     environ: Mapping[str, str],
     project_root: Path | None = None,
 ) -> Loaded:
-    """The settings that hold in `cwd`. Flags are given by dotted key; None means "not given".
+    """Return the settings for `cwd`. Flags are given by dotted key; None means "not given".
 
     project_root: the project's folder; without it, the nearest folder upwards that git works in, else cwd.
     Raises UsageError that names the file, the key, the value and what is allowed.
@@ -119,16 +119,16 @@ def load_settings(
 
 
 FILE_SCHEME = "sqlite://"
-"""What the address of an embedded store begins with."""
+"""The beginning of an embedded store's address."""
 
 
 def embedded_store(environ: Mapping[str, str]) -> str:
-    """The address of the store that needs nothing but a file: where nobody says anything else."""
+    """Return the default store's address, which needs nothing but a file."""
     return f"sqlite://{paths.data_dir(environ) / 'ragforge.db'}"
 
 
 def check_user_settings(tree: Mapping[str, Any], *, where: str) -> None:
-    """Raises UsageError where these tables could not be the user's settings."""
+    """Raise UsageError if these tables are not valid user settings."""
     merged = _Merge()
     merged.add_defaults({})
     merged.add(_flatten(tree), SettingSource(SourceKind.USER, where))
@@ -139,7 +139,7 @@ _DEFAULT = SettingSource(SourceKind.DEFAULT)
 
 
 class _Merge:
-    """Values put on top of each other, layer by layer."""
+    """Values merged layer by layer."""
 
     def __init__(self) -> None:
         self.values: dict[KeyPath, Any] = {}
@@ -148,7 +148,7 @@ class _Merge:
         self.unconfirmed: dict[str, str] = {}
 
     def add_defaults(self, environ: Mapping[str, str]) -> None:
-        """Put what holds when nobody says anything; it depends on where the data folder is."""
+        """Set the default, which depends on the data folder."""
         self.values["store",] = embedded_store(environ)
         for name, endpoint in BUILT_IN_ENDPOINTS.items():
             for part, value in msgspec.to_builtins(endpoint).items():
@@ -157,7 +157,7 @@ class _Merge:
     def add(
         self, layer: Iterator[tuple[KeyPath, Any]] | list[tuple[KeyPath, Any]], source: SettingSource
     ) -> None:
-        """Check the values of one layer and put them on top."""
+        """Check the values of one layer and merge them in."""
         written = source.kind in (SourceKind.ENVIRONMENT, SourceKind.FLAG)
         for path, raw in layer:
             key = find_key(path, where=str(source))
@@ -172,7 +172,7 @@ class _Merge:
             self.sources[".".join(path)] = source
 
     def _project_may(self, key: SettingKey, value: Any, source: SettingSource) -> bool:
-        """Whether the project's value is taken. Raises UsageError where it would raise a limit."""
+        """Whether the project's value is used. Raises UsageError if it would raise a limit."""
         own = self.values.get(key.path, key.default)
         if key.about.project is ProjectMay.LOWER and own is not None and value > own:
             raise UsageError(
@@ -191,7 +191,7 @@ class _Merge:
         return True
 
     def loaded(self) -> Loaded:
-        """The whole as settings."""
+        """Return everything as settings."""
         tree: dict[str, Any] = {}
         for path, value in self.values.items():
             *sections, last = path
@@ -211,7 +211,7 @@ class _Merge:
 
 
 def _add_environment(merged: _Merge, environ: Mapping[str, str]) -> None:
-    """Add what RAGFORGE_ variables say; an empty one counts as unset."""
+    """Add the RAGFORGE_ variables; an empty one counts as unset."""
     variables = {key.env: key for key in KEYS.values() if key.env}
     for name, key in variables.items():
         if environ.get(name):
@@ -221,7 +221,7 @@ def _add_environment(merged: _Merge, environ: Mapping[str, str]) -> None:
 
 
 def _flatten(tree: Mapping[str, Any], prefix: KeyPath = ()) -> Iterator[tuple[KeyPath, Any]]:
-    """Every leaf of a tree of tables with its path; an empty table is not one."""
+    """Yield every leaf of a tree of tables with its path; an empty table is not one."""
     for name, value in tree.items():
         path = (*prefix, name)
         if isinstance(value, dict):

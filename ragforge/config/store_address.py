@@ -1,4 +1,4 @@
-"""The address of a store: its parts, and which of it may stand in a file."""
+"""The address of a store: its parts, and which of them a file may contain."""
 
 from urllib.parse import quote, unquote, urlsplit
 
@@ -7,28 +7,28 @@ from msgspec import Struct
 from ragforge.domain.errors import UsageError
 
 DEFAULT_PORT, DEFAULT_USER = 7687, "neo4j"
-"""Neo4j's own. The only servers that keep a store so far are Neo4j's."""
+"""Neo4j's own. Only Neo4j servers are supported so far."""
 SERVER_SCHEMES = ("bolt", "neo4j")
 
 
 class StoreAddress(Struct, frozen=True):
-    """A server that keeps a store. The user is the default one where the URL names none."""
+    """A server of a store. The user is the default one if the URL names none."""
 
     host: str
     port: int
     user: str
     password: str
     bare_url: str
-    """The URL without the password: what may be written down and shown."""
+    """The URL without the password, which can be stored and shown."""
 
     def __repr__(self) -> str:
         return f"StoreAddress({self.bare_url!r})"
 
 
 def parse_store_url(url: str) -> StoreAddress | None:
-    """The server that the URL names; None for a file, and for what is not a server's URL at all.
+    """Return the server that the URL names; None for a file, and for anything but a server's URL.
 
-    Raises UsageError, which shows nothing of the URL, where its parts cannot be told from each other.
+    Raises UsageError, which shows nothing of the URL, if its parts are ambiguous.
     """
     scheme = url.partition(":")[0]
     if scheme.partition("+")[0] not in SERVER_SCHEMES:
@@ -51,13 +51,13 @@ def parse_store_url(url: str) -> StoreAddress | None:
 
 
 def bare_url(url: str) -> str:
-    """The URL without a password; one that names no server stays as it is. Raises as `parse_store_url`."""
+    """Return the URL without a password; one without a server is unchanged. Raises as `parse_store_url`."""
     address = parse_store_url(url)
     return address.bare_url if address else url
 
 
 def with_user(url: str, user: str) -> str:
-    """The URL for this user instead of the one in it, and without a password; Raises UsageError."""
+    """Return the URL for this user, without a password. Raises UsageError."""
     address = parse_store_url(url)
     if address is None:
         raise UsageError("Not a server's address. Write it like bolt://localhost:7687 or neo4j+s://HOST.")

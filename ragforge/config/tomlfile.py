@@ -1,4 +1,4 @@
-"""TOML files on disk: reading what a user, or a stranger, wrote; replacing a file in one step."""
+"""TOML files on disk: reading what a user, or a stranger, wrote; replacing a file atomically."""
 
 import os
 import stat
@@ -13,7 +13,7 @@ _BYTES_MAX = 1_000_000
 
 
 def read_toml(file: Path) -> dict[str, Any]:
-    """The file's tables; empty where there is no file. Raises UsageError that names file and line."""
+    """Return the file's tables; empty if there is no file. Raises UsageError that names file and line."""
     text = read_text(file)
     if text is None:
         return {}
@@ -28,7 +28,7 @@ def read_toml(file: Path) -> dict[str, Any]:
 
 
 def read_text(file: Path) -> str | None:
-    """The file's text without a byte order mark, or None where there is no file. Raises UsageError."""
+    """Return the text without a byte order mark, or None if there is no file. Raises UsageError."""
     try:
         status = file.stat()
         if not stat.S_ISREG(status.st_mode):
@@ -46,11 +46,11 @@ def read_text(file: Path) -> str | None:
 
 
 def write_text(file: Path, text: str, *, mode: int | None = None) -> None:
-    """Replace the file in one step, durably; a crash leaves the old or the new one. Raises UsageError.
+    """Replace the file atomically and durably; a crash leaves the old or the new one. Raises UsageError.
 
-    mode: of the new file; None keeps that of the old one, 0600 where there is none.
+    mode: of the new file; None keeps that of the old one, 0600 if there is none.
     """
-    # Settings are often a link into a repository of dotfiles: the file that it leads to is replaced.
+    # Settings are often a link into a repository of dotfiles: the link's target is replaced.
     file = file.resolve()
     folder = make_private(file.parent)
     try:

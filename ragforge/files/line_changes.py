@@ -1,7 +1,7 @@
-"""What changed between two lists of lines: the shortest edit after Myers, its groups put where people expect.
+"""The changes between two lists of lines: the shortest edit after Myers, grouped as people expect.
 
 Source: E. W. Myers, Algorithmica 1 (1986), pages 251 to 266, section 4b.
-Of several shortest edits the one is taken that git takes, as far as its manual and its results tell.
+Of several shortest edits, the one that git chooses, as far as its manual and its output tell.
 """
 
 from collections import Counter
@@ -10,21 +10,21 @@ from collections.abc import Hashable, Iterator, Sequence
 from msgspec import Struct
 
 COST_MAX = 256
-"""Lines out and in after which a shortest edit is no longer looked for, but a good one: time would grow with
-the square of what changed."""
+"""With more lines added and removed, a good edit is searched instead of a shortest one: time would grow
+with the square of the change."""
 
 MANY_MAX = 1024
-"""A line that the other side has so often, or about as often as the root of the line count, says little."""
+"""A line that the other side has this often, or about as often as the root of the line count, says little."""
 AROUND_LINES_MAX = 100
 SWAMPED = 4
-"""Such a line is left aside where of the lines around it less than one in so many stand on the other side."""
+"""Such a line is left out if less than one in so many of the lines around it are on the other side."""
 
 STEPS_MAX = 2_000_000
-"""What a search may take, about a second. Then COST_HURRIED holds in place of COST_MAX."""
+"""The budget of a search, about a second. After that, COST_HURRIED replaces COST_MAX."""
 COST_HURRIED = 16
 
 Box = tuple[int, int, int, int]
-"""Lines [0, 1) of the one against lines [2, 3) of the other."""
+"""Lines [0, 1) of one side against lines [2, 3) of the other."""
 
 
 class LineChange(Struct, frozen=True):
@@ -218,7 +218,7 @@ def _settle(lines: list[int], kept: list[int], others: list[int], others_count: 
     while group <= len(kept):
         size = 0
         met: int | None = None
-        # Once more where it met another group, of which it is now part.
+        # Once more if it met another group, which it is now part of.
         while size != end_of(group) - start_of(group):
             size = end_of(group) - start_of(group)
             while group and lines[kept[group - 1]] == lines[end_of(group) - 1]:

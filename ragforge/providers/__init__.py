@@ -1,1 +1,1 @@
-"""Models behind one stream of events; a file a provider, chosen by `provider:model`."""
+"""Models behind one stream of events, one file per provider, chosen by `provider:model`."""

@@ -16,13 +16,13 @@ from ragforge.domain.usage import Usage
 
 
 class ModelRequest(Struct, frozen=True):
-    """Everything that a model receives. The provider keeps nothing of it."""
+    """Everything that a model receives. The provider stores nothing of it."""
 
     system: str
     messages: tuple[Message, ...]
     tools: tuple[ToolSpec, ...] = ()
     json_schema: JsonObject | None = None
-    """The answer is to be one JSON object of this schema, as its text; goes without tools."""
+    """The answer must be one JSON object of this schema, as its text; requires that there are no tools."""
 
 
 class ModelLimits(Struct, frozen=True):
@@ -79,7 +79,7 @@ FindKey = Callable[[str], tuple[str, str] | None]
 """A provider's key and where it was found, or None."""
 
 Search = Callable[[str, int], Awaitable[list[Hit]]]
-"""What is stored that matches a text, best first, at most so many."""
+"""Returns stored passages that match a text, best first, at most so many."""
 
 
 class ProviderParts(Struct, frozen=True):
@@ -96,7 +96,7 @@ class ProviderParts(Struct, frozen=True):
     delay_s_max: float = timeouts.RETRY_DELAY_S_MAX
     idle_timeout_s: float = 120.0
     web_search: bool = False
-    """Whether the model may search the web by the service's own tool, where it has one."""
+    """Whether the model may search the web with the service's own tool, if it has one."""
 
 
 class OwnProtocol(Struct, frozen=True):
@@ -111,7 +111,7 @@ class OwnProtocol(Struct, frozen=True):
 
 
 class WholeAnswer(Struct, frozen=True):
-    """The text, as far as it came, what it cost, and why it ended; detail: in the service's own words."""
+    """The text so far, its cost, and why it ended; detail: in the service's own words."""
 
     text: str
     usage: Usage

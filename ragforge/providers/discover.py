@@ -1,4 +1,4 @@
-"""Which model servers run on this machine: asked for at their usual ports and at configured ones, at once."""
+"""Find model servers on this machine, at their usual ports and at configured ones, all at once."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     import httpx2
 
 PORTS = (11434, 8080, 1234, 8000)
-"""Ollama, llama-server, LM Studio, vLLM. What answers is told by its answer, not by its port."""
+"""Ollama, llama-server, LM Studio, vLLM. A server is recognised by its answer, not by its port."""
 
-# Who a server says owns its models.
+# The owner that a server gives for its models.
 _OWNERS: Mapping[str, str] = {
     "library": "ollama",
     "llamacpp": "llama-server",
@@ -30,8 +30,8 @@ BODY_BYTES_MAX = 1024 * 1024
 class FoundEndpoint(Struct, frozen=True):
     """A server that answered.
 
-    Its name is that of the endpoint configured at this port, else of a built-in one, or `port-N` for a kind
-    unknown to us.
+    Its name is that of the endpoint configured at this port, else of a built-in one, or `port-N` for an
+    unknown kind.
     """
 
     name: str
@@ -42,10 +42,10 @@ class FoundEndpoint(Struct, frozen=True):
 async def find_local_endpoints(
     timeout_s: float = 0.4, *, ports: tuple[int, ...] = PORTS, configured: Mapping[str, str] | None = None
 ) -> list[FoundEndpoint]:
-    """The servers that answer in time, in the order of the ports; empty when none does, or none can be asked.
+    """Return the servers that answer in time, in the order of the ports; empty if none can be reached.
 
     configured: base URLs by the endpoint's name. Those on this machine come after the ports.
-    The limit holds for each server's answers, not for the loading of the HTTP library before.
+    The limit applies to each server's answers, not to loading the HTTP library first.
     """
     places = {port: f"http://127.0.0.1:{port}/v1" for port in ports}
     names: dict[int, list[str]] = {}
@@ -61,7 +61,7 @@ async def find_local_endpoints(
 
 
 def _port_here(url: str) -> int | None:
-    """The port, if the URL is of this machine."""
+    """Return the port, if the URL is of this machine."""
     try:
         parts = urlsplit(url)
         return parts.port if is_this_machine(parts.hostname or "") else None
@@ -73,7 +73,7 @@ def _make_client() -> "httpx2.AsyncClient":
     """Slow to import, so it runs in a thread."""
     import httpx2
 
-    # No certificates are read and no proxy is asked: it is this machine only.
+    # Neither certificates nor a proxy are needed on this machine.
     return httpx2.AsyncClient(trust_env=False, verify=False)
 
 
@@ -83,12 +83,12 @@ async def _ask_within(
     try:
         async with asyncio.timeout(timeout_s):
             return await _ask(client, url, names)
-    except Exception:  # whatever may listen there, the user only hears of what can be used
+    except Exception:  # whatever listens there, the user is only told what can be used
         return None
 
 
 async def _ask(client: "httpx2.AsyncClient", url: str, configured: Sequence[str]) -> FoundEndpoint | None:
-    """configured: the names of endpoints at this place, of which one is the server's."""
+    """configured: the names of endpoints at this address, of which one is the server's."""
     listed = await _json(client, f"{url}/models")
     entries = listed.get("data")
     if listed.get("object") != "list" and not isinstance(entries, list):
@@ -107,7 +107,7 @@ async def _ask(client: "httpx2.AsyncClient", url: str, configured: Sequence[str]
 
 
 async def _json(client: "httpx2.AsyncClient", url: str) -> JsonObject:
-    """The JSON object at an address; empty where there is none."""
+    """Return the JSON object at an address; empty if there is none."""
     body = bytearray()
     async with client.stream("GET", url, timeout=None) as response:
         if response.status_code != 200:

@@ -1,4 +1,4 @@
-"""The provider for when there is no model: it answers with what is stored, and says that it does."""
+"""The provider without a model: it answers with stored passages, and says so."""
 
 from collections.abc import AsyncGenerator
 
@@ -15,7 +15,7 @@ FIRST_LINE = "No model configured: search results, not generated text"
 HOW_TO_GET_A_MODEL = "To talk to a model, choose one with /model, or start with --model PROVIDER:NAME."
 HITS_MAX = 5
 HITS_ASKED = 15
-"""More than are shown, because the question itself and earlier lists like this one are found too."""
+"""More than are shown, because the question itself and earlier answers like this one are found too."""
 
 QUOTE_CHARS_MAX = 600
 MODEL = "search"
@@ -30,9 +30,9 @@ class LocalProvider:
         self._search = search
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
-        """What is stored about the newest message, quoted.
+        """Yield what is stored about the newest message, quoted.
 
-        Raises StoreUnavailable when it cannot look, AnswerUnusable when a schema is to be filled.
+        Raises StoreUnavailable if it cannot search, AnswerUnusable if a schema is requested.
         """
         if request.json_schema is not None:
             raise AnswerUnusable(
@@ -46,25 +46,25 @@ class LocalProvider:
         yield AnswerEnded(ModelMessage(self.name, self.model, text), FinishReason.STOP)
 
     async def limits(self) -> ModelLimits:
-        """A window that nothing fills: only the newest message is read."""
+        """Return a window that is never full: only the newest message is read."""
         return ModelLimits(context_tokens_max=1_000_000, output_tokens_max=10_000)
 
     async def prepare(self) -> None:
-        """There is nothing to load."""
+        """Nothing to load."""
 
     async def verify(self) -> None:
-        """Nothing can be wrong."""
+        """Nothing to check."""
 
     async def models(self) -> list[str]:
-        """The one way of answering."""
+        """Return the only model."""
         return [MODEL]
 
     async def close(self) -> None:
-        """There is nothing to release."""
+        """Nothing to release."""
 
 
 def _question(request: ModelRequest) -> str:
-    """The text of the newest message of the user; images cannot be searched for."""
+    """Return the text of the user's newest message; images cannot be searched for."""
     for message in reversed(request.messages):
         if isinstance(message, UserMessage):
             return "\n".join(part.text for part in message.parts if isinstance(part, TextPart)).strip()
@@ -72,7 +72,7 @@ def _question(request: ModelRequest) -> str:
 
 
 def _is_echo(hit: Hit, question: str) -> bool:
-    """Whether the hit holds nothing but the question, which is stored before it is answered, or our list."""
+    """Whether the hit is only the question, which is stored before it is answered, or an answer of ours."""
     words = " ".join(hit.text.replace("…", " ").split())
     return words in " ".join(question.split()) or FIRST_LINE in words
 
@@ -90,10 +90,10 @@ def _answer(question: str, hits: list[Hit]) -> str:
 
 
 def _quote(number: int, hit: Hit) -> str:
-    """The hit as Markdown: where it is from, its words, and the command that opens it."""
+    """Return the hit as Markdown: its source, its words, and the command that opens it."""
     text = hit.text.strip()
     cut = text[:QUOTE_CHARS_MAX].rstrip() + (" …" if len(text) > QUOTE_CHARS_MAX else "")
-    # Four spaces make code of it: what is quoted must not become headings, links or open fences.
+    # Four spaces make it code: a quotation must not become headings, links or open fences.
     lines = "\n".join(f"    {line}" for line in cut.splitlines())
     nameless = "Untitled session" if hit.session_id else "Changed" if hit.version_id else "Remembered"
     title = " ".join(hit.session_title.split()) or nameless
@@ -103,7 +103,7 @@ def _quote(number: int, hit: Hit) -> str:
 
 
 def _command(hit: Hit) -> str:
-    """What opens it: its session, else the memory or the version by itself."""
+    """Return what opens it: its session, else the memory or the version by itself."""
     if hit.session_id and hit.turn_id:
         return f"-r {short_id(hit.session_id)}"
     version = hit.version_id and short_id(hit.version_id)

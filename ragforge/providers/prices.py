@@ -1,4 +1,4 @@
-"""What a model costs on a day: a dated table, which the user's own file may override."""
+"""The price of a model on a day: a dated table, which the user's own file may override."""
 
 import datetime as dt
 from functools import lru_cache
@@ -37,17 +37,17 @@ class _PriceTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 def price_of(
     model: str, at: dt.datetime, *, overrides: Path | None = None, input_tokens: int = 0
 ) -> Price | None:
-    """The price of the model at that moment, or None where it is unknown: never a silent 0.
+    """Return the price of the model at that moment, or None if it is unknown: never a silent 0.
 
-    model: as the provider calls it; `models/` before it is not part of the name.
-    overrides: the user's own table. What it says of a model replaces all that ours says; where it does
-    not exist, ours holds.
-    input_tokens: of the request, for models that cost more when it is long.
-    Raises UsageError when the user's file cannot be read as such a table.
+    model: the provider's name for it; `models/` before it is not part of the name.
+    overrides: the user's own table. Its rows for a model replace all of ours; if it does not exist, ours
+    are used.
+    input_tokens: of the request, for models that cost more if it is long.
+    Raises UsageError if the user's file is not such a table.
     """
     name = model.removeprefix("models/")
     entries = _of_model(name, overrides) or _of_model(name, TABLE)
-    # A moment without a zone is taken as this machine's, as astimezone does.
+    # A moment without a time zone is taken as local, as astimezone does.
     day = at.astimezone(dt.UTC).date()
     valid = [entry for entry in entries if entry.since <= day and entry.over_tokens <= input_tokens]
     # A tier begins above its number of tokens, not at it.
@@ -70,8 +70,8 @@ def _of_model(model: str, path: Path | None) -> list[_PriceEntry]:
 
 @lru_cache(maxsize=4)
 def _read(path: Path, changed_ns: int) -> _PriceTable:
-    """The table as the file had it at that time."""
-    del changed_ns  # only tells one version of the file from the next
+    """Return the table in the file at that time."""
+    del changed_ns  # only distinguishes versions of the file, for the cache
     try:
         return msgspec.toml.decode(path.read_bytes(), type=_PriceTable)
     except (OSError, UnicodeDecodeError, ValueError) as error:

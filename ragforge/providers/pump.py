@@ -1,4 +1,4 @@
-"""A stream that ends when its reader leaves, and that notices silence."""
+"""A stream that ends when its reader leaves, and that detects silence."""
 
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator
@@ -32,11 +32,11 @@ class _End(Struct, frozen=True):
 
 
 async def pump(source: AsyncIterator[Item], *, idle_timeout_s: float) -> AsyncGenerator[Item, None]:
-    """The items of `source`, read by a task of its own that is cancelled when the reader leaves.
+    """Yield the items of `source`, read by a separate task that is cancelled when the reader leaves.
 
     Libraries that stream over HTTP close their connection when the reading task is cancelled, but not
     always when their generator is merely closed or dropped; hence the task. Wrap it in `aclosing`.
-    Raises what the source raises, and StreamSilent. A slow reader is not silence: it is only measured
+    Raises what the source raises, and StreamSilent. A slow reader is not silence: time only counts
     while the reader waits. The wait for the first item counts too.
     """
     queue: asyncio.Queue[_Next[Item] | _End] = asyncio.Queue(QUEUE_ITEMS_MAX)
@@ -60,7 +60,7 @@ async def pump(source: AsyncIterator[Item], *, idle_timeout_s: float) -> AsyncGe
 
 
 async def _read(source: AsyncIterator[Item], queue: asyncio.Queue[_Next[Item] | _End]) -> None:
-    """Put all of the source, then its end, into the queue."""
+    """Put all items of the source, then its end, into the queue."""
     error: BaseException | None = None
     try:
         async for item in source:
@@ -84,9 +84,9 @@ def _is_cancelling() -> bool:
 
 
 async def _cancel_within(source: AsyncIterator[Item]) -> None:
-    """Let the cancellation strike inside the source, which was suspended at its `yield`.
+    """Let the cancellation take effect inside the source, which was suspended at its `yield`.
 
-    What is buffered may come first; the first wait for the network then ends it.
+    Buffered items may come first; the first wait for the network then ends it.
     """
     task = asyncio.current_task()
     if task is not None:

@@ -1,7 +1,7 @@
-"""Which providers there are, and opening one by its name.
+"""The providers, and opening one by its name.
 
 A name is `provider:model`. A module here with a `PROVIDER` is one by its own name; so is every endpoint of
-the settings, through the chat completions protocol. Each is imported where it is named.
+the settings, through the chat completions protocol. Each is imported when it is named.
 """
 
 from collections.abc import Mapping
@@ -17,7 +17,7 @@ from ragforge.providers.validity import WellFormedProvider
 PACKAGE = __name__.rpartition(".")[0]
 LOCAL = "local"
 SEARCH = "search"
-"""The model of the provider `local`, which its name may leave out."""
+"""The model of the provider `local`, which its name may omit."""
 
 
 class ModelName(Struct, frozen=True):
@@ -31,20 +31,20 @@ class ModelName(Struct, frozen=True):
 
 
 def provider_names(endpoints: Mapping[str, Endpoint] = BUILT_IN_ENDPOINTS) -> list[str]:
-    """Every provider that can be named. Imports all."""
+    """Return every provider. Imports all."""
     return sorted({*discover(PACKAGE, "PROVIDER", OwnProtocol), *endpoints})
 
 
 def own_protocol(name: str) -> OwnProtocol | None:
-    """The provider of this name that has a protocol of its own, or None."""
+    """Return the provider with a protocol of its own that has this name, or None."""
     return find_one(PACKAGE, name, "PROVIDER", OwnProtocol)
 
 
 def parse_model(text: str, *, endpoints: Mapping[str, Endpoint] | None = None) -> ModelName:
-    """The name in the text: `provider:model`, `gemini-...` alone, or `local`.
+    """Parse the name: `provider:model`, `gemini-...` alone, or `local`.
 
-    The provider is checked where the endpoints are given, otherwise only when it is opened.
-    Raises UsageError that says what there is.
+    The provider is checked if the endpoints are given, otherwise only when it is opened.
+    Raises UsageError that names the available ones.
     """
     name = text.strip()
     provider, colon, model = name.partition(":")
@@ -74,12 +74,12 @@ def searches_web(name: ModelName, endpoints: Mapping[str, Endpoint]) -> bool:
 
 
 def open_provider(name: ModelName, *, parts: ProviderParts) -> WellFormedProvider:
-    """The provider for a model, not yet connected. Where `find_key` may be slow, call it in a thread.
+    """Return the provider for a model, not yet connected. If `find_key` may be slow, call it in a thread.
 
-    Raises UsageError for a provider that is not there, ModelRefusedKey where it needs a key and has none.
+    Raises UsageError for an unknown provider, ModelRefusedKey if it needs a key and has none.
     """
     _check_provider(name.provider, parts.endpoints, str(name))
-    # What the user set up under a name wins, but for ours, which no file may redefine.
+    # The user's endpoints take precedence, except over our own names, which no file may redefine.
     if own := own_protocol(name.provider):
         return WellFormedProvider(own.open(name.model, parts))
     from ragforge.providers.openai_compatible import open_endpoint

@@ -1,4 +1,4 @@
-"""Trying again, before the first event only: what a user has read is never repeated."""
+"""Retries, before the first event only: what a user has read is never repeated."""
 
 import asyncio
 import random
@@ -14,7 +14,7 @@ from ragforge.domain.events import ModelEvent, RetryWaiting
 
 
 class RetryPolicy(Struct, frozen=True):
-    """How often and how long. Without a word from the server the wait doubles from `delay_s_first`."""
+    """How often and how long. Unless the server says otherwise, the wait doubles from `delay_s_first`."""
 
     attempts_max: int = 5
     delay_s_max: float = timeouts.RETRY_DELAY_S_MAX
@@ -22,9 +22,9 @@ class RetryPolicy(Struct, frozen=True):
 
 
 class Retryable(Exception):
-    """An attempt failed in a way that may pass.
+    """An attempt failed in a way that may be temporary.
 
-    error: what the user hears when it does not. reason: a few words for the countdown, e.g. "429".
+    error: what the user is told if it is not. reason: a few words for the countdown, e.g. "429".
     delay_s: how long the server asks to wait; attempts_max: fewer attempts than the policy's.
     """
 
@@ -46,10 +46,10 @@ class Retryable(Exception):
 async def retried(
     attempt: Callable[[], AsyncGenerator[ModelEvent, None]], policy: RetryPolicy
 ) -> AsyncGenerator[ModelEvent, None]:
-    """The events of the first attempt that gives one; a RetryWaiting before each further attempt.
+    """Yield the events of the first attempt that has one; a RetryWaiting before each further attempt.
 
     `RetryWaiting.attempt` is the number of the attempt that follows. Cancelling ends the wait.
-    Raises the `error` of a Retryable when attempts run out, when an event was already given, or when
+    Raises the `error` of a Retryable if attempts run out, if an event was already sent, or if
     the server asks for a wait longer than `delay_s_max`; any other exception as it is.
     """
     number = 1
@@ -77,23 +77,23 @@ async def retried(
 
 
 def _delay_s(failure: Retryable, policy: RetryPolicy, number: int) -> float:
-    """How long to wait after attempt `number`."""
+    """Return how long to wait after attempt `number`."""
     if failure.delay_s is not None:
         return failure.delay_s
-    # Clients that failed together should not come back together.
+    # Clients that failed together should not retry together.
     doubled = policy.delay_s_first * 2 ** (number - 1)
     return min(policy.delay_s_max, doubled) * random.uniform(0.5, 1.0)
 
 
 def _given_up(failure: Retryable, number: int) -> ModelError:
-    """The error with the number of attempts, where there was more than one."""
+    """Return the error with the number of attempts, if there was more than one."""
     if number == 1:
         return failure.error
     return type(failure.error)(f"{failure.error} Tried {number} times.")
 
 
 def _too_long(failure: Retryable, delay_s: float, delay_s_max: float) -> ModelError:
-    """The error with how long the service wants to be left alone, which is longer than a turn waits."""
+    """Return the error with the wait that the service asks for, which is longer than a turn waits."""
     return type(failure.error)(
         f"{failure.error} The service asks to wait {wait_words(delay_s)}, which is longer than the limit "
         f"of {wait_words(delay_s_max)} (retry.delay_s_max)."
@@ -101,9 +101,9 @@ def _too_long(failure: Retryable, delay_s: float, delay_s_max: float) -> ModelEr
 
 
 def wait_words(seconds: float) -> str:
-    """A wait as it is said: "45 s", "20 minutes", "24 hours", "3 days"."""
+    """Return a wait in words: "45 s", "20 minutes", "24 hours", "3 days"."""
     for length_s, name in ((86_400, "day"), (3_600, "hour"), (60, "minute")):
-        # 24 hours are said so, and not as one day.
+        # 24 hours are called so, not one day.
         if seconds >= 2 * length_s or (seconds == length_s and name != "day"):
             count = ceil(seconds / length_s) if isfinite(seconds) else "many"
             return f"{count} {name}{'' if count == 1 else 's'}"

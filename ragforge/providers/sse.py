@@ -1,14 +1,14 @@
-"""Server-sent events out of bytes that arrive in any pieces.
+"""Server-sent events from bytes that arrive in arbitrary pieces.
 
-httpx2 has a reader of its own, but it hides comments, and a comment is what servers send as a sign of
-life while a model thinks: the idle watchdog has to see it.
+httpx2 has a reader of its own, but it hides comments, and servers send comments as a sign of life while
+a model thinks: the idle watchdog has to see them.
 """
 
 import codecs
 import re
 
 EVENT_BYTES_MAX = 16 * 1024 * 1024
-"""Some servers send a whole tool call, and so a whole file, in one event."""
+"""Some servers send a complete tool call, and so a complete file, in one event."""
 
 # A lone \r at the end may be the first half of \r\n.
 _LINE_END = re.compile(rb"\r\n|\n|\r(?=[^\n])")
@@ -19,7 +19,7 @@ class EventTooLong(Exception):
 
 
 class EventDecoder:
-    """What the `data` fields of a stream hold, event by event.
+    """Reads the `data` fields of a stream, event by event.
 
     Lines are split as bytes, so a border within a character does no harm.
     """
@@ -30,7 +30,7 @@ class EventDecoder:
         self._data: list[bytes] = []
 
     def feed(self, chunk: bytes) -> list[str]:
-        """The payloads that this chunk completes; none for comments and halves."""
+        """Return the payloads that this chunk completes; none for comments and partial lines."""
         searched = max(0, len(self._rest) - 1)
         self._rest += chunk
         payloads: list[str] = []
@@ -44,14 +44,14 @@ class EventDecoder:
         return payloads
 
     def flush(self) -> list[str]:
-        """What the end of the stream completes: not every server sends the last empty line."""
+        """Return what the end of the stream completes: not every server sends the last empty line."""
         last = bytes(self._rest).rstrip(b"\r")
         self._rest.clear()
         return [*self._line(last), *self._line(b"")]
 
     def _line(self, line: bytes) -> list[str]:
-        """The payload of the event that this line ends."""
-        if self._is_first:  # as the specification of event streams wants it
+        """Return the payload of the event that this line ends."""
+        if self._is_first:  # as the specification of event streams requires
             line, self._is_first = line.removeprefix(codecs.BOM_UTF8), False
         if line:
             name, _, value = line.partition(b":")

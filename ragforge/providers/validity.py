@@ -1,4 +1,4 @@
-"""The edge where a model's text enters: whatever a service sends, what leaves here can be stored."""
+"""Make a model's output storable, whatever a service sends."""
 
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
@@ -19,7 +19,7 @@ from ragforge.providers.base import ModelLimits, ModelRequest, Provider
 
 
 class WellFormedProvider:
-    """A provider whose events hold well-formed text and JSON only. See `Provider` for the contract."""
+    """A provider whose events contain only well-formed text and JSON. See `Provider` for the contract."""
 
     def __init__(self, provider: Provider) -> None:
         self.inner = provider
@@ -27,7 +27,7 @@ class WellFormedProvider:
         self.model = provider.model
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
-        """The answer as it arrives; the last event is `AnswerEnded`. Raises ModelError."""
+        """Yield the answer as it arrives; the last event is `AnswerEnded`. Raises ModelError."""
         pieces: tuple[tuple[WellFormedStream, Callable[[str], ModelEvent]], ...] = (
             (thoughts := WellFormedStream(), ThoughtDelta),
             (text := WellFormedStream(), TextDelta),
@@ -70,7 +70,7 @@ class WellFormedProvider:
 
 
 def _message(message: ModelMessage) -> ModelMessage:
-    """The message; what of it the provider wants back verbatim, its signatures among it, only if it fits."""
+    """Return the message; its native form, including signatures, only if that is well-formed."""
     made = replace(
         message,
         text=well_formed(message.text),

@@ -1,4 +1,4 @@
-"""Gemini over HTTP. No test of ours talks to Google: what may differ there is in here."""
+"""Gemini over HTTP. Our tests never call Google: everything specific to it is in this package."""
 
 import asyncio
 import json
@@ -23,7 +23,7 @@ from ragforge.providers.retry import Retryable, RetryPolicy, retried
 
 BASE_URL = "https://generativelanguage.googleapis.com"
 LIMITS_UNKNOWN = ModelLimits(context_tokens_max=1_048_576, output_tokens_max=65_536)
-"""Where the service does not tell, which proxies may not."""
+"""Used if the service does not say, as behind some proxies."""
 MODEL_NAME = re.compile(r"\w[\w.-]*(/\w[\w.-]*)*", re.ASCII)
 
 
@@ -60,14 +60,14 @@ class GeminiProvider:
         self._limits: ModelLimits | None = None
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
-        """The answer as it arrives; the last event is `AnswerEnded`. Raises ModelError."""
+        """Yield the answer as it arrives; the last event is `AnswerEnded`. Raises ModelError."""
         self._check()
         body = await to_body(
             request,
             provider=self.name,
             model=self.model,
             load_blob=self._load_blob,
-            # Nobody reads the thoughts of an answer of a schema.
+            # Nobody reads the thoughts of an answer with a schema.
             thinking=to_thinking(
                 self._thinking_level, show_thoughts=self._show_thoughts and request.json_schema is None
             ),
@@ -88,19 +88,19 @@ class GeminiProvider:
         return self._limits
 
     async def prepare(self) -> None:
-        """Load the library and make the client, in a thread. Raises ModelError."""
+        """Load the library and create the client, in a thread. Raises ModelError."""
         self._check()
         await self._client.open()
 
     async def verify(self) -> None:
-        """Prove by one call, which costs nothing, that key, endpoint and model work. Raises ModelError."""
+        """Check with one free call that key, endpoint and model work. Raises ModelError."""
         self._check()
         model = await self._client.model()
         if not model.can_chat:
             raise ModelUnknown(f"{self.model} cannot chat. Choose another model with /model.")
 
     async def models(self) -> list[str]:
-        """Names of the models that can chat. Raises ModelError."""
+        """Return the names of the models that can chat. Raises ModelError."""
         self._check()
         return [
             model.name.removeprefix("models/")
@@ -112,7 +112,7 @@ class GeminiProvider:
         await self._client.close()
 
     async def _attempt(self, body: JsonObject) -> AsyncGenerator[ModelEvent, None]:
-        """One try. The usage comes before the end, and before an error that cuts an answer."""
+        """Make one attempt. The usage comes before the end, and before an error that cuts an answer."""
         answer = Answer(self.name, self.model)
         source = self._client.chunks(body)
         try:
@@ -130,7 +130,7 @@ class GeminiProvider:
         yield answer.ended()
 
     async def _counted(self, answer: Answer, body: JsonObject) -> UsageSeen:
-        """The usage where the stream brought none, or stopped before it was whole: never a silent 0."""
+        """Return the usage if the stream had none, or broke off before it was complete: never a silent 0."""
         told = answer.usage.usage if answer.usage is not None else Usage()
         written = answer.written()
         try:
@@ -144,7 +144,7 @@ class GeminiProvider:
         return UsageSeen(usage, estimated=True)
 
     def _check(self) -> None:
-        """Raises ModelError for a key or name that no server needs to be asked about."""
+        """Raise ModelError for a key or name that is invalid without asking a server."""
         key, source = self._endpoint.api_key, self._endpoint.key_source
         if not key:
             raise ModelRefusedKey(
@@ -160,7 +160,7 @@ class GeminiProvider:
 
 
 def searches_web(model: str) -> bool:
-    """Whether the model takes Google's search beside other tools: those before Gemini 3 refuse it."""
+    """Whether the model accepts Google's search beside other tools: those before Gemini 3 refuse it."""
     generation = re.match(r"(?:models/)?gemini-(\d+)", model)
     return generation is not None and int(generation[1]) >= 3
 

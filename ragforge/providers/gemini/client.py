@@ -1,8 +1,8 @@
-"""The Gemini API over HTTP: one client, loaded and opened in a thread, and what it answers.
+"""The Gemini API over HTTP: one client, loaded and opened in a thread, and its answers.
 
-Spoken to as Google documents it (https://ai.google.dev/api), not through google-genai: that library takes
-0.4 s and 40 MB to import, builds its types within the first call, and leaves the connection of an answer
-open that was cut short.
+Implements Google's documentation (https://ai.google.dev/api) without google-genai: that library takes
+0.4 s and 40 MB to import, builds its types during the first call, and leaves the connection of an
+interrupted answer open.
 """
 
 import asyncio
@@ -30,14 +30,14 @@ if TYPE_CHECKING:  # slow to import
 Result = TypeVar("Result")
 
 API_VERSION = "v1beta"
-"""Newer fields are documented there only."""
+"""Newer fields are documented only there."""
 BODY_BYTES_MAX = 8 * 1024 * 1024
 """How much is read of a response that is not a stream."""
 PAGE_SIZE = 1_000
 
 
 class Content(Struct, frozen=True):
-    """What was said. Its parts stay as they came: they are sent back."""
+    """The content of an answer. Its parts stay as they came: they are sent back."""
 
     parts: list[JsonObject] | None = None
 
@@ -50,7 +50,7 @@ class FoundPage(Struct, frozen=True):
 
 
 class GroundingChunk(Struct, frozen=True):
-    """A thing that the answer rests on; of those, only pages are asked for."""
+    """A source of the answer; only pages are used."""
 
     web: FoundPage | None = None
 
@@ -71,13 +71,13 @@ class AnswerCandidate(Struct, frozen=True, rename="camel"):
 
 
 class PromptFeedback(Struct, frozen=True, rename="camel"):
-    """What the service thinks of the request."""
+    """The service's verdict on the request."""
 
     block_reason: str | None = None
 
 
 class UsageMetadata(Struct, frozen=True, rename="camel"):
-    """Tokens so far, as they are told: see `tokens_told`."""
+    """Tokens so far, as reported: see `tokens_told`."""
 
     prompt_token_count: object = None
     tool_use_prompt_token_count: object = None
@@ -87,7 +87,7 @@ class UsageMetadata(Struct, frozen=True, rename="camel"):
 
 
 class Chunk(Struct, frozen=True, rename="camel"):
-    """A piece of an answer, or the error that ends it. Fields that are not known here are passed over."""
+    """A piece of an answer, or the error that ends it. Unknown fields are ignored."""
 
     candidates: list[AnswerCandidate] | None = None
     prompt_feedback: PromptFeedback | None = None
@@ -96,7 +96,7 @@ class Chunk(Struct, frozen=True, rename="camel"):
 
 
 class ModelFacts(Struct, frozen=True, rename="camel"):
-    """What the service says of a model."""
+    """The service's description of a model."""
 
     name: str = ""
     input_token_limit: int | None = None
@@ -105,7 +105,7 @@ class ModelFacts(Struct, frozen=True, rename="camel"):
 
     @property
     def can_chat(self) -> bool:
-        """Whether it answers; one of which the service says nothing may."""
+        """Whether it answers; one without a description may."""
         methods = self.supported_generation_methods
         return not methods or "generateContent" in methods
 
@@ -120,7 +120,7 @@ class _Counted(Struct, frozen=True, rename="camel"):
 
 
 class GeminiClient:
-    """The service behind one address and key. Raises ModelError and Retryable only."""
+    """The service behind one address and key. Raises only ModelError and Retryable."""
 
     def __init__(self, endpoint: Endpoint) -> None:
         self._endpoint = endpoint
@@ -128,11 +128,11 @@ class GeminiClient:
         self._opening = asyncio.Lock()
 
     async def open(self) -> None:
-        """Load the library and make the client, so that the first call need not. Raises ModelError."""
+        """Load the library and create the client, so that the first call need not. Raises ModelError."""
         await self._ready()
 
     async def chunks(self, body: JsonObject) -> AsyncGenerator[list[Chunk], None]:
-        """The answer to a body, a list a piece of network; an empty one is a sign of life."""
+        """Yield the answer to a body, one list per network read; an empty one is a sign of life."""
         data = await asyncio.to_thread(encode, body)
         path = f"{self._model}:streamGenerateContent?alt=sse"
         try:
@@ -145,21 +145,21 @@ class GeminiClient:
                     async for piece in pieces:
                         yield [_chunk(payload) for payload in decoder.feed(piece)]
                 yield [_chunk(payload) for payload in decoder.flush()]
-        except Exception as error:  # whatever reading it meets; explain() reports it
+        except Exception as error:  # any error while reading; explain() reports it
             raise explain(error, self._endpoint) from error
 
     async def count(self, request: JsonObject) -> int:
-        """The tokens of a generateContent request, as the service counts them."""
+        """Return the tokens of a generateContent request, as the service counts them."""
         whole: JsonObject = {"generateContentRequest": {"model": self._model, **request}}
         counted = await self._call(lambda: self._ask(_Counted, "POST", f"{self._model}:countTokens", whole))
         return counted.total_tokens or 0
 
     async def model(self) -> ModelFacts:
-        """What the service says of the model."""
+        """Return the description of the model."""
         return await self._call(lambda: self._ask(ModelFacts, "GET", self._model))
 
     async def models(self) -> list[ModelFacts]:
-        """All models of the service."""
+        """Return all models of the service."""
 
         async def listed() -> list[ModelFacts]:
             found, token = list[ModelFacts](), ""
@@ -182,14 +182,14 @@ class GeminiClient:
 
     @property
     def _model(self) -> str:
-        """The model as paths name it."""
+        """Return the model as in paths."""
         name = self._endpoint.model
         return name if name.startswith("tunedModels/") else f"models/{name}"
 
     async def _ask(
         self, kind: type[Result], method: str, path: str, body: JsonObject | None = None
     ) -> Result:
-        """The JSON at a path."""
+        """Return the JSON at a path."""
         async with self._request(method, path, None if body is None else encode(body)) as response:
             return msgspec.json.decode(await _read(response), type=kind)
 
@@ -197,7 +197,7 @@ class GeminiClient:
     async def _request(
         self, method: str, path: str, data: bytes | None
     ) -> "AsyncGenerator[httpx2.Response, None]":
-        """A response that is not refused, its body unread; leaving closes it. Raises ServiceRefused."""
+        """Open a successful response, its body unread; close it at the end. Raises ServiceRefused."""
         client = await self._ready()
         url = f"{self._endpoint.url}/{API_VERSION}/{path}"
         async with client.stream(method, url, content=data) as response:
@@ -228,12 +228,12 @@ class GeminiClient:
 
 
 def encode(body: JsonObject) -> bytes:
-    """The body as UTF-8. Half a surrogate, from a terminal or a file name, becomes a question mark."""
+    """Return the body as UTF-8. Half a surrogate, from a terminal or a file name, becomes a question mark."""
     return json.dumps(body, ensure_ascii=False).encode("utf-8", "replace")
 
 
 def _chunk(payload: str) -> Chunk:
-    # Not by msgspec at once: it refuses half a surrogate, which a model may write.
+    # Not with msgspec first: it rejects half a surrogate, which a model may write.
     chunk = msgspec.convert(json.loads(payload), Chunk)
     if chunk.error is not None:
         raise ServiceRefused(0, payload.encode())
@@ -241,7 +241,7 @@ def _chunk(payload: str) -> Chunk:
 
 
 async def _read(response: "httpx2.Response") -> bytes:
-    """The body, the first BODY_BYTES_MAX of it."""
+    """Return the body, at most BODY_BYTES_MAX of it."""
     body = bytearray()
     async for piece in response.aiter_bytes():
         body += piece
@@ -251,11 +251,11 @@ async def _read(response: "httpx2.Response") -> bytes:
 
 
 def _open(endpoint: Endpoint) -> "httpx2.AsyncClient":
-    """The client. To be called in a thread. Raises ModelUnreachable."""
+    """Create the client; call it in a thread. Raises ModelUnreachable."""
     import httpx2
 
     headers = {"Content-Type": "application/json", "x-goog-api-key": endpoint.api_key}
-    # An answer may take long to begin: whoever reads it watches for silence.
+    # An answer may take long to start: its reader checks for silence.
     timeout = httpx2.Timeout(None, connect=timeouts.GEMINI_CONNECT_S_MAX)
     try:
         _ = urlsplit(endpoint.url).port  # raises ValueError for a bad port

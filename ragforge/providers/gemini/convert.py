@@ -1,7 +1,7 @@
-"""The conversation as Gemini wants it: contents as plain JSON, user and model in turn.
+"""Convert the conversation for Gemini: contents as plain JSON, user and model in turn.
 
-A model's own content goes back verbatim to the same model; for any other one it is made anew from text
-and calls. What the service refuses is never sent: two contents of one role in a row, calls without
+A model's own content is sent back verbatim to the same model; for any other it is rebuilt from text and
+calls. What the service would reject is never sent: two contents of one role in a row, calls without
 answers, answers without calls, empty parts.
 """
 
@@ -28,7 +28,7 @@ from ragforge.domain.messages import (
 from ragforge.providers.base import LoadBlob, ModelRequest
 
 SKIP_SIGNATURE = base64.b64encode(b"skip_thought_signature_validator").decode()
-"""Stands for the signature that a call made by another model, or by nobody, cannot have."""
+"""Replaces the signature of a call made by another model, or by none."""
 NOT_ANSWERED = "There is no result: the call was interrupted before it finished."
 GO_ON = "Go on."
 EARLIER = "[Earlier messages were left out.]"
@@ -44,12 +44,12 @@ async def to_body(
     thinking: JsonObject,
     web_search: bool = False,
 ) -> JsonObject:
-    """The body of generateContent, in the REST shape. web_search: Google's own, beside our tools."""
+    """Return the body of generateContent, in the REST form. web_search: Google's own, beside our tools."""
     contents = await to_contents(request.messages, provider=provider, model=model, load_blob=load_blob)
     body: JsonObject = {"contents": cast(JsonValue, contents)}
     if request.system:
         body["systemInstruction"] = {"parts": [{"text": clean(request.system)}]}
-    # An answer of a schema and tools exclude each other for most models.
+    # With most models, a schema and tools exclude each other.
     if request.tools and request.json_schema is None:
         body["tools"] = [{"functionDeclarations": [_declaration(spec) for spec in request.tools]}]
         if web_search:
@@ -65,7 +65,7 @@ async def to_body(
 
 
 def to_thinking(level: str | None, *, show_thoughts: bool) -> JsonObject:
-    """How much to think, and whether to tell; empty for the model's own choice, untold."""
+    """Return how much to think, and whether to report thoughts; empty for the model's default, unreported."""
     thinking: JsonObject = {"includeThoughts": True} if show_thoughts else {}
     if level:
         thinking["thinkingLevel"] = level.upper()
@@ -75,7 +75,7 @@ def to_thinking(level: str | None, *, show_thoughts: bool) -> JsonObject:
 async def to_contents(
     messages: tuple[Message, ...], *, provider: str, model: str, load_blob: LoadBlob
 ) -> list[JsonObject]:
-    """The contents of a request, beginning and ending with the user's side."""
+    """Return the contents of a request, starting and ending with the user's side."""
     building = _Contents(provider, model, load_blob)
     for message in messages:
         match message:
@@ -95,14 +95,14 @@ def _declaration(spec: ToolSpec) -> JsonObject:
 
 
 class _Asked(Struct, frozen=True):
-    """A call that was sent and waits for its answer; `sent_id` is empty where the service gave none."""
+    """A call that was sent and waits for its answer; `sent_id` is empty if the service gave none."""
 
     name: str
     sent_id: str
 
 
 class _Contents:
-    """Builds the list; `_open` are the calls of the newest model content, by our ids, in order."""
+    """Builds the list; `_open` has the calls of the newest model content, by our ids, in order."""
 
     def __init__(self, provider: str, model: str, load_blob: LoadBlob) -> None:
         self._provider = provider
@@ -147,7 +147,7 @@ class _Contents:
                 self._add("user", [{"text": f"Image from {result.name}:"}, await self._part(image)])
 
     def close_calls(self) -> None:
-        """Answer what nobody answered: a call without its answer is refused."""
+        """Add the missing answers: a call without an answer is rejected."""
         answers = [_answer(asked, None) for asked in self._open.values()]
         self._open = {}
         self._add("user", answers)
@@ -174,7 +174,7 @@ class _Contents:
 
 
 def _native_parts(message: ModelMessage, provider: str, model: str) -> list[JsonObject]:
-    """The parts as this model sent them; empty where another one did, or none are kept."""
+    """Return the parts as this model sent them; empty if they are another's, or not stored."""
     if message.native is None or (message.provider, message.model) != (provider, model):
         return []
     parts = message.native.get("parts")
@@ -182,7 +182,7 @@ def _native_parts(message: ModelMessage, provider: str, model: str) -> list[Json
 
 
 def _made_parts(message: ModelMessage) -> list[JsonObject]:
-    """The parts anew. Only the first of parallel calls carries a signature."""
+    """Rebuild the parts. Only the first of parallel calls carries a signature."""
     parts: list[JsonObject] = [{"text": clean(message.text)}] if message.text else []
     for index, call in enumerate(message.calls):
         part: JsonObject = {
@@ -206,5 +206,5 @@ def _answer(asked: _Asked, result: CallResult | None) -> JsonObject:
 
 
 def clean(text: str) -> str:
-    """The text as valid Unicode: half a surrogate, from a terminal or a file name, becomes `?`."""
+    """Return valid Unicode: half a surrogate, from a terminal or a file name, becomes `?`."""
     return text if text.isascii() else text.encode("utf-8", "replace").decode()

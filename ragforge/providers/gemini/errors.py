@@ -1,4 +1,4 @@
-"""What went wrong with Gemini, as the domain's errors: what was tried, what happened, what to do."""
+"""Gemini's errors as the domain's: what was tried, what happened, what to do."""
 
 import json
 import re
@@ -28,7 +28,7 @@ KEY_PAGE = "https://aistudio.google.com/apikey"
 
 
 class Endpoint(Struct, frozen=True):
-    """What the sentences speak of. The key is known only to be left out of them."""
+    """What the sentences are about. The key is known only to be left out of them."""
 
     model: str
     url: str
@@ -37,7 +37,7 @@ class Endpoint(Struct, frozen=True):
 
 
 def explain(error: Exception, endpoint: Endpoint) -> ModelError | Retryable:
-    """The error as the user hears it, wrapped in Retryable where trying again may help."""
+    """Return the error for the user, wrapped in Retryable if another attempt may help."""
     from httpx2 import HTTPError, InvalidURL, StreamError  # heavy; it is loaded already where one was raised
 
     match error:
@@ -53,7 +53,7 @@ def explain(error: Exception, endpoint: Endpoint) -> ModelError | Retryable:
         case HTTPError() | InvalidURL() | StreamError() | OSError():
             return _of_network(error, endpoint)
         case _:
-            # An answer that is not JSON, not of the documented shape, or too long.
+            # An answer that is not JSON, not as documented, or too long.
             first_line = str(error).split("\n", 1)[0]
             said = _one_line(f"{type(error).__name__}: {first_line}", endpoint)
             return AnswerUnusable(
@@ -63,7 +63,7 @@ def explain(error: Exception, endpoint: Endpoint) -> ModelError | Retryable:
 
 
 class ServiceRefused(Exception):
-    """The service, or something before it, answered with an error: its code, 0 for that of the body."""
+    """An error answer of the service, or of something before it: its code, 0 for that of the body."""
 
     def __init__(self, code: int, body: bytes) -> None:
         super().__init__(f"refused with {code}")
@@ -72,7 +72,7 @@ class ServiceRefused(Exception):
 
 
 class _Refusal(Struct, frozen=True):
-    """An HTTP error of the service, or of something before it."""
+    """Return the HTTP error of the service, or of something before it."""
 
     code: int
     status: str
@@ -83,7 +83,7 @@ class _Refusal(Struct, frozen=True):
 
     @classmethod
     def read(cls, refused: ServiceRefused, endpoint: Endpoint) -> "_Refusal":
-        """From the body of the response; whatever is not as documented is left out."""
+        """Read the body of the response; undocumented parts are left out."""
         try:
             details = _mapping(json.loads(refused.body))
         except (ValueError, RecursionError):
@@ -152,7 +152,7 @@ def _refused_key(said: str, endpoint: Endpoint) -> ModelRefusedKey:
 
 
 def _over_quota(refusal: _Refusal, said: str, endpoint: Endpoint) -> ModelError | Retryable:
-    """Waiting helps, but for a quota of the day."""
+    """Whether waiting helps, as for any quota but a daily one."""
     daily = [quota_id for quota_id in refusal.quota_ids if "PerDay" in quota_id]
     if daily:
         return ModelOverloaded(
@@ -204,7 +204,7 @@ def _of_network(error: Exception, endpoint: Endpoint) -> ModelError | Retryable:
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:
-    """The error and what led to it, the members of groups too."""
+    """Yield the error and its causes, members of groups too."""
     waiting: list[BaseException | None] = [error]
     for _ in range(CAUSES_MAX):
         if not waiting:
@@ -219,7 +219,7 @@ def _causes(error: BaseException) -> Iterator[BaseException]:
 
 
 def _one_line(text: str, endpoint: Endpoint) -> str:
-    """What a server said, fit for a sentence: short, no page of HTML, without the key."""
+    """Return the server's message for a sentence: short, no HTML page, without the key."""
     if "<html" in text.lower() or text.lstrip().startswith("<"):
         return "an HTML page, so probably something between here and Gemini answered"
     if endpoint.api_key:
@@ -229,7 +229,7 @@ def _one_line(text: str, endpoint: Endpoint) -> str:
 
 
 def _delay_s(value: object) -> float | None:
-    """Seconds of a duration as JSON has it: "8s", "0.5s"."""
+    """Return the seconds of a JSON duration: "8s", "0.5s"."""
     found = re.fullmatch(r"(\d+(?:\.\d+)?)s", value) if isinstance(value, str) else None
     return float(found[1]) if found else None
 

@@ -1,4 +1,4 @@
-"""An answer as it arrives: chunks of Gemini become events, and the message that is sent back later."""
+"""An answer as it arrives: Gemini's chunks become events, and the message that is sent back later."""
 
 import json
 
@@ -21,7 +21,7 @@ from ragforge.domain.usage import Usage, tokens_told
 from ragforge.providers.gemini.client import Chunk, GroundingMetadata, UsageMetadata
 
 CHARS_PER_TOKEN = 4
-"""A rough measure, used where neither the stream nor the service tells."""
+"""A rough estimate, used if neither the stream nor the service counts."""
 
 FINISHES = {
     "STOP": FinishReason.STOP,
@@ -42,7 +42,7 @@ FINISHES = {
     "TOO_MANY_TOOL_CALLS": FinishReason.MALFORMED,
     "MISSING_THOUGHT_SIGNATURE": FinishReason.MALFORMED,
 }
-"""Whatever is not here, CONTINUATION and OTHER among it, is an answer that is not known to be whole."""
+"""Any other reason, such as CONTINUATION and OTHER, means an answer that may be incomplete."""
 
 
 class _Call(Struct, frozen=True):
@@ -54,7 +54,7 @@ class _Call(Struct, frozen=True):
 
 
 class _PartFields(Struct, frozen=True, rename="camel"):
-    """What is read of a part; the rest of it is only sent back."""
+    """The fields of a part that are read; the others are only sent back."""
 
     text: str | None = None
     thought: bool | None = None
@@ -80,16 +80,16 @@ class Answer:
 
     @property
     def usage(self) -> UsageSeen | None:
-        """The last usage told; estimated where the stream has not counted what it wrote."""
+        """The last reported usage; estimated if the stream did not count its output."""
         return self._usage
 
     @property
     def begun(self) -> bool:
-        """Something of the answer itself has arrived."""
+        """Whether something of the answer itself has arrived."""
         return bool(self._parts or self._usage)
 
     def take(self, chunk: Chunk) -> list[ModelEvent]:
-        """The events of one chunk."""
+        """Return the events of one chunk."""
         events: list[ModelEvent] = []
         feedback = chunk.prompt_feedback
         if feedback is not None and feedback.block_reason is not None:
@@ -107,12 +107,12 @@ class Answer:
         return events
 
     def ended(self) -> AnswerEnded:
-        """The end, after the last chunk."""
+        """Return the end, after the last chunk."""
         finish, detail = self._reason()
         return AnswerEnded(self._message(), finish, detail)
 
     def written(self) -> str:
-        """What the model wrote, for counting: its text and calls, without thoughts."""
+        """The model's output, for counting: its text and calls, without thoughts."""
         return "".join((*self._text, *map(_call_text, self._calls)))
 
     def _take_part(self, native: JsonObject) -> list[ModelEvent]:
@@ -140,7 +140,7 @@ class Answer:
         return [TextDelta(part.text)]
 
     def _keep(self, native: JsonObject) -> None:
-        """Remember the part for sending it back. Plain text is joined with the plain text before it."""
+        """Store the part for sending it back. Plain text is joined with the plain text before it."""
         is_plain = set(native) <= {"text", "thought"}
         if not is_plain:
             self._close_text()
@@ -186,7 +186,7 @@ class Answer:
         return finish, self._finish
 
     def _take_usage(self, told: UsageMetadata) -> list[ModelEvent]:
-        """The numbers are cumulative. Early chunks do not count what was written: it is estimated."""
+        """The numbers are cumulative. Early chunks do not count the output: it is estimated."""
         counted = told.candidates_token_count
         prompt, results = told.prompt_token_count, told.tool_use_prompt_token_count
         estimate = -(-self._written_chars // CHARS_PER_TOKEN)

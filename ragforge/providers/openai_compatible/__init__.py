@@ -1,7 +1,7 @@
 """Models behind the chat completions protocol: OpenAI, OpenRouter, Ollama, llama-server, vLLM, LM Studio.
 
-Nothing here was tried against those services themselves: it follows what they publish, and is tested
-against a stand-in. What differs between them lies in errors.py and limits.py.
+Nothing here was tried against those services themselves: it follows their documentation, and is tested
+against a stand-in. Their differences are handled in errors.py and limits.py.
 """
 
 import asyncio
@@ -35,7 +35,7 @@ from ragforge.providers.sse import EventDecoder, EventTooLong
 
 
 class OpenAICompatibleProvider:
-    """A model of one endpoint. `context_tokens_max` is what the user says of its window."""
+    """A model of one endpoint. `context_tokens_max` is the user's setting for its window."""
 
     def __init__(
         self,
@@ -75,13 +75,13 @@ class OpenAICompatibleProvider:
         self._search_tool = search_tool
 
     def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
-        """The answer as it arrives. Retries only while nothing of it was given."""
+        """Yield the answer as it arrives. Retries only before the first event."""
         return retried(partial(self._attempt, request), self._policy)
 
     async def limits(self) -> ModelLimits:
-        """What the server tells, what is configured, or a careful guess.
+        """Return the server's limits, the configured ones, or a careful guess.
 
-        A guess is remembered until the model has answered: Ollama only tells once the model is loaded.
+        A guess is kept until the model has answered: Ollama only reports once the model is loaded.
         """
         if self._limits is None:
             window = await ask_window(self._http.ask, self._base_url, self.model)
@@ -91,11 +91,11 @@ class OpenAICompatibleProvider:
         return self._limits
 
     async def prepare(self) -> None:
-        """Load the library and make the client, in a thread. Raises ModelError."""
+        """Load the library and create the client, in a thread. Raises ModelError."""
         await self._http.open()
 
     async def verify(self) -> None:
-        """Ask a word and hang up at the first piece: lists of models are often served without any key."""
+        """Ask for a word and hang up at the first piece: lists of models are often served without any key."""
         request = ModelRequest("", (UserMessage((TextPart("Say: ok"),)),))
         try:
             async with aclosing(self._attempt(request)) as events:
@@ -105,7 +105,7 @@ class OpenAICompatibleProvider:
             raise failure.error from failure
 
     async def models(self) -> list[str]:
-        """The names that the server lists."""
+        """Return the names that the server lists."""
         listed = await self._http.ask(f"{self._base_url}/models", needed=True)
         entries = listed.get("data")
         # Ollama without any model says null.
@@ -120,9 +120,9 @@ class OpenAICompatibleProvider:
         await self._http.close()
 
     async def _attempt(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
-        """One try. Raises Retryable where another may help.
+        """Make one attempt. Raises Retryable if another may help.
 
-        A service that refuses a schema is asked once more, with the schema in words, and from then on so.
+        If a service rejects a schema, it is asked again with the schema in words, and from then on so.
         """
         begun, in_words = False, not self._takes_schema
         try:
@@ -132,12 +132,12 @@ class OpenAICompatibleProvider:
                     yield event
             return
         except ModelError as error:
-            # Its plain kind is a request that the service refuses for no reason known to us.
+            # Its plain kind is a request that the service rejects for an unknown reason.
             if type(error) is not ModelError or begun or in_words or request.json_schema is None:
                 raise
         async with aclosing(self._ask(request, takes_schema=False)) as events:
             async for event in events:
-                # Only an answer shows that it was the schema which it minded.
+                # Only an answer shows that the schema was the reason.
                 self._takes_schema = False
                 yield event
 
@@ -158,7 +158,7 @@ class OpenAICompatibleProvider:
                     for payload in payloads:
                         for event in answer.take(payload):
                             yield event
-        # What ends after the reason to stop, in whatever way, has taken no word along.
+        # Whatever ends the stream after the stop reason loses no word.
         except StreamSilent as error:
             if not answer.finished:
                 raise silent(self._service, error.idle_timeout_s) from error
@@ -173,7 +173,7 @@ class OpenAICompatibleProvider:
             yield event
 
     async def _payloads(self, data: bytes) -> AsyncIterator[list[str]]:
-        """What the stream brings, one list a piece of network; an empty one is a sign of life."""
+        """Yield the contents of the stream, one list per network read; an empty one is a sign of life."""
         url = f"{self._base_url}/chat/completions"
         async with self._http.request("POST", url, data, timeout_s=None) as response:
             if response.status_code >= 300:
@@ -193,14 +193,14 @@ class OpenAICompatibleProvider:
             except EventTooLong as error:
                 raise AnswerUnusable(f"{self.name} sent a piece of an answer too long to read.") from error
             yield decoder.flush()
-            # Read to its end a connection serves the next step too; but not every server ends it.
+            # A connection that is read to its end serves the next step too; but not every server ends it.
             with suppress(TimeoutError):
                 async with asyncio.timeout(timeouts.OPENAI_END_S_MAX):
                     async for _ in chunks:
                         pass
 
     def _whole_answer(self, content_type: str, body: str) -> str:
-        """The body, where a server that does not stream sent the answer, or an error, in one piece."""
+        """Return the body, if a server without streaming sent the answer, or an error, in one piece."""
         try:
             found = msgspec.json.decode(body)
         except (msgspec.DecodeError, RecursionError) as error:
@@ -211,7 +211,7 @@ class OpenAICompatibleProvider:
 
 
 def is_local(name: str, base_url: str) -> bool:
-    """Whether the endpoint is on this machine. Raises UsageError where it is not a URL."""
+    """Whether the endpoint is on this machine. Raises UsageError if it is not a URL."""
     try:
         url = urlsplit(base_url)
         host, _ = url.hostname or "", url.port
@@ -225,10 +225,10 @@ def is_local(name: str, base_url: str) -> bool:
 
 
 def open_endpoint(name: str, model: str, parts: ProviderParts) -> Provider:
-    """The model of the endpoint of this name. Raises ModelRefusedKey where it needs a key and has none."""
+    """Return the model of this endpoint. Raises ModelRefusedKey if it needs a key and has none."""
     endpoint = parts.endpoints[name]
     key = None
-    # An endpoint that needs no key gets none, even if one is kept under its name.
+    # An endpoint that needs no key gets none, even if one is stored under its name.
     if endpoint.key_env:
         value = parts.environ.get(endpoint.key_env, "").strip()
         key = parts.find_key(name) or ((value, endpoint.key_env) if value else None)

@@ -1,4 +1,4 @@
-"""An answer put together from the chunks of a chat completions stream."""
+"""An answer assembled from the chunks of a chat completions stream."""
 
 import json
 from collections.abc import Iterator
@@ -24,17 +24,17 @@ from ragforge.domain.text_pieces import TextPieces
 from ragforge.domain.usage import Usage, tokens_told
 
 CHARS_PER_TOKEN = 4
-"""For the estimate where a server counts nothing. English and code lie between 3 and 4."""
+"""For the estimate if a server counts nothing. English and code have 3 to 4."""
 
 DONE = "[DONE]"
 """The payload that ends a stream."""
 
 THOUGHT_FIELDS = ("reasoning_content", "reasoning")
-"""llama-server, vLLM, LM Studio and DeepSeek say the first, Ollama and OpenRouter the second."""
+"""llama-server, vLLM, LM Studio and DeepSeek use the first, Ollama and OpenRouter the second."""
 
 
 class StreamError(Exception):
-    """The server sent an error in place of a chunk; `body` is what it sent."""
+    """The server sent an error instead of a chunk; `body` is what it sent."""
 
     def __init__(self, body: JsonObject) -> None:
         super().__init__("error in the stream")
@@ -42,7 +42,7 @@ class StreamError(Exception):
 
 
 class _Call(Struct):
-    """A tool call while it arrives. `fields` and `function` are whatever else the server says of it."""
+    """A tool call while it arrives. `fields` and `function` are the server's other fields of it."""
 
     index: JsonValue
     provider_id: str = ""
@@ -56,7 +56,7 @@ class _Call(Struct):
 
 
 class Answer:
-    """Take the chunks in, get events out; `end` gives the last ones."""
+    """Takes chunks and returns events; `end` returns the last ones."""
 
     def __init__(self, *, provider: str, model: str, request_chars: int) -> None:
         self._provider = provider
@@ -73,11 +73,11 @@ class Answer:
 
     @property
     def finished(self) -> bool:
-        """Whether the server said why it stopped; what follows is the usage at most."""
+        """Whether the server gave the stop reason; only the usage can follow."""
         return self._finish is not None
 
     def take(self, payload: str) -> Iterator[ModelEvent]:
-        """The events of one payload. Raises StreamError for an error, AnswerUnusable for no chunk."""
+        """Return the events of one payload. Raises StreamError for an error, AnswerUnusable for no chunk."""
         if payload.strip() == DONE:
             return
         chunk = _decode(payload)
@@ -85,7 +85,7 @@ class Answer:
             raise StreamError(chunk)
         self._usage = _object(chunk.get("usage")) or self._usage
         for choice in map(_object, _list(chunk.get("choices"))):
-            # A server that ignores `stream` sends one whole message in place of the deltas.
+            # A server that ignores `stream` sends one complete message instead of deltas.
             delta = _object(choice.get("delta")) or _object(choice.get("message"))
             yield from self._take_texts(delta)
             for call in map(_object, _list(delta.get("tool_calls"))):
@@ -102,14 +102,14 @@ class Answer:
                 self._thought_field = name
                 self._thoughts.add(thought)
                 yield ThoughtDelta(thought)
-                break  # some servers say the same under both names
+                break  # some servers send the same under both names
         for name in ("content", "refusal"):
             if text := _text_of_parts(delta.get(name)):
                 self._text.add(text)
                 yield TextDelta(text)
 
     def _take_details(self, delta: JsonObject) -> None:
-        """OpenRouter's `reasoning_details`: signed thoughts in pieces, to be sent back whole."""
+        """OpenRouter's `reasoning_details`: signed thoughts in pieces, to be sent back complete."""
         for piece in map(_object, _list(delta.get("reasoning_details"))):
             place = (piece.get("type"), piece.get("index"))
             whole = next((old for old in self._details if (old.get("type"), old.get("index")) == place), None)
@@ -134,11 +134,11 @@ class Answer:
         if piece:
             call.pieces.append(piece)
         known = ("index", "id", "type", "function")
-        # Signatures of thoughts come in fields that differ by server, and must come back.
+        # Signatures of thoughts are in fields that differ by server, and must be sent back.
         call.fields |= {key: value for key, value in delta.items() if key not in known}
 
     def _call_for(self, index: JsonValue, provider_id: str, name: str, piece: str) -> _Call:
-        """The call that a delta belongs to: by index, but for servers that give every call the same."""
+        """Return the call of a delta: by index, except for servers that give every call the same one."""
         old = next((call for call in reversed(self._calls) if index is None or call.index == index), None)
         if old is None or (name and _is_another(old, provider_id, name, piece)):
             old = _Call(index)
@@ -146,7 +146,7 @@ class Answer:
         return old
 
     def end(self) -> Iterator[ModelEvent]:
-        """The calls, the usage and the end, once the stream is over."""
+        """Return the calls, the usage and the end, once the stream is over."""
         taken: set[str] = set()
         wire: list[JsonValue] = []
         requests: list[CallRequest] = []
@@ -154,7 +154,7 @@ class Answer:
             request = _request(call, taken)
             taken.add(request.provider_id)
             requests.append(request)
-            # Arguments that are not JSON would make the server refuse every later request.
+            # Arguments that are not JSON would make the server reject every later request.
             arguments = call.arguments if _is_strict(call.arguments) else json.dumps(request.args)
             function: JsonObject = {"name": request.name or "unnamed", "arguments": arguments}
             wire.append({**call.fields, "id": request.provider_id, "type": "function", "function": function})
@@ -170,11 +170,11 @@ class Answer:
         yield AnswerEnded(message, finish, detail)
 
     def _native(self, text: str, thoughts: str, calls: list[JsonValue]) -> JsonObject | None:
-        """What the server wants back verbatim; without calls it is the text, which is kept once."""
+        """Return what must be sent back verbatim; without calls it is the text, which is stored once."""
         if not calls:
             return None
         native: JsonObject = {"role": "assistant", "content": text or None, "tool_calls": calls}
-        # Between calls a model goes on with its thought; afterwards servers want none of it back.
+        # Between calls a model continues its thought; afterwards servers want none of it back.
         if thoughts:
             native[self._thought_field] = thoughts
         if self._details:
@@ -205,7 +205,7 @@ class Answer:
                 return FinishReason.BLOCKED, "content_filter"
             case "tool_calls" | "function_call" if not self._calls:
                 return FinishReason.MALFORMED, "A tool call was announced, but none came."
-            case _ if self._calls:  # several servers say "stop" where there are calls
+            case _ if self._calls:  # several servers say "stop" although there are calls
                 return FinishReason.CALLS, ""
             case "stop":
                 return FinishReason.STOP, ""
@@ -214,17 +214,17 @@ class Answer:
 
 
 def _is_another(old: _Call, provider_id: str, name: str, piece: str) -> bool:
-    """Whether a delta with a name begins another call than the one at its index."""
+    """Whether a delta with a name starts another call than the one at its index."""
     if old.provider_id and provider_id and old.provider_id != provider_id:
         return True
     if old.name and name != old.name:
         return True
-    # Some servers repeat the name with each piece; only after whole arguments is it a new call.
+    # Some servers repeat the name with each piece; only after complete arguments is it a new call.
     return bool(piece) and _is_object(old.arguments)
 
 
 def _request(call: _Call, taken: set[str]) -> CallRequest:
-    """The call as the rest of the program sees it; without an id, or with one given twice, it gets ours."""
+    """Return the call for the rest of the program; a missing or repeated id is replaced by ours."""
     own_id = new_id()
     provider_id = own_id if call.provider_id in ("", *taken) else call.provider_id
     malformed = "" if call.name else "the call has no name"
@@ -242,7 +242,7 @@ def _request(call: _Call, taken: set[str]) -> CallRequest:
 
 
 def _usage(told: JsonObject) -> Usage:
-    """Tokens as told. OpenAI counts thoughts as part of the output, we beside it."""
+    """Return the reported tokens. OpenAI counts thoughts as output, we count them separately."""
     thoughts = tokens_told(_object(told.get("completion_tokens_details")).get("reasoning_tokens"))
     cached = tokens_told(_object(told.get("prompt_tokens_details")).get("cached_tokens"))
     written = tokens_told(told.get("completion_tokens"))
@@ -269,7 +269,7 @@ def _decode(payload: str) -> JsonObject:
 
 
 def _is_strict(arguments: str) -> bool:
-    """Whether every server can read them; many mind half a surrogate pair in an escape."""
+    """Whether every server can read them; many reject half a surrogate pair in an escape."""
     try:
         return isinstance(msgspec.json.decode(arguments), dict)
     except (msgspec.DecodeError, RecursionError):
@@ -292,7 +292,7 @@ def _list(value: JsonValue) -> list[JsonValue]:
 
 
 def _text_of_parts(value: JsonValue) -> str:
-    """The text; some servers send a list of parts, as it is in requests."""
+    """Return the text; some servers send a list of parts, as in requests."""
     if isinstance(value, list):
         return "".join(_text(_object(part).get("text")) for part in value)
     return _text(value)

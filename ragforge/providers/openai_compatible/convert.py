@@ -1,8 +1,8 @@
-"""The conversation as chat completions want it: a list of messages with the roles of that protocol.
+"""Convert the conversation for chat completions: a list of messages with that protocol's roles.
 
-A model's own message goes back verbatim to the same provider and model; any other one is made anew.
-What a strict server would refuse is never sent: calls without an answer, answers without a call, two
-messages of the user in a row, images within the answer of a tool.
+A model's own message is sent back verbatim to the same provider and model; any other is rebuilt.
+What a strict server would reject is never sent: calls without an answer, answers without a call, two
+user messages in a row, images within a tool's answer.
 """
 
 import asyncio
@@ -43,7 +43,7 @@ async def to_chat(
     takes_schema: bool = True,
     search_tool: str = "",
 ) -> JsonObject:
-    """The body of a streaming request.
+    """Return the body of a streaming request.
 
     takes_schema: false puts a schema into words instead of a field. search_tool: the type of the service's
     own web search, beside our tools.
@@ -69,12 +69,12 @@ async def to_chat(
 
 
 def encode(body: JsonObject) -> bytes:
-    """The body as UTF-8. Half a surrogate, from a terminal or a file name, becomes a question mark."""
+    """Return the body as UTF-8. Half a surrogate, from a terminal or a file name, becomes a question mark."""
     return json.dumps(body, ensure_ascii=False).encode("utf-8", "replace")
 
 
 def chars_of(body: JsonObject) -> int:
-    """How much there is to read, for an estimate; an image counts as IMAGE_CHARS, whatever its size."""
+    """Return the length of the input, for an estimate; an image counts as IMAGE_CHARS, whatever its size."""
     beside = [body.get("tools", ""), body.get("response_format", "")]
     chars = len(json.dumps(beside, ensure_ascii=False))
     for message in cast(list[JsonObject], _list(body["messages"])):
@@ -94,7 +94,7 @@ def _tool(spec: ToolSpec) -> JsonValue:
 
 
 class _Messages:
-    """Builds the list; `_open` are the calls of the last model message that wait for their answers."""
+    """Builds the list; `_open` has the calls of the last model message that wait for their answers."""
 
     def __init__(self, provider: str, model: str, load_blob: LoadBlob) -> None:
         self._provider = provider
@@ -120,14 +120,14 @@ class _Messages:
         return self._list
 
     async def _add_user(self, parts: Iterable[Part]) -> None:
-        """The parts as a message, or as more of the last one: templates insist that roles alternate."""
+        """Add the parts as a message, or to the last one: templates require that roles alternate."""
         content = [await self._part(part) for part in parts]
         last = self._list[-1] if self._list else {}
         if last.get("role") == "user":
             content = [*_as_parts(last["content"]), *content]
             self._list.pop()
         texts = [part["text"] for part in content if part["type"] == "text"]
-        # Many servers take nothing but plain text, so a list is only sent where it is needed.
+        # Many servers accept only plain text, so a list is only sent if necessary.
         plain = "\n\n".join(str(text) for text in texts)
         only_text = len(texts) == len(content)
         self._list.append({"role": "user", "content": plain if only_text else cast(list[JsonValue], content)})
@@ -149,10 +149,10 @@ class _Messages:
         same = message.provider == self._provider and message.model == self._model
         native = message.native if same and message.native is not None else _model_message(message)
         if not native.get("content") and not native.get("tool_calls"):
-            return  # it said nothing, and servers refuse an empty message
+            return  # it said nothing, and servers reject an empty message
         last = self._list[-1] if self._list else {}
         if last.get("role") == "assistant":
-            # An answer that was cut, then gone on with: templates want it as one message.
+            # An answer that was cut, then continued: templates want it as one message.
             texts = [str(text) for text in (last.get("content"), native.get("content")) if text]
             native = {**native, "content": "\n\n".join(texts)}
             self._list.pop()
@@ -172,20 +172,20 @@ class _Messages:
             images += result.images
         self._close_calls()
         if images:
-            # The protocol has no images in a tool's answer; the next message may hold them.
+            # The protocol has no images in a tool's answer; the next message may contain them.
             await self._add_user((TextPart("Images from the tools above:"), *images))
         for result in orphans:
             await self._add_user((TextPart(f"Result of {result.name}:\n{result.text}"), *result.images))
 
     def _close_calls(self) -> None:
-        """Answer what has none: every call must be answered before anyone speaks again."""
+        """Add the missing answers: every call must be answered before the next message."""
         for wire_id in self._open.values():
             self._list.append({"role": "tool", "tool_call_id": wire_id, "content": NOT_ANSWERED})
         self._open = {}
 
 
 def _model_message(message: ModelMessage) -> JsonObject:
-    """The message made anew. Our ids serve as theirs: unique, and short enough for everyone."""
+    """Rebuild the message. Our ids are used as theirs: unique, and short enough for every service."""
     made: JsonObject = {"role": "assistant", "content": message.text or None}
     if message.calls:
         made["tool_calls"] = [

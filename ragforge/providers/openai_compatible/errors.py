@@ -1,7 +1,7 @@
-"""What chat completions services say when they refuse, turned into what a user can act on.
+"""Error answers of chat completions services, turned into sentences that a user can act on.
 
-Services agree on little but the status: the words of OpenAI, OpenRouter, Ollama, llama-server, vLLM and
-LM Studio are all known here, and nowhere else.
+Services share little but the status: the wording of OpenAI, OpenRouter, Ollama, llama-server, vLLM and
+LM Studio is known here, and nowhere else.
 """
 
 import re
@@ -27,7 +27,7 @@ from ragforge.domain.json import JsonObject, JsonValue
 from ragforge.providers.retry import Retryable
 
 WORDS_MAX = 400
-"""How much of what a server says is repeated to the user."""
+"""How much of a server's message is shown to the user."""
 
 _TOO_LONG = re.compile(
     r"context_length_exceeded|exceed_context_size|maximum context length|maximum model length"
@@ -51,7 +51,7 @@ _START = {
 
 
 class Service(Struct, frozen=True):
-    """Whom we talk to, as an error names it."""
+    """The service, as an error names it."""
 
     name: str
     base_url: str
@@ -62,7 +62,7 @@ class Service(Struct, frozen=True):
 
 
 def refused(service: Service, status: int, body: str, headers: Mapping[str, str]) -> ModelError | Retryable:
-    """What to raise for a response that is not an answer."""
+    """Return the exception for a response that is not an answer."""
     said = _said(service, body)
     if status < 500 and _NO_MONEY.search(body):
         return ModelOverloaded(f"{service.name} is out of credit or quota.{said}")
@@ -93,7 +93,7 @@ def refused(service: Service, status: int, body: str, headers: Mapping[str, str]
 
 
 def failed_in_stream(service: Service, body: JsonObject) -> ModelError | Retryable:
-    """What to raise for an error object that came in place of a chunk."""
+    """Return the exception for an error object in place of a chunk."""
     error = body.get("error")
     code: JsonValue = error.get("code") if isinstance(error, dict) else None
     status = code if isinstance(code, int) and 400 <= code < 600 else 500
@@ -101,7 +101,7 @@ def failed_in_stream(service: Service, body: JsonObject) -> ModelError | Retryab
 
 
 def no_stream(service: Service, content_type: str, body: str) -> ModelError:
-    """What to raise when a good status brings neither a stream nor an answer as JSON."""
+    """Return the exception for a good status with neither a stream nor an answer as JSON."""
     return AnswerUnusable(
         f"{service.base_url} answered with {content_type or 'something unnamed'} instead of a stream: is it "
         f"a chat completions service? Check base_url of the endpoint {service.name}, it usually ends in "
@@ -110,7 +110,7 @@ def no_stream(service: Service, content_type: str, body: str) -> ModelError:
 
 
 def _redirected(service: Service, location: str) -> str:
-    """Where a request was sent on to, and the setting that follows: keys are not sent after it."""
+    """Return where a request was redirected, and the setting for it: keys are not sent to redirects."""
     target = urljoin(f"{service.base_url}/chat/completions", location) if location else "another address"
     base = re.sub(r"/(chat/completions|models)/*$", "", target)
     told = f"{service.base_url} redirects to {target}."
@@ -120,7 +120,7 @@ def _redirected(service: Service, location: str) -> str:
 
 
 def unreachable(service: Service, reason: str) -> ModelError:
-    """What to say when no connection came about."""
+    """Return the exception for a failed connection."""
     what = f"Cannot reach {service.name} at {service.base_url}: "
     if service.is_local:
         start = _START.get(service.name, "Start it, or choose another model with /model")
@@ -129,12 +129,12 @@ def unreachable(service: Service, reason: str) -> ModelError:
 
 
 def broken_off(service: Service, reason: str) -> ModelError:
-    """What to say when the connection ended amid the answer."""
+    """Return the exception for a connection that broke off during the answer."""
     return ModelUnreachable(f"The connection to {service.name} broke off: {reason}. Continue with /retry.")
 
 
 def silent(service: Service, idle_timeout_s: float) -> ModelError:
-    """What to say when nothing came for too long."""
+    """Return the exception for too long a silence."""
     return ModelUnreachable(
         f"{service.name} sent nothing for {idle_timeout_s:g} s. Try again with /retry; "
         "the setting stream.idle_timeout_s sets how long to wait."
@@ -158,7 +158,7 @@ def _said(service: Service, body: str) -> str:
 
 
 def _what_it_says(service: Service, body: str) -> str:
-    """The server's words for the user, on one line, without the key."""
+    """Return the server's message for the user, on one line, without the key."""
     words = body
     with suppress(msgspec.DecodeError, RecursionError):
         words = _words(msgspec.json.decode(body))
@@ -171,7 +171,7 @@ def _what_it_says(service: Service, body: str) -> str:
 
 
 def _words(body: JsonValue) -> str:
-    """The message in any of the shapes in use: error.message, error, message, detail."""
+    """Return the message in any of the forms in use: error.message, error, message, detail."""
     match body:
         case {"error": {"message": str(words)}} | {"error": str(words)}:
             return words
@@ -187,7 +187,7 @@ def _title(page: str) -> str:
 
 
 def _delay_s(headers: Mapping[str, str]) -> float | None:
-    """How long the server asks to wait: seconds or a date."""
+    """Return how long the server asks to wait: seconds or a date."""
     value = headers.get("retry-after", "").strip()
     with suppress(ValueError):
         return max(0.0, float(value))

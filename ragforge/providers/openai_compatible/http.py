@@ -1,4 +1,4 @@
-"""The connection to a chat completions service: one client, made at first use, and its failures named."""
+"""The connection to a chat completions service: one client, made on first use, and its failures."""
 
 import asyncio
 from collections.abc import AsyncGenerator
@@ -43,9 +43,9 @@ class Http:
     async def request(
         self, method: str, url: str, data: bytes | None, *, timeout_s: float | None
     ) -> AsyncGenerator["httpx2.Response", None]:
-        """A response of any status, its body unread; leaving closes it.
+        """Open a response of any status, its body unread; close it at the end.
 
-        Raises ModelError, or Retryable where another try may help, for failures within the block too.
+        Raises ModelError, or Retryable if another attempt may help, for failures within the block too.
         """
         client = await self._ready()
         import httpx2  # slow the first time, but `_ready` has done so in a thread
@@ -66,9 +66,9 @@ class Http:
             raise Retryable(broken, reason="connection lost") from error
 
     async def ask(self, url: str, body: JsonObject | None = None, *, needed: bool = False) -> JsonObject:
-        """The JSON object at an address: GET, or POST where there is a body. Raises ModelError.
+        """Return the JSON object at an address: GET, or POST if there is a body. Raises ModelError.
 
-        Empty where the server has no such address, unless it is needed.
+        Empty if the server has no such address, unless it is required.
         """
         method, data = ("GET", None) if body is None else ("POST", encode(body))
         try:
@@ -94,7 +94,7 @@ class Http:
         return found if isinstance(found, dict) else {}
 
     async def open(self) -> None:
-        """Load the library and make the client, so that the first request need not. Raises ModelError."""
+        """Load the library and create the client, so that the first request need not. Raises ModelError."""
         await self._ready()
 
     async def close(self) -> None:
@@ -110,7 +110,7 @@ class Http:
 
 
 async def read(response: "httpx2.Response") -> str:
-    """The body as text, the first BODY_BYTES_MAX of it."""
+    """Return the body as text, at most BODY_BYTES_MAX of it."""
     body = bytearray()
     async for chunk in response.aiter_bytes():
         body += chunk
@@ -120,7 +120,7 @@ async def read(response: "httpx2.Response") -> str:
 
 
 def _make_client(service: Service) -> "httpx2.AsyncClient":
-    """Slow (importing, reading certificates), so it runs in a thread."""
+    """Slow (importing, reading certificates): call it in a thread."""
     import httpx2
 
     load_connections()
@@ -138,5 +138,5 @@ def _make_client(service: Service) -> "httpx2.AsyncClient":
 
 
 def _reason(error: Exception) -> str:
-    """Its words; a time limit that was reached has none."""
+    """Return its message; a timeout has none."""
     return str(error) or f"no answer within {timeouts.OPENAI_CONNECT_S_MAX:g} s"

@@ -1,7 +1,7 @@
-"""An answer of a schema: how services are asked for it, and how one that cannot is told.
+"""Answers with a schema: how services are asked for them, and how a service without them is recognised.
 
-Strict means that the service holds the model to the schema token by token. OpenAI takes only some schemas so,
-and refuses the others; local servers make a grammar of any. Written after OpenAI's documentation of
+Strict means that the service enforces the schema token by token. OpenAI accepts only some schemas as strict,
+and rejects the others; local servers make a grammar of any. Written from OpenAI's documentation of
 structured outputs, tried against a stand-in only.
 """
 
@@ -10,7 +10,7 @@ import json
 from ragforge.domain.json import JsonObject, JsonValue
 
 ASKED = "Answer with one JSON object and nothing else, no words and no fence around it. Its JSON Schema:"
-"""Begins what the system text of a request says to a service that knows no schemas."""
+"""The beginning of the system text for a service without schemas."""
 
 _STRICT_WORDS = frozenset(
     (
@@ -22,19 +22,19 @@ _STRICT_WORDS = frozenset(
 
 
 def response_format(schema: JsonObject) -> JsonObject:
-    """The field of a chat request that asks for an object of the schema."""
+    """Return the field of a chat request that asks for an object of the schema."""
     named: JsonObject = {"name": "answer", "schema": schema, "strict": is_strict(schema)}
     return {"type": "json_schema", "json_schema": named}
 
 
 def told(system: str, schema: JsonObject) -> str:
-    """The system text with the schema in words."""
+    """Return the system text with the schema in words."""
     words = f"{ASKED}\n{json.dumps(schema, ensure_ascii=False)}"
     return f"{system}\n\n{words}" if system else words
 
 
 def is_strict(schema: JsonValue) -> bool:
-    """Whether OpenAI takes the schema as strict: objects closed, all properties required, known words."""
+    """Whether OpenAI accepts the schema as strict: objects closed, all properties required, known words."""
     if not isinstance(schema, dict) or not _STRICT_WORDS.issuperset(schema):
         return False
     properties = _object(schema.get("properties"))

@@ -1,6 +1,6 @@
-"""How much a model behind a chat completions service takes, as far as the service tells.
+"""The limits of a model behind a chat completions service, as far as the service reports them.
 
-The protocol has no word for it, but most servers add one, each its own:
+The protocol has no field for it, but most servers add one, each its own:
 
     OpenRouter, Groq      GET /models             context_length, context_window; top_provider.*
     vLLM                  GET /models             max_model_len
@@ -23,23 +23,23 @@ from ragforge.domain.json import JsonObject, JsonValue
 from ragforge.providers.base import ModelLimits
 
 CONTEXT_TOKENS_LOCAL = 8_192
-"""Assumed of a server on this machine that tells nothing: what most are started with, or more."""
+"""Assumed for a server on this machine that reports nothing: what most are started with, or more."""
 
 CONTEXT_TOKENS_REMOTE = 128_000
-"""Assumed of a service that tells nothing (OpenAI's own does not): all current models take this much."""
+"""Assumed for a service that reports nothing (OpenAI's own does not): all current models accept this."""
 
 OUTPUT_TOKENS_MAX = 16_384
-"""Assumed of an answer where nothing is told, but never more than a quarter of the window."""
+"""Assumed for an answer if nothing is reported, but never more than a quarter of the window."""
 
 
 class Ask(Protocol):
-    """JSON from an address of the server: GET, or POST where there is a body; empty where it has none."""
+    """Returns JSON from an address of the server: GET, or POST if there is a body; empty if it has none."""
 
     async def __call__(self, url: str, body: JsonObject | None = None) -> JsonObject: ...
 
 
 class Window(Struct, frozen=True):
-    """What a server tells; None where it does not. trained: an upper bound for what is not told."""
+    """The server's limits; None for what it does not report. trained: an upper bound for those."""
 
     told: int | None = None
     trained: int | None = None
@@ -47,12 +47,12 @@ class Window(Struct, frozen=True):
 
 
 async def ask_window(ask: Ask, base_url: str, model: str) -> Window:
-    """What the server tells of the model. What is no part of the protocol lies beside it, at the root."""
+    """Return the server's limits of the model. Addresses outside the protocol are at the server's root."""
     root = base_url.removesuffix("/v1")
     listed = await ask(f"{base_url}/models")
     entries = [entry for item in _list(listed.get("data")) if (entry := _object(item))]
     named = [entry for entry in entries if entry.get("id") == model]
-    # llama-server has one model and answers with it whatever name is asked for.
+    # llama-server has one model and answers with it whatever name is requested.
     entry = named[0] if named else entries[0] if len(entries) == 1 else {}
     output = _count(_object(entry.get("top_provider")).get("max_completion_tokens"))
     told = _first(entry, "context_length", "context_window", "max_model_len")
@@ -71,7 +71,7 @@ async def ask_window(ask: Ask, base_url: str, model: str) -> Window:
 
 
 def limits_of(window: Window, *, configured: int | None, is_local: bool) -> ModelLimits:
-    """The limits to keep to: the smaller of what the server tells and what the user configured."""
+    """Return the limits to use: the smaller of the reported and the configured ones."""
     assumed = CONTEXT_TOKENS_LOCAL if is_local else CONTEXT_TOKENS_REMOTE
     context = min(
         window.told or configured or assumed,
