@@ -1,1 +1,1 @@
-"""Shell commands: what they say, which only read, and the processes that run them."""
+"""Shell commands: parsing them, recognising those that only read, and running them."""

@@ -1,7 +1,7 @@
 """Whether git, asked to show something, would run a program that a repository's own settings name.
 
-A folder that came as an archive, or that others write to too, brings its `.git`: filters, converters of
-what is compared, a hook for the moment when the index is refreshed, the settings of its submodules.
+A folder from an archive, or one that others can write to, brings its `.git`: filters, textconv programs,
+a hook for index refreshes, the settings of its submodules.
 """
 
 import os
@@ -15,13 +15,13 @@ from ragforge.domain import timeouts
 
 SUBMODULES_MAX = 50
 HOOK = "post-index-change"
-"""The hook of commands that only show; `git diff` refreshes the index, whatever it is told."""
+"""The hook of commands that only show; `git diff` refreshes the index, whatever its flags."""
 
-# The system's settings and the user's own are theirs to trust.
+# The system's and the user's own settings are trusted.
 _TRUSTED = frozenset(("system", "global", "command"))
 _RUNS = re.compile(
     r"diff\.(external|submodule|.+\.(command|textconv))|filter\..+\.(clean|smudge|process)"
-    # Objects that are missing are fetched, by programs that more settings name.
+    # Missing objects are fetched, by programs that more settings name.
     r"|gpg\.(program|.+\.program)|remote\..+\.promisor|extensions\.partialclone",
     re.IGNORECASE | re.DOTALL,
 )
@@ -30,9 +30,9 @@ _SAFE_GIT = ("git", "-c", "core.fsmonitor=false", "-c", "safe.bareRepository=exp
 
 
 def find_danger(folder: Path, root: Path, env: Mapping[str, str] | None = None) -> str:
-    """What would make git run a program in this folder, or look outside root; empty where nothing would.
+    """Return what would make git run a program in this folder, or read outside root; empty for nothing.
 
-    env: the environment that git is going to have; the process's own where none is given.
+    env: the environment that git will have; the process's own if none is given.
     """
     found = _find(folder, root, os.environ if env is None else env, is_submodule=False)
     return found if found.isprintable() else repr(found)
@@ -80,7 +80,7 @@ def _find_in_submodules(top: Path, root: Path, env: Mapping[str, str]) -> str:
 
 
 def _ask(folder: Path, env: Mapping[str, str], *args: str) -> str | None:
-    """What git says; None where it fails."""
+    """Return git's output; None if it fails."""
     path = ":".join(each for each in env.get("PATH", os.defpath).split(":") if each.startswith("/"))
     quiet = {"PATH": path, "GIT_ALLOW_PROTOCOL": "none", "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}
     try:

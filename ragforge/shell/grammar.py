@@ -1,7 +1,7 @@
-"""What a shell command says, read with a real grammar: its simple commands, word by word.
+"""Parse a shell command with a real grammar: its simple commands, word by word.
 
-Consent rests on this, so it is read twice: the grammar (tree-sitter-bash) says where the words are, and a
-scanner of our own says what each of them means. Where the two do not agree, nothing is claimed.
+Approval depends on this, so it is parsed twice: the grammar (tree-sitter-bash) says where the words are, and
+a scanner of ours says what each of them means. If the two disagree, the command counts as unknown.
 """
 
 import functools
@@ -23,7 +23,7 @@ DEPTH_MAX = 100
 class SimpleCommand(Struct, frozen=True):
     """A program or builtin and its words.
 
-    fed: it may read what another command writes, so what it does depends on that too.
+    fed: it may read another command's output, so its effect depends on that too.
     """
 
     words: tuple[Word, ...]
@@ -49,7 +49,7 @@ class Redirection(Struct, frozen=True):
 
     @property
     def harmless(self) -> bool:
-        """Whether nothing is read or written: output thrown away, or merged into the other output."""
+        """Whether nothing is read or written: output discarded, or merged into the other output."""
         if self.target is None or not self.target.literal:
             return False
         if self.operator in {">", "1>", "2>", "&>", ">>", "1>>", "2>>", "<", "0<"}:
@@ -58,11 +58,11 @@ class Redirection(Struct, frozen=True):
 
 
 class Parsed(Struct, frozen=True):
-    """A command line, taken apart.
+    """A parsed command line.
 
     commands: all simple commands, however deep, also those inside `$(...)`.
-    strange: what it holds besides lists, pipelines, groups and substitutions of simple commands (a loop,
-    an assignment, ...): such things change what the words mean, so they are told but not judged.
+    strange: whatever else it contains besides lists, pipelines, groups and substitutions of simple commands
+    (a loop, an assignment, ...): these change the meaning of words, so they are reported but not judged.
     """
 
     commands: tuple[SimpleCommand, ...]
@@ -71,9 +71,9 @@ class Parsed(Struct, frozen=True):
 
 
 def parse_command(text: str) -> Parsed | None:
-    """The command taken apart, or None where it cannot be understood for certain."""
+    """Return the parsed command, or None if it cannot be parsed reliably."""
     if len(text) > CHARS_MAX or any(not (char.isprintable() or char in "\n\t") for char in text):
-        # Other control characters and foreign blanks: shells disagree about what they separate.
+        # Other control characters and foreign blanks: shells disagree whether they separate words.
         return None
     try:
         source = text.encode()
@@ -98,7 +98,7 @@ def _parser() -> "Parser":
     return Parser(Language(tree_sitter_bash.language()))
 
 
-# What changes nothing about the meaning of the words in it. Whatever is not listed counts as strange.
+# Nodes that do not change the meaning of the words in them. All others count as strange.
 _PLAIN = {
     "program",
     "list",
@@ -212,7 +212,7 @@ class _Reading(Struct):
             self.visit(child, fed=feeds, depth=depth + 1)
 
     def _well_spaced(self, node: "Node") -> bool:
-        """Whether blanks stand where the shell wants them; the grammar is more generous."""
+        """Whether blanks are where the shell requires them; the grammar is more permissive."""
         parts = node.children
         before = self.source[: node.start_byte][-1:]
         after = self.source[node.end_byte : node.end_byte + 1]
@@ -264,7 +264,7 @@ class _Reading(Struct):
         parts = node.children
         targets = [part for part in parts if part.type in _WORDS]
         operator = "".join(_text(part) for part in parts if part not in targets)
-        if len(targets) != 1:  # the grammar takes the command's words behind the target for more of it
+        if len(targets) != 1:  # the grammar takes the command's words after the target for more of it
             self.strange.append("words behind a redirection")
         self.redirections.append(Redirection(operator, self._word(targets[0]) if len(targets) == 1 else None))
 
@@ -294,13 +294,13 @@ def _text(node: "Node") -> str:
 
 def _below(node: "Node") -> list["Node"]:
     found = [node]
-    for inner in found:  # grows while it is walked
+    for inner in found:  # grows during the iteration
         found.extend(inner.children)
     return found
 
 
 def _tokens(node: "Node") -> list["Node"]:
-    """The words and operators below a node, in order."""
+    """Return the words and operators below a node, in order."""
     if node.type in _WORDS or not node.children:
         return [node]
     return [token for child in node.children for token in _tokens(child)]
@@ -310,9 +310,9 @@ _BLANK = re.compile(rb"(?:[ \t\n]|\\\n)*")
 
 
 def _covers(root: "Node", source: bytes) -> bool:
-    """Whether the grammar's words and operators are the whole source, but for blanks between them.
+    """Whether the grammar's words and operators are the complete source, except blanks between them.
 
-    An escaped newline alone is not a blank: what stands before and behind it is one word to the shell.
+    An escaped newline alone is not a blank: the shell joins the text before and after it to one word.
     """
     position = 0
     for token in _tokens(root):

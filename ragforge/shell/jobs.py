@@ -22,7 +22,7 @@ TAIL_CHARS_MAX = 200_000
 
 
 class JobStatus(StrEnum):
-    """How a job stands."""
+    """The state of a job."""
 
     RUNNING = "running"
     EXITED = "exited"
@@ -32,7 +32,7 @@ class JobStatus(StrEnum):
 
 
 class JobInfo(Struct, frozen=True):
-    """A background command as it stood when it was asked for."""
+    """A background command as it was when requested."""
 
     id: str
     command: str
@@ -51,14 +51,14 @@ class _Job(Struct):
 
 
 class Jobs:
-    """The background commands of this run of ragforge. Their ids are "1", "2", ... and never used twice."""
+    """The background commands of this process. Their ids are "1", "2", ... and never reused."""
 
     def __init__(self) -> None:
         self._jobs: dict[str, _Job] = {}
         self._numbers = itertools.count(1)
 
     async def start(self, command: str, *, cwd: Path, env: Mapping[str, str]) -> JobInfo:
-        """The job, running. Raises UsageError when too many run, OSError when it cannot start."""
+        """Start a job. Raises UsageError if too many run, OSError if it cannot start."""
         running = [job for job in self.list() if job.status is JobStatus.RUNNING]
         if len(running) >= RUNNING_MAX:
             raise UsageError(f"{RUNNING_MAX} background jobs run already. Stop one of them first.")
@@ -70,25 +70,25 @@ class Jobs:
         return info
 
     def list(self) -> tuple[JobInfo, ...]:
-        """Every job that runs, and the last ones that ended, oldest first."""
+        """Return every running job, and the last ended ones, oldest first."""
         return tuple(job.info for job in self._jobs.values())
 
     def info(self, job_id: str) -> JobInfo:
-        """How a job stands. Raises UsageError where there is none of that id."""
+        """Return the state of a job. Raises UsageError if there is none of that id."""
         return self._find(job_id).info
 
     def output(self, job_id: str) -> str:
-        """All it wrote, or head and tail with the number of characters between them. Raises UsageError."""
+        """Return its output, or head and tail with the number of characters in between. Raises UsageError."""
         return self._find(job_id).output.text()
 
     async def wait(self, job_id: str, *, timeout_s: float) -> JobInfo:
-        """How the job stands when it has ended, or after timeout_s. Raises UsageError."""
+        """Return the job's state when it has ended, or after timeout_s. Raises UsageError."""
         job = self._find(job_id)
         await asyncio.wait([job.watching], timeout=timeout_s)
         return self._find(job_id).info
 
     async def stop(self, job_id: str) -> JobInfo:
-        """The job, with everything it started ended. Raises UsageError."""
+        """Stop the job and everything it started; return its state. Raises UsageError."""
         job = self._find(job_id)
         if job.info.status is JobStatus.RUNNING:
             self._set(job, JobStatus.STOPPED)
@@ -97,12 +97,12 @@ class Jobs:
         return job.info
 
     async def stop_all(self) -> None:
-        """End every job, all at the same time."""
+        """Stop every job, all at the same time."""
         running = [job.id for job in self.list() if job.status is JobStatus.RUNNING]
         await asyncio.gather(*(self.stop(job_id) for job_id in running))
 
     async def _watch(self, job_id: str) -> None:
-        job = self._jobs[job_id]  # there already: a task starts to run when its maker waits
+        job = self._jobs[job_id]  # exists already: a task starts when its creator waits
         await job.process.wait()
         if job.info.status is JobStatus.RUNNING:
             await job.process.end_leftovers()

@@ -18,7 +18,7 @@ _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.:+-]*")
 _REMOTE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
 _VERSION = re.compile(r"[\d.]+$")
 _ABBREVIATION_CHARS_MIN = 2
-"""A single letter behind one dash is a short flag, no abbreviation."""
+"""A single letter after one dash is a short flag, not an abbreviation."""
 
 
 class Surroundings(Struct, frozen=True):
@@ -52,7 +52,7 @@ class _Names(Struct, frozen=True):
 
 
 def depth_of(texts: Sequence[str]) -> int | None:
-    """How many words say what the command does; None where only all of them do."""
+    """Return how many words identify the command; None if only all of them do."""
     program = _program(texts)
     if program is None:
         return None
@@ -68,9 +68,9 @@ def depth_of(texts: Sequence[str]) -> int | None:
 
 
 def are_open(command: SimpleCommand, count: int, place: Surroundings, *, exact: bool = False) -> bool:
-    """Whether what follows the first words may be anything that it is here, under a rule for these words.
+    """Whether the words after the first ones are harmless under a rule for these first words.
 
-    exact: the rule names every word, so what they lead to was seen.
+    exact: the rule names every word, so their effect was approved.
     """
     texts = command.texts
     if not texts or not command.words[0].literal:
@@ -98,7 +98,7 @@ def _base(word: str) -> str:
 
 
 def _plain(name: str) -> str:
-    """The name without a version: python3.12."""
+    """Return the name without a version: python3.12."""
     return _VERSION.sub("", name).lower() or name
 
 
@@ -113,7 +113,7 @@ def _is_exact(program: Program, texts: Sequence[str], count: int) -> bool:
     if not (program.exact or any(program.always)):
         return False
     if first.startswith("-") and not program.tasks and "" not in program.always:
-        return True  # flags in front of the subcommand
+        return True  # flags before the subcommand
     if depth_of(texts) is not None:
         return first in program.exact.split() and " ".join(texts[1:3]) not in program.always
     exact = program.exact.split()
@@ -152,7 +152,7 @@ def _alike(names: str) -> frozenset[str]:
 
 
 def _same(name: str) -> str:
-    """The name as parsers compare it: `--test-runner` is `--testRunner` to some. A letter keeps its case."""
+    """Return the name as parsers compare it, some of which accept `--test-runner` as `--testRunner`."""
     return name if len(name) == 1 else name.replace("-", "").replace("_", "").lower()
 
 
@@ -160,7 +160,7 @@ def _is_covered_by_none(word: str, flags: _Names, name: str) -> bool:
     if word.startswith("@") and flags.program.argument_files:
         return True
     if word.startswith("/") and _base(name) == "dotnet":
-        word = "-" + word[1:].replace("/", "-")  # MSBuild takes /p:x=y too
+        word = "-" + word[1:].replace("/", "-")  # MSBuild accepts /p:x=y too
     return _is_flag(word, flags)
 
 
@@ -171,7 +171,7 @@ def _is_flag(word: str, flags: _Names) -> bool:
     bare = word.lstrip("-")
     dashes = len(word) - len(bare)
     stem = re.split("[=:]", bare, maxsplit=1)[0]
-    # `--verify-` abbreviates `--verify-signatures`, and is no `--verify`.
+    # `--verify-` abbreviates `--verify-signatures`, but is not `--verify`.
     if _same(stem) in flags.harmless and not stem.endswith(("-", "_")):
         return False
     if dashes > 1 or flags.program.one_dash_names:
@@ -205,7 +205,7 @@ def _is_short_flag(bare: str, stem: str, flags: _Names) -> bool:
 
 
 def _operands_stay(texts: Sequence[str], count: int, flags: _Names, place: Surroundings) -> bool:
-    """Whether no word names a path outside or in `.git`, another task, or a place to fetch from."""
+    """Whether no word names a path outside or in `.git`, another task, or a source to fetch from."""
     behind = list(_words_behind(texts, count, flags))
     if any(_leads_out(path, place) for word in behind for path in _paths_in(word, flags)):
         return False
@@ -219,7 +219,7 @@ def _operands_stay(texts: Sequence[str], count: int, flags: _Names, place: Surro
 
 
 def _sources(words: Sequence[str], switches: frozenset[str]) -> Iterator[str]:
-    """The words of which one names where to fetch from: what follows an unknown flag may be its value."""
+    """Return the words that may name a source to fetch: what follows an unknown flag may be its value."""
     is_certain = True
     for word in words:
         if not word.startswith("-"):
@@ -232,7 +232,7 @@ def _sources(words: Sequence[str], switches: frozenset[str]) -> Iterator[str]:
 
 
 def _words_behind(texts: Sequence[str], count: int, flags: _Names) -> Iterator[str]:
-    """The words that the rule leaves open, without those that are only the text of a flag before them."""
+    """Return the words that the rule leaves open, without those that are only a flag's text."""
     has_subcommand = flags.program.exact and not flags.program.tasks
     takes_value = False
     for word in texts[max(count, 2 if has_subcommand else 1) :]:
@@ -257,7 +257,7 @@ def _is_task(word: str, *, is_named: bool) -> bool:
 
 
 def _paths_in(word: str, flags: _Names) -> Iterator[str]:
-    """What of the word may be a path."""
+    """Yield the parts of the word that may be a path."""
     if not word.startswith("-"):
         yield word
         return

@@ -1,4 +1,4 @@
-"""Words such as `src/*.py`, for which the shell puts the names of files: whether that stays harmless."""
+"""Whether words such as `src/*.py` stay harmless after the shell replaces them by file names."""
 
 import os
 from collections.abc import Iterable
@@ -8,14 +8,14 @@ from ragforge.files.paths import inside
 from ragforge.shell.grammar import SimpleCommand
 from ragforge.shell.words import Word
 
-# They take any number of files, so it does not matter how many names there will be.
+# They accept any number of files, so the number of names does not matter.
 _TAKE_ANY_NUMBER = frozenset(("ls", "cat", "head", "tail", "wc", "file", "stat", "du", "grep", "rg"))
-# A name that begins like this is no file of anybody's, and if it were, the flag would still only read.
+# Files with such names hardly exist, and if one did, the flag would still only read.
 _PATTERNS_FOR_THE_PROGRAM = ("--include=", "--exclude=", "--exclude-dir=", "--glob=")
 
 
 def stays_harmless(command: SimpleCommand, *, folders: Iterable[Path], root: Path) -> bool:
-    """Whether every word is literal, or stands for files that lie in the project and are no flags."""
+    """Whether every word is literal, or stands for files in the project that are no flags."""
     words = [word for word in command.words if not word.literal]
     if not words:
         return True
@@ -27,7 +27,7 @@ def stays_harmless(command: SimpleCommand, *, folders: Iterable[Path], root: Pat
 def stays_inside(word: Word, folders: Iterable[Path], root: Path) -> bool:
     """Whether no file of the folder, matching or not, is a link out of the project or named like a flag."""
     parent, _, name = word.text.rpartition("/")
-    # `.*` stands for `..` too; a pattern for folders stands for more than one folder's files.
+    # `.*` includes `..` too; a pattern for folders matches more than one folder's files.
     if (
         not word.pattern
         or word.text.startswith("-")
@@ -41,7 +41,7 @@ def stays_inside(word: Word, folders: Iterable[Path], root: Path) -> bool:
             return False
         try:
             entries = list(os.scandir(place))
-        except OSError:  # no such folder: nothing takes the place of the pattern
+        except OSError:  # no such folder: nothing replaces the pattern
             continue
         for entry in entries:
             if entry.name.startswith("-") and not parent:

@@ -1,4 +1,4 @@
-"""A shell command as a process that can be ended whole: its own session, no terminal, output cleaned."""
+"""A shell command as a process that can be ended with its children: own session, no terminal, clean text."""
 
 import asyncio
 import contextlib
@@ -23,7 +23,7 @@ GUARD = 'read -r _; kill -s TERM -- "-$1"; sleep 2; kill -s KILL -- "-$1"'
 
 
 def find_shell() -> str:
-    """The path of bash, or of sh where there is no bash."""
+    """Return the path of bash, or of sh if there is no bash."""
     bash = shutil.which("bash")
     # Found through a relative folder in PATH, it would be a file of the project.
     return bash if bash is not None and Path(bash).is_absolute() else "/bin/sh"
@@ -33,8 +33,8 @@ class ShellProcess:
     """A running shell command. Made by `start_shell`.
 
     The command leads a session of its own, so that everything it starts can be found and ended. A guard
-    process ends it when ragforge itself is killed. (PR_SET_PDEATHSIG would need code between fork and
-    exec, which is unsafe beside threads, and would reach the shell only, not what it started.)
+    process ends it if ragforge itself is killed. (PR_SET_PDEATHSIG would need code between fork and
+    exec, which is unsafe with threads, and would only reach the shell, not its children.)
     """
 
     def __init__(
@@ -61,9 +61,9 @@ class ShellProcess:
         return self._process.returncode
 
     async def wait(self) -> int:
-        """The exit code, once the shell has ended and its output is read.
+        """Return the exit code, once the shell has ended and its output is read.
 
-        Something that outlives the shell and holds the output open is waited for PROCESS_DRAIN_S_MAX only.
+        If a child outlives the shell and holds the output open, waits only PROCESS_DRAIN_S_MAX for it.
         """
         code = await self._process.wait()
         _running.discard(self.pid)
@@ -71,7 +71,7 @@ class ShellProcess:
         return code
 
     async def end(self, *, grace_s: float | None = None) -> int:
-        """End everything the command started; the number of processes that still ran.
+        """End everything the command started; return the number of processes that still ran.
 
         SIGTERM first, SIGKILL after grace_s (PROCESS_GRACE_S). Cancelling this does not stop it.
         """
@@ -79,9 +79,9 @@ class ShellProcess:
         return await _finish_despite_cancel(self._end(grace_s=grace_s, detached=True))
 
     async def end_leftovers(self) -> int:
-        """End what the command left behind in its session; how many there were.
+        """End what the command left behind in its session; return how many there were.
 
-        Programs that left the session on purpose, as daemons do, are let be.
+        Programs that left the session on purpose, as daemons do, are not touched.
         """
         return await _finish_despite_cancel(self._end(grace_s=timeouts.PROCESS_GRACE_S, detached=False))
 
@@ -92,7 +92,7 @@ class ShellProcess:
         found = await asyncio.to_thread(running)
         _signal_all(found, signal.SIGTERM)
         left = await _wait_until_gone(running, timeout_s=grace_s) if found else set[int]()
-        for _ in range(KILL_ROUNDS_MAX):  # again, since what is being killed may still fork
+        for _ in range(KILL_ROUNDS_MAX):  # repeatedly, because a process being killed may still fork
             if not left:
                 break
             _signal_all(left, signal.SIGKILL)
@@ -110,9 +110,9 @@ class ShellProcess:
 async def start_shell(
     command: str, *, cwd: Path, env: Mapping[str, str], on_output: Callable[[str], None]
 ) -> ShellProcess:
-    """The command, started. `on_output` gets clean text as it comes.
+    """Start the command. `on_output` receives clean text as it arrives.
 
-    Raises OSError where it cannot start, ValueError where the command holds a NUL character. Cancelled, it
+    Raises OSError if it cannot start, ValueError if the command contains a NUL character. When cancelled, it
     leaves nothing running.
     """
     starting = asyncio.create_task(_start(command, cwd=cwd, env=env, on_output=on_output))
@@ -196,7 +196,7 @@ async def _read_output(read_end: int, on_output: Callable[[str], None]) -> None:
 
 
 async def _finish_despite_cancel(work: Coroutine[None, None, int]) -> int:
-    """What the work gives. Cancelling waits for its end first."""
+    """Return the result of the work. Cancelling waits for its end first."""
     task = asyncio.ensure_future(work)
     cancelled: asyncio.CancelledError | None = None
     while not task.done():
@@ -226,7 +226,7 @@ def _signal_all(pids: set[int], number: signal.Signals) -> None:
 
 
 class _Starts(Struct):
-    """How many starts of a shell have begun, and how many of them are over, well or badly."""
+    """How many shells started, and how many of these starts are finished, successful or not."""
 
     begun: int = 0
     over: int = 0
@@ -243,19 +243,19 @@ def starts() -> int | None:
 
 
 def shells() -> tuple[int, ...]:
-    """The process ids of the shells that this process has started and that have not ended."""
+    """The process ids of this process's shells that have not ended."""
     return tuple(_running)
 
 
 def own_marker() -> str:
-    """How the marker of each command of this process begins."""
+    """The beginning of the marker of each command of this process."""
     return f"{os.getpid()}-"
 
 
 def find_running(session: int, marker: str | None) -> set[int]:
-    """The ids of processes of a session, and of those with the marker in their environment.
+    """Return the ids of processes of a session, and of those with the marker in their environment.
 
-    Dead ones that nobody has collected yet do not count.
+    Zombies do not count.
     """
     if not Path("/proc/self/stat").exists():
         return _find_in_group(session)
@@ -265,7 +265,7 @@ def find_running(session: int, marker: str | None) -> set[int]:
         if not entry.name.isdigit():
             continue
         with contextlib.suppress(OSError):
-            # The name in brackets may hold spaces and brackets: what counts comes after the last one.
+            # The name in brackets may contain spaces and brackets: the fields follow the last one.
             state, _, _, its_session, *_ = (
                 Path(entry.path, "stat").read_bytes().rpartition(b")")[2].split(maxsplit=4)
             )

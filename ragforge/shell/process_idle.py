@@ -1,13 +1,13 @@
-"""When nothing that this process started has run, so that whatever changed then was changed by somebody else.
+"""Moments in which nothing that this process started ran, so that any change then was somebody else's.
 
-A command that waits (`sleep`, a server, a test that talks to one) stands still for seconds. The kernel counts
-how often each thread was given a processor; where none of them was between two looks, no process of the
-command wrote anything in between. It takes no rights. Linux only, and only where the kernel counts and shows
-the processes of all users: elsewhere nothing counts as idle. Nor does it once the clock was set back, since
-the time of a change then no longer tells when it was.
+A command that waits (`sleep`, a server, a test that talks to one) is idle for seconds. The kernel counts
+how often each thread was scheduled; if none of them was between two samples, no process of the
+command wrote anything in between. This needs no privileges. Linux only, and only if the kernel counts and
+shows the processes of all users: elsewhere nothing counts as idle. Nor after the clock was set back, because
+the time of a change no longer says when it happened.
 
-What a process outside the tree writes for a command (a container's, a daemon's that was there before) is
-somebody else's in this sense too.
+What a process outside the tree writes for a command (a container's, a daemon's that was there before)
+counts as somebody else's too.
 
 Source: proc(5), hidepid, /proc/pid/mountinfo, /proc/pid/task/tid/schedstat and stat.
 """
@@ -27,9 +27,9 @@ from ragforge.shell.process import MARKER, own_marker, shells, starts
 
 PROC = Path("/proc")
 MARGIN_NS = 30_000_000
-"""File systems take the time of the last tick of the clock, up to 10 ms ago; and a look takes a moment."""
+"""File systems use the time of the last clock tick, up to 10 ms ago; and a sample takes a moment."""
 CLOCK_SLACK_NS = 10_000_000
-"""By how much the clock may seem to go back, because it is read beside another one."""
+"""How far the clock may seem to go back, because two clocks are read one after the other."""
 LOCAL = frozenset(("ext2", "ext3", "ext4", "xfs", "btrfs", "tmpfs", "zfs", "f2fs", "overlay", "bcachefs"))
 """File systems whose times are of this machine's clock."""
 
@@ -44,7 +44,7 @@ def clock_offset() -> tuple[int, int]:
 class Idle(Struct):
     """Moments in which no process of this program's commands ran, in nanoseconds since 1970.
 
-    offset: the largest lead of the clock over one that is never set. was_set_back: the clock was, so that two
+    offset: the largest lead of the clock over one that is never set. was_set_back: the clock was, so two
     moments may have the same time.
     """
 
@@ -54,13 +54,13 @@ class Idle(Struct):
     was_set_back: bool = False
 
     def look_at_clock(self) -> None:
-        """Notice that the clock was set back since the last look."""
+        """Detect whether the clock was set back since the last sample."""
         least, most = clock_offset()
         self.was_set_back = self.was_set_back or most < self.offset - CLOCK_SLACK_NS
         self.offset = max(self.offset, least)
 
     def add(self, begin: int, end: int) -> None:
-        """Add what follows those that are there, or is known by now to have lasted longer."""
+        """Add a moment after the existing ones, or extend the last one."""
         if self.begins and begin == self.begins[-1]:
             self.ends[-1] = end
         else:
@@ -68,7 +68,7 @@ class Idle(Struct):
             self.ends.append(end)
 
     def covers(self, at: int) -> bool:
-        """Whether nothing ran then, with a margin to both sides."""
+        """Whether nothing ran then, with a margin on both sides."""
         self.look_at_clock()
         if self.was_set_back:
             return False
@@ -77,7 +77,7 @@ class Idle(Struct):
 
 
 async def watch(idle: Idle) -> None:
-    """Note what stood still, until this is cancelled."""
+    """Record idle moments, until this is cancelled."""
     if not counts_runs():
         return
     last, since_ns = None, 0
@@ -93,10 +93,10 @@ async def watch(idle: Idle) -> None:
 
 
 def counts_runs(proc: Path = PROC) -> bool:
-    """Whether the kernel counts what has a processor, and shows the processes of all users.
+    """Whether the kernel counts scheduling, and shows the processes of all users.
 
-    Some kernels are built without, and say 0 or nothing; and /proc may be mounted so that what runs under
-    another user, as with sudo, cannot be seen.
+    Some kernels are built without, and report 0 or nothing; and /proc may be mounted so that processes of
+    another user, as with sudo, are hidden.
     """
     try:
         own = proc / "self"
@@ -119,7 +119,7 @@ def _hides(mounts: str) -> bool:
 
 
 def has_own_clock(folder: Path) -> bool:
-    """Whether the times of files there are taken from this machine's clock, as far as that is known."""
+    """Whether the times of files there are from this machine's clock, as far as known."""
     try:
         lines = Path("/proc/self/mountinfo").read_text(encoding="utf-8", errors="replace").splitlines()
         device = folder.stat().st_dev
@@ -128,7 +128,7 @@ def has_own_clock(folder: Path) -> bool:
     wanted = f"{os.major(device)}:{os.minor(device)}"
     for line in lines:
         fields = line.split()
-        # btrfs gives its folders numbers of their own, which no mount has: then it is not known.
+        # btrfs gives its folders numbers of their own, which no mount has: then it is unknown.
         if fields[2] == wanted:
             return fields[fields.index("-") + 1] in LOCAL
     return False
@@ -137,7 +137,7 @@ def has_own_clock(folder: Path) -> bool:
 def run_counts() -> dict[str, bytes] | None:
     """Count per thread of all commands how often it ran; None while one runs, or if that is unknown.
 
-    Among them how many commands were started, as one may begin and end between two looks.
+    Includes how many commands were started, because one may start and end between two samples.
     """
     if (started := starts()) is None:
         return None
@@ -148,7 +148,7 @@ def run_counts() -> dict[str, bytes] | None:
                 if _state(thread) in b"RD":  # a thread that waits for a disk may be writing
                     return None
                 counts[f"{process.name}/{thread.name}"] = (thread / "schedstat").read_bytes()
-    except OSError:  # also where it has just ended: it ran meanwhile
+    except OSError:  # also if it has just ended: then it ran meanwhile
         return None
     return counts
 
@@ -157,11 +157,11 @@ _ENDED = (FileNotFoundError, ProcessLookupError)
 
 
 def _of_commands() -> Iterator[Path]:
-    """This process's shells, what bears the mark of one of its commands, and all that descends from those.
+    """Return this process's shells, processes with a command's marker, and all their descendants.
 
-    Not what else descends from this process, such as an editor for the prompt.
+    Not other descendants of this process, such as an editor for the prompt.
 
-    Raises OSError where a process cannot be looked at: it may be one of them.
+    Raises OSError if a process cannot be inspected: it may be one of them.
     """
     mark = f"{MARKER}={own_marker()}".encode()
     parents: dict[int, int] = {}

@@ -1,10 +1,10 @@
-"""Output of programs made fit for a model and a store: text without control sequences, bounded."""
+"""Make the output of programs fit for a model and a store: without control sequences, limited in size."""
 
 import codecs
 import re
 
 HELD_CHARS_MAX = 4096
-"""How much of an escape sequence that has not ended yet is held back."""
+"""How much of an incomplete escape sequence is held back."""
 
 _SEQUENCE = re.compile(
     r"\x1b\[[0-?]*[ -/]*[@-~]"  # CSI: colours, cursor
@@ -16,14 +16,14 @@ _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
 class OutputCleaner:
-    """Bytes in, clean text out; a character or sequence split between two pieces is put together."""
+    """Bytes in, clean text out; a character or sequence split between two pieces is joined."""
 
     def __init__(self) -> None:
         self._decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")
         self._held = ""
 
     def feed(self, chunk: bytes) -> str:
-        """The text of this piece as far as it is whole."""
+        """Return the complete text of this piece."""
         text = self._held + self._decoder.decode(chunk)
         self._held = ""
         unfinished = _UNFINISHED.search(text, max(0, len(text) - HELD_CHARS_MAX))
@@ -33,7 +33,7 @@ class OutputCleaner:
         return _clean(text)
 
     def close(self) -> str:
-        """What was held back."""
+        """Return what was held back."""
         text = self._held + self._decoder.decode(b"", final=True)
         self._held = ""
         return _clean(text)
@@ -48,7 +48,7 @@ def _clean(text: str) -> str:
 
 
 class OutputBuffer:
-    """The head and the tail of a text that may grow without end."""
+    """The head and the tail of a text that may grow without limit."""
 
     def __init__(self, *, head_chars_max: int, tail_chars_max: int) -> None:
         self._head = ""
@@ -59,7 +59,7 @@ class OutputBuffer:
         self.dropped_chars = 0
 
     def append(self, text: str) -> None:
-        """Add text at the end; what lies between head and tail is dropped."""
+        """Append text; what is between head and tail is dropped."""
         room = self._head_chars_max - len(self._head)
         if room > 0:
             self._head += text[:room]
@@ -68,11 +68,11 @@ class OutputBuffer:
             return
         self._tail.append(text)
         self._tail_chars += len(text)
-        if self._tail_chars > 2 * self._tail_chars_max:  # not at every call: joining costs
+        if self._tail_chars > 2 * self._tail_chars_max:  # not on every call: joining is expensive
             self._trim()
 
     def text(self) -> str:
-        """Head and tail; between them, how much is missing."""
+        """Return head and tail; between them, how much is missing."""
         self._trim()
         tail = "".join(self._tail)
         if not self.dropped_chars:

@@ -1,8 +1,8 @@
 """The table of tools that a rule may leave open: their subcommands, and the flags that a rule never covers.
 
-A flag is listed when it runs a program, loads code or settings from elsewhere, or writes or reads where
-it is told. Spellings are one word each as in the tool's help, without the dashes; how they may be written
-(`-exec`, `--exec=x`, `--test-runner` and `--testRunner`, abbreviated, in a cluster) is for the matching.
+A flag is listed if it runs a program, loads code or settings from elsewhere, or writes or reads where
+it is told. Spellings are as in the tool's help, without the dashes; other forms (`-exec`, `--exec=x`,
+`--test-runner` and `--testRunner`, abbreviations, clusters) are up to the matching.
 Sources: the help of each tool, and GTFOBins.
 """
 
@@ -10,17 +10,17 @@ from msgspec import Struct
 
 
 class Program(Struct, frozen=True):
-    """What is known of a tool. Names are space-separated.
+    """What is known about a tool. Names are separated by spaces.
 
     always: the subcommands that "always" offers, with any further words; `*` stands for any name, and an
     empty one for the tool alone. exact: subcommands that are only ever allowed as the whole command.
     names: long flags that no open rule covers; letters: short ones, first_letters: those with the value
     in the same word (`-Dx=y`). harmless: names that look like one of them or like its abbreviation.
-    values, value_letters: harmless flags whose value is not a path, task or flag, and is never left out:
-    behind `make -j` the next word may be an assignment.
+    values, value_letters: harmless flags whose value is not a path, task or flag, and is never omitted:
+    after `make -j` the next word may be an assignment.
     tasks: further words name more tasks, or reach a shell. scripts: further words go to a script.
     source: the first further word names where something is fetched from or sent to; switches: the long
-    flags that take no value in the word after them, so that the first further word can be told.
+    flags without a value in the next word, so that the first further word can be found.
     bare_cluster: the first word is a cluster of short flags without a dash, as in `tar xf`.
     """
 
@@ -571,4 +571,4 @@ PASSED_ON = Program(
     value_letters="tgk",
     harmless="watch w version c check-only p",
 )
-"""The flags of programs that a package's script may start, which what follows its name may reach."""
+"""The flags of programs that a package's script may start, which the words after its name may reach."""

@@ -1,4 +1,4 @@
-"""Programs that do whatever their arguments, their input or a file say: a rule means them only exactly.
+"""Programs that do whatever their arguments, input or a file say: a rule only matches them exactly.
 
 Sources: GTFOBins, for the names that run other programs; the manuals of package managers.
 """
@@ -54,7 +54,7 @@ volta corepack helm krew rye bower jspm wheel twine virtualenv pyenv rbenv sdk a
 """
 
 WRAPPERS = frozenset(_WRAPPERS.split())
-"""They run the command that their arguments are, behind flags, numbers and assignments."""
+"""They run the command in their arguments, after flags, numbers and assignments."""
 RUNNERS = WRAPPERS | frozenset(
     (
         _SHELLS + _INTERPRETERS + _EDITORS_AND_PAGERS + _STARTERS + _REMOTE + _BUILDERS + _PACKAGE_MANAGERS

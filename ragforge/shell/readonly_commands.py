@@ -1,7 +1,7 @@
-"""Commands that only read, judged by their flags: a flag that is not in the tables is not known to be safe.
+"""Commands that only read, judged by their flags: a flag that is not in the tables may be unsafe.
 
-Left out on purpose: `env` and `ps` (they show environments), `awk`, `less`, `xargs` (they run programs),
-`tail -f` and its like (they never end), and every flag that writes a file, runs a program, follows
+Omitted on purpose: `env` and `ps` (they show environments), `awk`, `less`, `xargs` (they run programs),
+`tail -f` and the like (they never end), and every flag that writes a file, runs a program, follows
 symbolic links below a folder, or reads the names of files from a file.
 """
 
@@ -14,7 +14,7 @@ from ragforge.shell.readonly_flags import FIND_TESTS, FIND_TESTS_WITH_VALUE, GIT
 
 
 class Reads(Struct, frozen=True):
-    """What a read-only command looks at.
+    """What a read-only command reads.
 
     paths: as written, relative to the folder it runs in; a word that may be a path counts as one.
     files_only: given a folder, it would read what links in it point to.
@@ -25,9 +25,9 @@ class Reads(Struct, frozen=True):
 
 
 def find_reads(words: Sequence[str]) -> Reads | None:
-    """What the command looks at, or None where it is not known to only read.
+    """Return what the command reads, or None if it is not known to only read.
 
-    words: the program's bare name and its arguments, exactly as it gets them.
+    words: the program's bare name and its arguments, exactly as it receives them.
     """
     if not words:
         return None
@@ -53,9 +53,9 @@ def _may_give_pattern(arg: str) -> bool:
 
 
 def _operands(flags: Flags, args: Sequence[str]) -> list[str] | None:
-    """The arguments that are not flags, or None where a flag is not known.
+    """Return the arguments that are not flags, or None if a flag is unknown.
 
-    Some programs take what follows the first operand as operands too: so are values that stand there.
+    Some programs treat everything after the first operand as operands: so are values there.
     """
     operands: list[str] = []
     rest = list(args)
@@ -97,7 +97,7 @@ def _take_flag(flags: Flags, arg: str, rest: list[str]) -> bool:
 
 
 def _take_value(rest: list[str]) -> bool:
-    # What looks like a flag is one to a program that wants no value here after all.
+    # What looks like a flag is one to a program that expects no value here after all.
     if not rest or (rest[0].startswith("-") and not re.fullmatch(r"-\d+", rest[0])):
         return False
     rest.pop(0)
@@ -124,7 +124,7 @@ def _date(args: Sequence[str]) -> Reads | None:
     return Reads() if operands is not None and all(word.startswith("+") for word in operands) else None
 
 
-# Without -v, -R and -o: bash computes their operand, which can run a command.
+# Without -v, -R and -o: bash evaluates their operand, which can run a command.
 _TEST_OPERATORS = frozenset(
     (
         *("!", "-a", "=", "==", "!=", "<", ">"),

@@ -1,7 +1,7 @@
 """The flags with which commands only read: GNU coreutils, grep, findutils, ripgrep, tree and git.
 
-Where another system's program of the same name knows a letter with another meaning (BSD, macOS), the
-letter still only reads there.
+If a program of the same name on another system (BSD, macOS) gives a letter another meaning, the letter
+still only reads there.
 """
 
 from msgspec import Struct
@@ -250,7 +250,7 @@ GIT: dict[str, Flags] = {
     "cat-file": Flags("pste", operands_max=2),
     "merge-base": Flags("a", long=_names("all is-ancestor octopus independent fork-point")),
     "describe": Flags(
-        # Without `dirty`, which writes the index, and for that runs a hook.
+        # Without `dirty`, which writes the index, and runs a hook for that.
         long=_names("tags always long all contains exact-match first-parent abbrev"),
         long_values=_names("abbrev match exclude candidates"),
     ),

@@ -1,8 +1,8 @@
-"""Rules for shell commands: which command a rule matches, and which rule "always" would add.
+"""Rules for shell commands: which commands a rule matches, and which rule "always" would add.
 
 `shell(git add)` matches every simple command that begins with these whole words; `shell(= rm -r build)`
-matches that command exactly. What the tables of programs and their flags do not leave open is matched
-exactly only.
+matches that command exactly. What the tables of programs and their flags do not leave open is only
+matched exactly.
 """
 
 import functools
@@ -17,7 +17,7 @@ EXACT = "= "
 
 
 def matches(rule: Rule, command: SimpleCommand, place: Surroundings) -> bool:
-    """Whether the rule says that this command needs no asking."""
+    """Whether the rule allows this command."""
     read = _read_pattern(rule.pattern) if rule.tool == "shell" else None
     if read is None or command.assigns or len(command.words) < len(read[0]) or place.protected:
         return False
@@ -37,9 +37,9 @@ def matches(rule: Rule, command: SimpleCommand, place: Surroundings) -> bool:
 
 
 def propose(command: SimpleCommand, place: Surroundings, *, exact: bool = False) -> Rule | None:
-    """The narrowest sensible rule that matches the command, or None where none would be safe.
+    """Return the narrowest sensible rule that matches the command, or None if none would be safe.
 
-    exact: only this very command, even where its first words would say enough otherwise.
+    exact: only this command, even if its first words would otherwise be enough.
     """
     texts = command.texts
     count = None if exact else depth_of(texts)
@@ -55,7 +55,7 @@ def propose(command: SimpleCommand, place: Surroundings, *, exact: bool = False)
 
 @functools.lru_cache(maxsize=512)
 def _read_pattern(pattern: str) -> tuple[tuple[str, ...], bool] | None:
-    """The words of a rule, and whether they are the whole command; None where it is not a rule for one."""
+    """Return the words of a rule, and whether they are the whole command; None if it is not a shell rule."""
     exact = pattern.startswith(EXACT)
     parsed = parse_command(pattern.removeprefix(EXACT))
     if parsed is None or len(parsed.commands) != 1 or parsed.redirections or parsed.strange:

@@ -1,4 +1,4 @@
-"""Words of a shell command: what the shell makes of the quotes in them."""
+"""Words of a shell command, with their quotes resolved as by the shell."""
 
 import re
 from typing import Literal
@@ -7,9 +7,9 @@ from msgspec import Struct
 
 
 class Word(Struct, frozen=True):
-    """A word. `text` is what the program gets where literal, else the word as written.
+    """A word. `text` is what the program receives if literal, else the word as written.
 
-    pattern: not literal for `*`, `?` and `[...]` alone; the names of files take its place.
+    pattern: not literal only because of `*`, `?` and `[...]`; file names replace it.
     """
 
     text: str
@@ -21,10 +21,10 @@ _PATTERN = re.compile(r"[\w./*?\[\]!^:=@%+,-]+", re.ASCII)
 
 
 def read_word(written: str) -> Word | None:
-    """The word with its quotes resolved, or None where it is not a word.
+    """Return the word with its quotes resolved, or None if it is not a word.
 
-    It is not literal where the shell would put something else in its place: a variable, the output of a
-    command, file names for a pattern, several words for braces, a home folder for a tilde.
+    It is not literal if the shell would replace part of it: a variable, the output of a command, file
+    names for a pattern, several words for braces, a home folder for a tilde.
     """
     scan = _Scan(written)
     if not scan.run():
@@ -53,7 +53,7 @@ class _Scan:
         return "".join(self.out)
 
     def run(self) -> bool:
-        """Read the whole word; False where it cannot be one."""
+        """Read the whole word; return False if it is not one."""
         if not self.written or self.written.startswith("#"):
             return False
         while self.at < len(self.written):
@@ -61,7 +61,7 @@ class _Scan:
             if outcome == "broken":
                 return False
             if outcome == "opaque":
-                # What follows may be anything, also blanks inside $(...): the grammar has read it.
+                # Anything may follow, even blanks inside $(...): the grammar has read it.
                 self.literal = False
                 return True
         if self.brace and ("," in self.text or ".." in self.text):
@@ -94,7 +94,7 @@ class _Scan:
         return "read"
 
     def _is_replaced(self, char: str, rest: str) -> bool:
-        """Whether the shell puts something else in the place of this unquoted character."""
+        """Whether the shell replaces this unquoted character."""
         if char == "$":
             return bool(_BEFORE_NAME.match(rest)) or rest[:1] == '"'
         if char == "~":
@@ -104,7 +104,7 @@ class _Scan:
     def _escaped(self, rest: str) -> _Outcome:
         if not rest:
             return "broken"
-        if rest[0] != "\n":  # an escaped newline is nothing at all
+        if rest[0] != "\n":  # an escaped newline disappears
             self.out.append(rest[0])
         self.at += 2
         return "read"
@@ -173,7 +173,7 @@ _CODED = {"x": (16, 2), "u": (16, 4), "U": (16, 8)}
 
 
 def _decode_escape(after: str) -> tuple[str, int] | None:
-    """What a backslash and these characters mean in $'...', and how many of them; None where unsure."""
+    """Return the meaning of a backslash and these characters in $'...', and their number; None if unsure."""
     if not after:
         return None
     first = after[0]

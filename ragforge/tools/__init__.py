@@ -1,1 +1,1 @@
-"""What the model can do: a file a tool, each with a `TOOL`; `registry.find_tools` lists them."""
+"""What the model can do, one file per tool, each with a `TOOL`; `registry.find_tools` lists them."""

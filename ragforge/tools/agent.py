@@ -9,7 +9,7 @@ from ragforge.tools.base import AgentTask, Effect, Preview, Tool, ToolContext, T
 
 
 class AgentArgs(msgspec.Struct, forbid_unknown_fields=True):
-    """The task, and what it may take."""
+    """The task, and its limits."""
 
     title: Annotated[str, Meta(description="The task in a few words.", min_length=1, max_length=80)]
     task: Annotated[
@@ -29,13 +29,13 @@ class AgentArgs(msgspec.Struct, forbid_unknown_fields=True):
 
 
 async def run(args: AgentArgs, ctx: ToolContext) -> ToolResult:
-    """What the sub-agent answers."""
+    """Return the sub-agent's answer."""
     task = AgentTask(" ".join(args.title.split()), args.task, args.tools == "all", args.steps_max)
     return await ctx.run_agent(task, ctx.emit)
 
 
 async def preview(_args: AgentArgs, _ctx: ToolContext) -> Preview:
-    """Nothing to consent to yet: each call that it makes is asked about as any other."""
+    """Nothing to approve yet: each of its calls is asked about like any other."""
     return Preview()
 
 
@@ -46,7 +46,7 @@ TOOL = Tool(
         "parts of the work that do not depend on each other. Several calls in one step work at the same "
         "time. Its calls need the same approvals. Do not use it for work that takes you one or two calls."
     ),
-    effect=Effect.READ,  # by itself; what it does is decided call by call
+    effect=Effect.READ,  # by itself; the effect of each of its calls is decided separately
     args_type=AgentArgs,
     run=run,
     summarise=lambda args: args.title,

@@ -19,9 +19,9 @@ from ragforge.tools.paths import display, relative, resolve
 
 
 class Change(Struct, frozen=True):
-    """A file's new content, and what it rests on.
+    """A file's new content, and what it is based on.
 
-    expected: hash of the content that it was made from, None where there was no file.
+    expected: hash of the content that it was made from, None if there was no file.
     before, after: its text. how: how the text is written, e.g. "CRLF line endings".
     note: what is done, as the beginning of a sentence.
     """
@@ -36,11 +36,11 @@ class Change(Struct, frozen=True):
 
 
 Planner = Callable[[Path], Change]
-"""Finds the change to a resolved path. Raises UsageError or OSError where there is none."""
+"""Returns the change to a resolved path. Raises UsageError or OSError if there is none."""
 
 
 def check_was_read(path: Path, content: bytes, ctx: ToolContext) -> None:
-    """Raises UsageError unless the model has seen this very content in this session."""
+    """Raise UsageError unless the model has seen exactly this content in this session."""
     shown = display(path, ctx)
     seen = ctx.read_files.hashes.get(path)
     if seen is None:
@@ -50,7 +50,7 @@ def check_was_read(path: Path, content: bytes, ctx: ToolContext) -> None:
 
 
 def check_was_heard(path: Path, ctx: ToolContext) -> None:
-    """Raises UsageError where the model has not received yet what it read of the file."""
+    """Raise UsageError if the model has not yet received what it read of the file."""
     if path in ctx.read_files.unheard:
         raise UsageError(
             f"You read {display(path, ctx)} in this same step and have not seen its content yet. "
@@ -59,7 +59,7 @@ def check_was_heard(path: Path, ctx: ToolContext) -> None:
 
 
 def check_hides_nothing(path: Path, before: str, after: str, ctx: ToolContext) -> None:
-    """Raises UsageError where a secret that was hidden from the model would be replaced by its stand-in."""
+    """Raise UsageError if a secret that was hidden from the model would be replaced by its mark."""
     if MARK in after and MARK not in before:
         raise UsageError(
             f"The new text of {display(path, ctx)} contains {MARK}, which stands for a secret that you "
@@ -68,7 +68,7 @@ def check_hides_nothing(path: Path, before: str, after: str, ctx: ToolContext) -
 
 
 async def preview_change(plan: Planner, path_text: str, ctx: ToolContext) -> Preview:
-    """The diff of the change, or why it cannot be made."""
+    """Return the diff of the change, or why it cannot be made."""
     try:
         path = resolve(path_text, ctx)
     except UsageError as error:
@@ -87,7 +87,7 @@ async def preview_change(plan: Planner, path_text: str, ctx: ToolContext) -> Pre
 
 
 async def make_change(plan: Planner, path_text: str, ctx: ToolContext) -> ToolResult:
-    """Make the change that `plan` finds now, whatever a preview found before."""
+    """Make the change that `plan` returns now, whatever a preview found before."""
 
     def work(path: Path, stop: Event) -> tuple[Change, str]:
         change = plan(path)
@@ -95,7 +95,7 @@ async def make_change(plan: Planner, path_text: str, ctx: ToolContext) -> ToolRe
         digest = hash_of(change.content)
         if digest != change.expected and not stop.is_set():
             write_atomic(path, change.content, expected=change.expected)
-            # Here, so that it holds too where the call was cancelled while the file was written.
+            # Here, so that it also applies if the call was cancelled while the file was written.
             ctx.read_files.hashes[path] = digest
         return change, diff
 

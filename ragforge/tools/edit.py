@@ -1,4 +1,4 @@
-"""The tool that replaces a piece of a file's text by another."""
+"""The tool that replaces a piece of a file's text."""
 
 from functools import partial
 from pathlib import Path
@@ -18,7 +18,7 @@ from ragforge.tools.text_match import EditedText, NotEdited, replace
 
 
 class EditArgs(msgspec.Struct, forbid_unknown_fields=True):
-    """What to replace, and by what."""
+    """What to replace, and with what."""
 
     path: Annotated[str, msgspec.Meta(description="The file, relative to the working folder or absolute.")]
     old: Annotated[
@@ -33,12 +33,12 @@ class EditArgs(msgspec.Struct, forbid_unknown_fields=True):
 
 
 async def run(args: EditArgs, ctx: ToolContext) -> ToolResult:
-    """What was replaced, with the diff; or why nothing was changed."""
+    """Make the edit; return the diff, or why nothing was changed."""
     return await make_change(partial(_plan, args, ctx), args.path, ctx)
 
 
 async def preview(args: EditArgs, ctx: ToolContext) -> Preview:
-    """The diff, or why it cannot be done."""
+    """Return the diff, or why it cannot be made."""
     return await preview_change(partial(_plan, args, ctx), args.path, ctx)
 
 

@@ -14,7 +14,7 @@ FILES_MAX = 200
 
 
 class GlobArgs(msgspec.Struct, forbid_unknown_fields=True):
-    """What the names must match, and where to look."""
+    """The pattern, and where to search."""
 
     pattern: Annotated[
         str,
@@ -31,7 +31,7 @@ class GlobArgs(msgspec.Struct, forbid_unknown_fields=True):
 
 
 async def run(args: GlobArgs, ctx: ToolContext) -> ToolResult:
-    """The files, the one that changed last first."""
+    """Return the files, most recently changed first."""
     try:
         request = GlobRequest(
             folder=as_bytes(folder_of(args.path, ctx)),
@@ -47,7 +47,7 @@ async def run(args: GlobArgs, ctx: ToolContext) -> ToolResult:
 
 
 async def preview(args: GlobArgs, ctx: ToolContext) -> Preview:
-    """The folder that would be walked."""
+    """Return the folder to be walked."""
     return preview_scan(args.path, ctx)
 
 

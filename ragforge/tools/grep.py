@@ -14,7 +14,7 @@ MATCHES_MAX = 100
 
 
 class GrepArgs(msgspec.Struct, forbid_unknown_fields=True):
-    """What the lines must match, and where to look."""
+    """The pattern, and where to search."""
 
     pattern: Annotated[
         str, msgspec.Meta(description="A regular expression as in Python, tried on each line.", min_length=1)
@@ -33,7 +33,7 @@ class GrepArgs(msgspec.Struct, forbid_unknown_fields=True):
 
 
 async def run(args: GrepArgs, ctx: ToolContext) -> ToolResult:
-    """The lines that match, by file."""
+    """Return the matching lines, by file."""
     try:
         request = GrepRequest(
             folder=as_bytes(folder_of(args.path, ctx, or_file=True)),
@@ -52,12 +52,12 @@ async def run(args: GrepArgs, ctx: ToolContext) -> ToolResult:
 
 
 async def preview(args: GrepArgs, ctx: ToolContext) -> Preview:
-    """The folder that would be searched."""
+    """Return the folder to be searched."""
     return preview_scan(args.path, ctx)
 
 
 def summarise(args: GrepArgs) -> str:
-    """The pattern, and where it is looked for."""
+    """Return the pattern, and where it is searched."""
     places = [place for place in (args.path if args.path != "." else "", args.include) if place]
     return f"{args.pattern} in {' '.join(places)}" if places else args.pattern
 

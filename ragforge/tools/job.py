@@ -1,4 +1,4 @@
-"""The tool that looks at background commands and stops them. It needs no asking: they began with consent."""
+"""The tool that shows and stops background commands, which were approved when they started."""
 
 from typing import Annotated
 
@@ -14,7 +14,7 @@ Read what a background command has written and its status, or stop it. Without a
 
 
 class JobArgs(msgspec.Struct, forbid_unknown_fields=True):
-    """What the model gives."""
+    """Which job, and what to do with it."""
 
     id: Annotated[str, msgspec.Meta(description="The job's id; leave it out to list all jobs.")] = ""
     stop: Annotated[bool, msgspec.Meta(description="End the job and everything it started.")] = False
@@ -24,7 +24,7 @@ class JobArgs(msgspec.Struct, forbid_unknown_fields=True):
 
 
 async def run(args: JobArgs, ctx: ToolContext) -> ToolResult:
-    """The job's output and state, or the list of jobs."""
+    """Return the job's output and state, or the list of jobs."""
     if not args.id:
         return _list(args, ctx)
     try:
@@ -45,14 +45,14 @@ def _list(args: JobArgs, ctx: ToolContext) -> ToolResult:
 
 
 def summarise(args: JobArgs) -> str:
-    """Which job, and what is done with it."""
+    """Return which job, and what to do with it."""
     if not args.id:
         return "all jobs"
     return f"stop {args.id}" if args.stop else args.id
 
 
 async def preview(args: JobArgs, ctx: ToolContext) -> Preview:
-    """Nothing: no file is touched."""
+    """Nothing to approve: no file is touched."""
     return Preview()
 
 

@@ -1,4 +1,4 @@
-"""How much of a tool's result the model hears."""
+"""How much of a tool's result the model is told."""
 
 from msgspec import Struct
 
@@ -13,16 +13,16 @@ CUT_CHARS_MIN = 2 * NOTE_CHARS_MAX
 
 
 class Cut(Struct, frozen=True):
-    """A text, whole or with its middle left out."""
+    """A text, complete or with its middle left out."""
 
     text: str
     was_cut: bool
 
 
 def cut_result(text: str, *, reference: str = "", chars_max: int = RESULT_CHARS_MAX) -> Cut:
-    """The text in at most `chars_max` characters: head, a line that says what is missing, tail.
+    """Return the text in at most `chars_max` characters: head, a line that says what is missing, tail.
 
-    reference: the hash under which the whole is kept; named in that line.
+    reference: the hash of the stored complete text; named in that line.
     chars_max: at least CUT_CHARS_MIN, so that there is room for more than the note.
     """
     if chars_max < CUT_CHARS_MIN:
@@ -39,7 +39,7 @@ def cut_result(text: str, *, reference: str = "", chars_max: int = RESULT_CHARS_
 
 
 def result_chars_max(tool: str) -> int:
-    """How much of this tool's results the model hears: `read` has limits of its own already."""
+    """Return how much of this tool's results the model is told: `read` has limits of its own already."""
     return READ_BYTES_MAX + 2 * NOTE_CHARS_MAX if tool == "read" else RESULT_CHARS_MAX
 
 

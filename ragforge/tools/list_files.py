@@ -1,4 +1,4 @@
-"""The tool that shows what is in a folder."""
+"""The tool that lists a folder."""
 
 from typing import Annotated
 
@@ -23,7 +23,7 @@ class ListArgs(msgspec.Struct, forbid_unknown_fields=True):
 
 
 async def run(args: ListArgs, ctx: ToolContext) -> ToolResult:
-    """What is in the folder, by name: folders with a slash, files with their size."""
+    """Return the contents of the folder, by name: folders with a slash, files with their size."""
     try:
         request = ListRequest(
             folder=as_bytes(folder_of(args.path, ctx)),
@@ -39,7 +39,7 @@ async def run(args: ListArgs, ctx: ToolContext) -> ToolResult:
 
 
 async def preview(args: ListArgs, ctx: ToolContext) -> Preview:
-    """The folder that would be read."""
+    """Return the folder to be read."""
     return preview_scan(args.path, ctx)
 
 

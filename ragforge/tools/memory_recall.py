@@ -1,4 +1,4 @@
-"""The tool that asks what is remembered, when a single search is not enough."""
+"""The tool that asks memory, if a single search is not enough."""
 
 from typing import Annotated
 
@@ -24,14 +24,14 @@ class MemoryRecallArgs(msgspec.Struct, forbid_unknown_fields=True):
 
 
 async def run(args: MemoryRecallArgs, ctx: ToolContext) -> ToolResult:
-    """A short answer and the places that it rests on."""
+    """Return a short answer and its sources."""
     if not args.question.strip():
         return ToolResult("The question is empty. Say what you want to know.", failed=True)
     return ToolResult(await ctx.recall_memory(args.question, ctx.emit))
 
 
 async def preview(_args: MemoryRecallArgs, _ctx: ToolContext) -> Preview:
-    """Nothing: only what is stored is read."""
+    """Nothing to approve: it only reads stored data."""
     return Preview()
 
 

@@ -1,4 +1,4 @@
-"""The tool that keeps what is worth knowing beyond this conversation."""
+"""The tool that saves what is worth knowing beyond this conversation."""
 
 from typing import Annotated, Literal
 
@@ -12,7 +12,7 @@ from ragforge.tools.base import Effect, Preview, Saved, Tool, ToolContext, ToolR
 UPDATES_MAX = 10
 ID_CHARS_SHOWN = 8
 CONFIDENCE = {"said": 1.0, "seen": 0.9, "concluded": 0.7}
-"""How sure a memory is, by what it rests on."""
+"""The confidence of a memory, by its evidence."""
 ORIGIN = {
     "said": MemoryOrigin.SAID_SAVED,
     "seen": MemoryOrigin.SEEN,
@@ -21,7 +21,7 @@ ORIGIN = {
 
 
 class MemorySaveArgs(msgspec.Struct, forbid_unknown_fields=True):
-    """What to keep."""
+    """What to save."""
 
     content: Annotated[
         str,
@@ -58,7 +58,7 @@ class MemorySaveArgs(msgspec.Struct, forbid_unknown_fields=True):
 
 
 async def run(args: MemorySaveArgs, ctx: ToolContext) -> ToolResult:
-    """What was kept, what it replaces, and what is near to it."""
+    """Return what was saved, what it replaces, and similar memories."""
     if len(args.updates) > UPDATES_MAX:
         return ToolResult(f"`updates` takes at most {UPDATES_MAX} ids. Nothing was saved.", failed=True)
     wanted = ToSave(
@@ -78,7 +78,7 @@ async def run(args: MemorySaveArgs, ctx: ToolContext) -> ToolResult:
 
 
 async def preview(_args: MemorySaveArgs, _ctx: ToolContext) -> Preview:
-    """Nothing to consent to: it touches no file, the user sees it, and `/forget` forgets it."""
+    """Nothing to approve: it touches no file, the user sees it, and `/forget` forgets it."""
     return Preview()
 
 
@@ -112,7 +112,7 @@ TOOL = Tool(
         "matter later. Use it when the user asks for it, or states or changes something lasting; the results "
         "of a turn are filed without it. Save one statement a call."
     ),
-    effect=Effect.READ,  # of the user's own files and commands it changes nothing
+    effect=Effect.READ,  # it changes nothing in the user's own files and commands
     args_type=MemorySaveArgs,
     run=run,
     summarise=lambda args: f"{args.type}: {args.content}",

@@ -1,4 +1,4 @@
-"""Paths that a model writes: made absolute with links resolved, and judged by where they lie."""
+"""Resolve the paths that a model writes, and say where they are."""
 
 import errno
 import os
@@ -10,9 +10,9 @@ from ragforge.tools.base import ToolContext
 
 
 def resolve(path_text: str, ctx: ToolContext) -> Path:
-    """The absolute path, links resolved, whether or not it exists. `~` and relative paths work.
+    """Return the absolute path, links resolved, whether or not it exists. `~` and relative paths work.
 
-    Raises UsageError where no file can have such a path: empty, NUL, too long, a loop of links.
+    Raises UsageError if no file can have such a path: empty, NUL, too long, a loop of links.
     """
     if not path_text.strip():
         raise UsageError("The path is empty. Give the path of a file or folder.")
@@ -28,10 +28,10 @@ def resolve(path_text: str, ctx: ToolContext) -> Path:
             f"The path {shown} contains characters that are not allowed in file names."
         ) from error
     looped = f"The path {shown} is a symbolic link that leads back to itself."
-    # Behind a loop nothing is resolved: `loop/../link` comes out as `link`, which may lead anywhere.
+    # Nothing is resolved after a loop: `loop/../link` comes out as `link`, which may lead anywhere.
     if os.path.realpath(path) != str(path):
         raise UsageError(looped)
-    # Resolving passes over what it cannot follow; looking it up tells why.
+    # Resolving skips what it cannot follow; a stat says why.
     try:
         path.stat()
     except OSError as error:
@@ -43,10 +43,10 @@ def resolve(path_text: str, ctx: ToolContext) -> Path:
 
 
 def display(path: Path, ctx: ToolContext) -> str:
-    """The path as the model and the user read it: relative to the folder where it lies in it."""
+    """Return the path as the model and the user read it: relative to the folder if it is inside it."""
     return escaped(relative(path, ctx))
 
 
 def relative(path: Path, ctx: ToolContext) -> str:
-    """The path as it is, relative to the folder if it is inside it."""
+    """Return the path as it is, relative to the folder if it is inside it."""
     return str(path.relative_to(ctx.cwd)) if path.is_relative_to(ctx.cwd) else str(path)

@@ -29,7 +29,7 @@ NAMES_COMPARED_MAX = 5_000
 
 
 class ReadArgs(msgspec.Struct, forbid_unknown_fields=True):
-    """What to read, and from where to where."""
+    """What to read, and which lines."""
 
     path: Annotated[str, msgspec.Meta(description="The file, relative to the working folder or absolute.")]
     offset: Annotated[int, msgspec.Meta(description="First line to read, counted from 1.", ge=1)] = 1
@@ -39,7 +39,7 @@ class ReadArgs(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class _ReadResult(Struct, frozen=True):
-    """What reading brought: the answer, the whole file's hash where it was read whole, an image."""
+    """The answer, the file's hash if it was read completely, and an image."""
 
     text: str
     failed: bool = False
@@ -49,7 +49,7 @@ class _ReadResult(Struct, frozen=True):
 
 
 async def run(args: ReadArgs, ctx: ToolContext) -> ToolResult:
-    """The lines, numbered; or why they cannot be had."""
+    """Return the lines, numbered; or why they cannot be read."""
     try:
         path = resolve(args.path, ctx)
     except UsageError as error:
@@ -72,7 +72,7 @@ async def run(args: ReadArgs, ctx: ToolContext) -> ToolResult:
 
 
 async def preview(args: ReadArgs, ctx: ToolContext) -> Preview:
-    """The file that would be read. Whether it exists is not told: the path may need consent first."""
+    """Return the file to be read; not whether it exists, because the path may need approval first."""
     try:
         return Preview(paths=(resolve(args.path, ctx),))
     except UsageError as error:
@@ -112,7 +112,7 @@ def _read(path: Path, args: ReadArgs, stop: Event) -> _ReadResult:
 
 
 def _read_huge(file: BinaryIO, sample: bytes, args: ReadArgs, stop: Event) -> _ReadResult:
-    """Some lines of a file that is not held in memory; what it is comes from its beginning."""
+    """Read some lines of a file that is too large for memory; its beginning says what it is."""
     encoding = next((name for mark, name in MARKS if sample.startswith(mark)), "utf-8")
     if encoding == "utf-8" and b"\0" in sample:
         return _ReadResult(f"Not text: {kind_of(sample)}, larger than {size(TEXT_BYTES_MAX)}.", failed=True)
@@ -124,7 +124,7 @@ def _read_huge(file: BinaryIO, sample: bytes, args: ReadArgs, stop: Event) -> _R
 
 
 def _stream_lines(file: BinaryIO, encoding: str, first: int, stop: Event) -> Iterator[str]:
-    """The lines from `first` on; of a line without end no more than can be shown is held."""
+    """Yield the lines from `first` on; of a very long line, no more than can be shown is held."""
     reader = io.TextIOWrapper(file, encoding, errors="replace", newline="\n")
     held = reader.read(CHUNK_CHARS).removeprefix("\ufeff")
     skip = first - 1
@@ -148,7 +148,7 @@ def _stream_lines(file: BinaryIO, encoding: str, first: int, stop: Event) -> Ite
 
 
 def _numbered(lines: Iterator[str], args: ReadArgs) -> tuple[str, int]:
-    """As many lines as the limits allow, and the number of the last one."""
+    """Return as many lines as the limits allow, and the number of the last one."""
     shown: list[str] = []
     room = READ_BYTES_MAX
     for number, line in enumerate(lines, args.offset):
@@ -167,7 +167,7 @@ def _short(line: str) -> str:
 
 
 def _near_names(path: Path) -> str:
-    """What may have been meant, as a sentence to append."""
+    """Return what may have been meant, as a sentence to append."""
     try:
         names = [entry.name for entry in itertools.islice(path.parent.iterdir(), NAMES_COMPARED_MAX)]
     except OSError:

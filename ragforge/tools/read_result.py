@@ -1,4 +1,4 @@
-"""The tool that opens a tool's whole result, where the model is given only a part of it or a reference."""
+"""The tool that opens a complete tool result of which the model has only a part or a reference."""
 
 from typing import Annotated
 
@@ -12,11 +12,11 @@ from ragforge.tools.base import Effect, Preview, Tool, ToolContext, ToolResult
 from ragforge.tools.limits import READ_LINES_MAX, cut_result
 
 REFERENCE = r"^[0-9a-f-]{36}$|^[0-9a-f]{64}$"
-"""The id of a call, for what was left out of the conversation; a hash, for what was cut at once."""
+"""The id of a call whose result was left out of the conversation, or the hash of one that was cut."""
 
 
 class ReadResultArgs(msgspec.Struct, forbid_unknown_fields=True):
-    """Which result, and from where to where."""
+    """Which result, and which lines."""
 
     reference: Annotated[
         str, msgspec.Meta(description="The reference in the note of the result.", pattern=REFERENCE)
@@ -26,7 +26,7 @@ class ReadResultArgs(msgspec.Struct, forbid_unknown_fields=True):
 
 
 async def run(args: ReadResultArgs, ctx: ToolContext) -> ToolResult:
-    """The lines; or why they cannot be had."""
+    """Return the lines; or why they cannot be read."""
     images: tuple[ImagePart, ...] = ()
     if earlier := ctx.get_result(args.reference):
         text, images = earlier.text, earlier.images
@@ -49,7 +49,7 @@ async def run(args: ReadResultArgs, ctx: ToolContext) -> ToolResult:
 
 
 async def preview(args: ReadResultArgs, ctx: ToolContext) -> Preview:
-    """It reads what this program keeps, no path."""
+    """Nothing to approve: it reads ragforge's own data, no path."""
     return Preview()
 
 

@@ -1,11 +1,11 @@
-"""All tools there are: every module of this package that has a `TOOL`."""
+"""All tools: every module of this package that has a `TOOL`."""
 
 from ragforge.domain.discovery import discover
 from ragforge.tools.base import AnyTool, Tool
 
 
 def find_tools() -> dict[str, AnyTool]:
-    """The tools by name, in the order of their names. Adding a tool is adding a file here."""
+    """Return the tools by name, in the order of their names. To add a tool, add a file here."""
     found: dict[str, AnyTool] = discover(__name__.rpartition(".")[0], "TOOL", Tool)
     tools: dict[str, AnyTool] = {}
     for module, tool in found.items():

@@ -1,4 +1,4 @@
-"""Walking and searching folders in a child process, which can be ended at any moment."""
+"""Walk and search folders in a child process, which can be ended at any moment."""
 
 import asyncio
 import contextlib
@@ -23,8 +23,8 @@ from ragforge.tools.scan_values import Answer, AnyRequest, End, MatchedLine, Sea
 
 ANSWER_BYTES_MAX = 1024 * 1024
 
-# Isolated: a module in the project's folder must not take the place of one of ours. The package comes from
-# where ours does, should there be two; all else from the interpreter's own folders first.
+# Isolated: a module in the project's folder must not replace one of ours. The package is imported from
+# where ours is, in case there are two; everything else from the interpreter's own folders first.
 CODE = """
 import sys
 sys.path.insert(0, sys.argv[1])
@@ -36,7 +36,7 @@ main()
 
 
 class Scanned(Struct, frozen=True):
-    """The lines found, and how it ended; None where the child did not come to an end of its own."""
+    """The lines found, and how it ended; None if the child was ended early."""
 
     lines: tuple[str, ...]
     end: End | None
@@ -44,7 +44,7 @@ class Scanned(Struct, frozen=True):
 
 
 async def scan(request: AnyRequest, ctx: ToolContext) -> Scanned:
-    """What the child found. Raises UsageError where the request cannot be answered."""
+    """Return what the child found. Raises UsageError if the request cannot be answered."""
     lines: list[str] = []
     end: End | None = None
     try:
@@ -68,7 +68,7 @@ async def scan(request: AnyRequest, ctx: ToolContext) -> Scanned:
 
 
 async def _answers(request: AnyRequest, env: dict[str, str]) -> AsyncGenerator[Answer, None]:
-    """The child's answers as they come. It is gone when this is closed."""
+    """Yield the child's answers as they arrive. The child ends when this is closed."""
     try:
         process = await _start(env)
     except OSError as error:
@@ -104,7 +104,7 @@ async def _start(env: dict[str, str]) -> asyncio.subprocess.Process:
 
 
 def folder_of(path_text: str, ctx: ToolContext, *, or_file: bool = False) -> Path:
-    """The folder to walk, or the file to search. Raises UsageError where there is none."""
+    """Return the folder to walk, or the file to search. Raises UsageError if there is none."""
     path = resolve(path_text, ctx)
     try:
         if path.is_dir() or (or_file and path.is_file()):
@@ -116,7 +116,7 @@ def folder_of(path_text: str, ctx: ToolContext, *, or_file: bool = False) -> Pat
 
 
 def preview_scan(path_text: str, ctx: ToolContext) -> Preview:
-    """The folder that would be read. Whether it exists is not told: the path may need consent first."""
+    """Return the folder to be read; not whether it exists, because the path may need approval first."""
     try:
         return Preview(paths=(resolve(path_text, ctx),))
     except UsageError as error:
@@ -124,14 +124,14 @@ def preview_scan(path_text: str, ctx: ToolContext) -> Preview:
 
 
 def as_bytes(path: Path) -> bytes:
-    """The path as the system knows it."""
+    """Return the path as the system knows it."""
     return os.fsencode(path)
 
 
 def report(scanned: Scanned, *, found: str, limit: int) -> ToolResult:
-    """The lines, then what was left out and why.
+    """Return the lines, then what was left out and why.
 
-    found: what was looked for and that it matches, in the plural. limit: how many were to be told.
+    found: what was searched and that it matches, in the plural. limit: how many were requested.
     """
     end = scanned.end
     if end is None:

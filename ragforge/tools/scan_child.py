@@ -1,6 +1,6 @@
-"""The child process that walks folders and tries patterns.
+"""The child process that walks folders and matches patterns.
 
-It is a process because `re` never lets go of the interpreter's lock: a slow pattern in a thread would
+It is a process because `re` never releases the interpreter's lock: a slow pattern in a thread would
 stop the whole program, and nothing could end it.
 """
 
@@ -41,15 +41,15 @@ GREP_BYTES_MAX = 5 * 1024 * 1024
 LINE_SHOWN_CHARS = 400
 GAP = "--"
 COUNTED_MAX = 10_000
-"""Matching lines that are counted; a search that finds more is of no use to anyone."""
+"""How many matching lines are counted; a search that finds more is of no use."""
 
 Search = Callable[[str], re.Match[str] | None]
 
 
 def main() -> None:
-    """Answer the request on standard input, one JSON value a line."""
+    """Answer the request on standard input, one JSON value per line."""
     request = msgspec.json.decode(sys.stdin.buffer.read(), type=AnyRequest)
-    # Should the parent die, nobody else ends a pattern that never ends.
+    # If the parent dies, nobody else stops a pattern that never ends.
     _, most_s = resource.getrlimit(resource.RLIMIT_CPU)
     cpu_s = int(request.limit_s) + timeouts.SCAN_CPU_GRACE_S
     if most_s == resource.RLIM_INFINITY or cpu_s < most_s:
@@ -61,7 +61,7 @@ def main() -> None:
 
 
 def answers(request: AnyRequest) -> Iterator[Answer]:
-    """The lines found as they are found, then one value that says how it ended."""
+    """Yield the lines as they are found, then one value that says how it ended."""
     deadline = time.monotonic() + request.limit_s
     folder = Path(os.fsdecode(request.folder))
     walk = start_walk(folder, Path(os.fsdecode(request.root)), excludes_file(os.environ), deadline=deadline)
@@ -106,7 +106,7 @@ def _listed(entry: Entry) -> str:
     if entry.is_folder:
         return f"{name}/"
     if entry.is_link:
-        with contextlib.suppress(OSError):  # gone since the folder was read
+        with contextlib.suppress(OSError):  # removed since the folder was read
             return f"{name} -> {escaped(str(Path(entry.path).readlink()))}"
     return f"{name}  {size(entry.size)}"
 
@@ -123,7 +123,7 @@ def _grep(request: GrepRequest, walk: Walk) -> Iterator[Answer]:
             with open_file(Path(entry.path)) as file:
                 content = file.read(GREP_BYTES_MAX + 1)
         except UsageError:
-            continue  # a pipe or device holds no lines
+            continue  # a pipe or device has no lines
         except OSError:
             walk.unreadable += 1
             continue
@@ -162,7 +162,7 @@ def _always(_name: str) -> bool:
 
 
 def _files(walk: Walk) -> Iterator[Entry]:
-    """The files of the walk. Links are left out: what they lead to may lie outside the project."""
+    """Yield the files of the walk. Links are left out: they may lead outside the project."""
     if walk.folder.is_dir():
         yield from (entry for entry in walk.entries() if not entry.is_folder and not entry.is_link)
     else:
@@ -170,7 +170,7 @@ def _files(walk: Walk) -> Iterator[Entry]:
 
 
 def _with_context(name: str, lines: list[str], hits: list[int], search: Search, around: int) -> Iterator[str]:
-    """The lines that match and those around them, with a gap before each group of lines."""
+    """Yield the matching lines and those around them, with a gap before each group of lines."""
     matching = set(hits)
     near = sorted(
         {at for hit in hits for at in range(hit - around, hit + around + 1) if 0 <= at < len(lines)}
@@ -185,7 +185,7 @@ def _with_context(name: str, lines: list[str], hits: list[int], search: Search, 
 
 
 def _excerpt(line: str, search: Search) -> str:
-    """The line, or of a long one the piece with the match."""
+    """Return the line, or the piece with the match if it is long."""
     if len(line) <= LINE_SHOWN_CHARS:
         return line
     found = search(line)
@@ -194,7 +194,7 @@ def _excerpt(line: str, search: Search) -> str:
 
 
 def _prefix(request: Request) -> str:
-    """What stands before the names of the walk."""
+    """Return the prefix for the names of the walk."""
     folder, cwd = Path(os.fsdecode(request.folder)), Path(os.fsdecode(request.cwd))
     if not folder.is_dir():
         folder = folder.parent

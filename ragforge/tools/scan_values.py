@@ -1,4 +1,4 @@
-"""What is asked of the child process that walks and searches folders, and what it answers, line by line."""
+"""The requests to the child process that walks and searches folders, and its answers, line by line."""
 
 import msgspec
 
@@ -7,8 +7,8 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     """Where to walk.
 
     folder, root and cwd: absolute, links resolved, as the bytes that the system knows them by; names are
-    told relative to cwd where they lie in it.
-    limit_s: when to stop with what there is. limit: how much to tell at most; what is more is counted.
+    relative to cwd if they are inside it.
+    limit_s: when to stop with the results so far. limit: how many to report at most; others are counted.
     """
 
     folder: bytes
@@ -34,7 +34,7 @@ class GrepRequest(Request, frozen=True, tag="grep"):
 
 
 class ListRequest(Request, frozen=True, tag="list"):
-    """What lies in the folder, down to a depth."""
+    """The contents of the folder, down to a depth."""
 
     depth: int
 
@@ -43,16 +43,16 @@ AnyRequest = GlobRequest | GrepRequest | ListRequest
 
 
 class MatchedLine(msgspec.Struct, frozen=True, tag="found"):
-    """A line to show, whole."""
+    """A complete line to show."""
 
     text: str
 
 
 class End(msgspec.Struct, frozen=True, tag="end", kw_only=True):
-    """All there is to say after the last line; what was left out is counted.
+    """The summary after the last line; what was left out is counted.
 
-    total: matches, whether told or not. complete: False where the time was up;
-    capped: True where so many were found that counting ended.
+    total: matches, whether reported or not. complete: False if the time was up;
+    capped: True if so many were found that counting ended.
     """
 
     total: int

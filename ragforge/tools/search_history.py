@@ -11,11 +11,11 @@ from ragforge.tools.base import Effect, Preview, Tool, ToolContext, ToolResult
 HITS_MAX = 10
 PLACE_CHARS_MAX = 1_000
 RESULT_CHARS_MAX = 8_000
-"""Of all places together: what is looked up must not fill the window."""
+"""For all results together: they must not fill the context window."""
 
 
 class SearchHistoryArgs(msgspec.Struct, forbid_unknown_fields=True):
-    """What to look for."""
+    """What to search for."""
 
     query: Annotated[
         str, msgspec.Meta(description="Words that were said, or names of files and commands.", min_length=1)
@@ -26,7 +26,7 @@ class SearchHistoryArgs(msgspec.Struct, forbid_unknown_fields=True):
 
 
 async def run(args: SearchHistoryArgs, ctx: ToolContext) -> ToolResult:
-    """The places found, the best first."""
+    """Return the results, the best first."""
     if not args.query.strip():
         return ToolResult("The query is empty. Give words to look for.", failed=True)
     hits = await ctx.search(args.query, args.limit)
@@ -36,12 +36,12 @@ async def run(args: SearchHistoryArgs, ctx: ToolContext) -> ToolResult:
 
 
 async def preview(_args: SearchHistoryArgs, _ctx: ToolContext) -> Preview:
-    """Nothing: only what is stored is read."""
+    """Nothing to approve: it only reads stored data."""
     return Preview()
 
 
 def _listed(places: list[str]) -> str:
-    """As many places as fit, and how many did not."""
+    """Return as many results as fit, and how many did not."""
     size = 0
     for count, place in enumerate(places):
         size += len(place) + 2

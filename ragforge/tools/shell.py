@@ -1,4 +1,4 @@
-"""The tool that runs a shell command, in front or in the background."""
+"""The tool that runs a shell command, in the foreground or background."""
 
 import asyncio
 import os
@@ -19,7 +19,7 @@ from ragforge.tools.base import Effect, Preview, Tool, ToolContext, ToolResult
 HEAD_CHARS_MAX = 500_000
 TAIL_CHARS_MAX = 1_500_000
 SHOWN_CHARS_MAX = 200_000
-"""How much is sent on while the command runs; the result holds the rest."""
+"""How much is sent on while the command runs; the result has the rest."""
 
 DESCRIPTION = """\
 Run a command in bash, in the session's folder. Each call is a shell of its own: `cd` and variables do not \
@@ -29,7 +29,7 @@ that a command leaves behind are ended with it."""
 
 
 class ShellArgs(msgspec.Struct, forbid_unknown_fields=True):
-    """What the model gives."""
+    """The command."""
 
     command: Annotated[str, msgspec.Meta(min_length=1, description="The command line.")]
     timeout_s: Annotated[
@@ -40,7 +40,7 @@ class ShellArgs(msgspec.Struct, forbid_unknown_fields=True):
     description: Annotated[str, msgspec.Meta(description="What it is for, in a few words.")] = ""
 
 
-# What would wait for keys, or ask on a terminal that is not there, gets an answer instead.
+# Whatever would wait for keys, or ask on a terminal that does not exist, gets an answer instead.
 PLAIN_ENV = {
     "PAGER": "cat",
     "GIT_PAGER": "cat",
@@ -61,15 +61,15 @@ PLAIN_ENV = {
 }
 
 
-# `git status` needs no asking, so it must not run what a foreign repository's settings say. Nor may files
+# `git status` needs no approval, so it must not run what a foreign repository's settings say. Nor may files
 # that look like a repository without a `.git`, which anybody can write, bring settings of their own.
 QUIET_GIT = (("core.fsmonitor", "false"), ("safe.bareRepository", "explicit"))
-# CDPATH and OLDPWD would make `cd` lead elsewhere than it says, as would a PWD that goes through a link.
+# CDPATH and OLDPWD would make `cd` go elsewhere than it says, as would a PWD that goes through a link.
 _LEFT_OUT = frozenset(("CDPATH", "BASH_ENV", "ENV", "PWD", "OLDPWD"))
 
 
 def child_env(env: dict[str, str]) -> dict[str, str]:
-    """The environment for a command: nothing in it waits for a user, and a name means one program."""
+    """Return the environment for a command: nothing waits for a user, and a name means one program."""
     kept = {name: value for name, value in env.items() if name not in _LEFT_OUT}
     # A relative folder in PATH would make `ls` whatever a file called ls in the project is.
     path = ":".join(folder for folder in kept.get("PATH", os.defpath).split(":") if folder.startswith("/"))
@@ -77,7 +77,7 @@ def child_env(env: dict[str, str]) -> dict[str, str]:
 
 
 def _quiet_git(count: str) -> dict[str, str]:
-    """Our settings for git, behind those that the user's environment has."""
+    """Return our settings for git, after those in the user's environment."""
     first = int(count) if count.isdecimal() and len(count) < 5 else 0
     settings = {"GIT_CONFIG_COUNT": str(first + len(QUIET_GIT))}
     for index, (key, value) in enumerate(QUIET_GIT, start=first):
@@ -86,7 +86,7 @@ def _quiet_git(count: str) -> dict[str, str]:
 
 
 async def run(args: ShellArgs, ctx: ToolContext) -> ToolResult:
-    """What the command wrote and how it ended. Cancelled, it leaves no process running."""
+    """Return the command's output and how it ended. When cancelled, no process keeps running."""
     try:
         return await (_run_background(args, ctx) if args.background else _run_to_end(args, ctx))
     except OSError as error:
@@ -135,7 +135,7 @@ async def _run_background(args: ShellArgs, ctx: ToolContext) -> ToolResult:
 
 
 def describe_job(info: JobInfo, output: str) -> ToolResult:
-    """A job for the model: what it wrote and how it stands."""
+    """Return a job for the model: its output and state."""
     match info.status:
         case JobStatus.RUNNING:
             ending = f"Job {info.id} is running in the background (process {info.pid})."
@@ -147,7 +147,7 @@ def describe_job(info: JobInfo, output: str) -> ToolResult:
 
 
 def describe_exit(code: int | None) -> str:
-    """How a process ended, in words."""
+    """Return how a process ended, in words."""
     if code is not None and code < 0:
         try:
             return f"Killed by {signal.Signals(-code).name}"
@@ -162,7 +162,7 @@ def _result(output: str, ending: str, *, failed: bool) -> ToolResult:
 
 
 class _Shown:
-    """Passes output on as it comes, up to a limit."""
+    """Passes output on as it arrives, up to a limit."""
 
     def __init__(self, ctx: ToolContext) -> None:
         self._emit = ctx.emit
@@ -178,13 +178,13 @@ class _Shown:
 
 
 def summarise(args: ShellArgs) -> str:
-    """The command in one line."""
+    """Return the command in one line."""
     line = " ".join(args.command.split())
     return f"{line} &" if args.background else line
 
 
 async def preview(args: ShellArgs, ctx: ToolContext) -> Preview:
-    """The whole command."""
+    """Return the whole command."""
     if not args.command.strip():
         return Preview(refused="The command is empty. Give the command line to run.")
     if "\0" in args.command:

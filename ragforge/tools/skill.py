@@ -19,12 +19,12 @@ class SkillArgs(msgspec.Struct, forbid_unknown_fields=True):
 
 
 async def run(args: SkillArgs, ctx: ToolContext) -> ToolResult:
-    """What the skill says."""
+    """Return the skill's text."""
     return await ctx.read_skill(args.name, args.file)
 
 
 async def preview(_args: SkillArgs, _ctx: ToolContext) -> Preview:
-    """Nothing to consent to: the user put it there, or trusts it."""
+    """Nothing to approve: the user put it there, or trusts it."""
     return Preview()
 
 

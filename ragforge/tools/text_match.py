@@ -1,4 +1,4 @@
-"""Finding the text that an edit replaces: exactly, else line by line apart from white space."""
+"""Find the text that an edit replaces: exactly, or else line by line apart from white space."""
 
 import difflib
 from bisect import bisect_left
@@ -14,11 +14,11 @@ LINE_SHOWN_CHARS = 80
 LINE_COMPARED_CHARS = 200
 COMPARED_LINES_MAX = 5_000
 COMMON_LINES_MAX = 100
-"""Places at which one line of the old text is looked at; a lone brace is everywhere."""
+"""At how many places one line of the old text is tried; a lone brace is everywhere."""
 
 
 class Replacement(Struct, frozen=True):
-    """Put `text` in place of what stands between the offsets."""
+    """Put `text` in place of the text between the offsets."""
 
     start: int
     end: int
@@ -26,9 +26,9 @@ class Replacement(Struct, frozen=True):
 
 
 class EditedText(Struct, frozen=True):
-    """The whole new text.
+    """The complete new text.
 
-    lines: where each replaced place begins in the old text, counted from 1.
+    lines: where each replaced place starts in the old text, counted from 1.
     by_whitespace: the old text was found only apart from white space.
     """
 
@@ -38,16 +38,16 @@ class EditedText(Struct, frozen=True):
 
 
 class NotEdited(Struct, frozen=True):
-    """Why the old text cannot be replaced, with what helps to find it."""
+    """Why the old text cannot be replaced, with help for finding it."""
 
     reason: str
 
 
 def replace(text: str, old: str, new: str, *, replace_all: bool) -> EditedText | NotEdited:
-    """The text with `old` replaced by `new`; everything else stays as it is, character by character.
+    """Return the text with `old` replaced by `new`; everything else stays exactly as it is.
 
-    LF in `old` matches CRLF in the text, and `new` takes the line endings of the place where it goes.
-    Where `old` is nowhere, whole lines that differ only in indentation or trailing white space count,
+    LF in `old` matches CRLF in the text, and `new` gets the line endings of its place.
+    If `old` does not occur, complete lines that differ only in indentation or trailing white space match,
     if the indentation of `new` follows from theirs without guessing.
     """
     plain = text.replace("\r\n", "\n")
@@ -83,7 +83,7 @@ def _line_numbers(text: str, found: list[Replacement]) -> Iterator[int]:
 
 
 def _apply(text: str, plain: str, found: list[Replacement]) -> str:
-    """The replacements, found in the text with LF only, made in the text as it is."""
+    """Return the replacements, found in the text with LF only, for the text as it is."""
     windows = _windows_endings(text)
     pieces: list[str] = []
     done = 0
@@ -96,12 +96,12 @@ def _apply(text: str, plain: str, found: list[Replacement]) -> str:
 
 
 def _windows_endings(text: str) -> list[int]:
-    """Where the CRLFs are, as offsets in the text with LF only."""
+    """Return where the CRLFs are, as offsets in the text with LF only."""
     return [at - index for index, at in enumerate(_positions(text, "\r\n"))]
 
 
 def _newline_at(plain: str, windows: list[int], start: int) -> str:
-    """The ending of the line at the offset, else of the one before; "" in a text of one line."""
+    """Return the ending of the line at the offset, else of the one before; "" in a text of one line."""
     at = plain.find("\n", start)
     if at < 0:
         at = plain.rfind("\n", 0, start)
@@ -112,9 +112,9 @@ def _newline_at(plain: str, windows: list[int], start: int) -> str:
 
 
 def _by_whitespace(text: str, old: str, new: str) -> Iterator[Replacement]:
-    """Runs of whole lines that are the old ones apart from indentation and trailing white space."""
+    """Yield runs of complete lines that are the old ones apart from indentation and trailing white space."""
     wanted = old.split("\n")
-    # A line ending after the last line of `old` is part of the place only where `new` drops it.
+    # A line ending after the last line of `old` is part of the place only if `new` drops it.
     takes_ending = wanted[-1] == "" and not new.endswith("\n")
     if wanted[-1] == "":
         wanted.pop()
@@ -139,7 +139,7 @@ def _by_whitespace(text: str, old: str, new: str) -> Iterator[Replacement]:
 
 
 def _indented_like(here: list[str], wanted: list[str], new: str) -> str | None:
-    """The new text moved as the lines here are moved against the wanted ones; None if that is not clear."""
+    """Return the new text indented like the lines here; None if that is ambiguous."""
     pairs = {(_indent(old), _indent(line)) for old, line in zip(wanted, here, strict=True) if old.strip()}
     indents = {_indent(line) for line in new.split("\n") if line.strip()}
     moved = _moved_alike(pairs, indents)
@@ -152,7 +152,7 @@ def _indented_like(here: list[str], wanted: list[str], new: str) -> str | None:
 
 
 def _moved_alike(pairs: set[tuple[str, str]], indents: set[str]) -> dict[str, str] | None:
-    """Each indentation with what stands for it here: more by a prefix, less by one, or seen in a pair."""
+    """Map each indentation to the one here: longer by a prefix, shorter by one, or seen in a pair."""
     old, here = min(pairs)
     more = here.removesuffix(old)
     if all(more + old == here for old, here in pairs):
@@ -171,7 +171,7 @@ def _indent(line: str) -> str:
 
 
 def _closest(text: str, old: str) -> str:
-    """Where the most lines of `old` are, as a sentence."""
+    """Return where most lines of `old` are, as a sentence."""
     lines = [line.strip() for line in text.split("\n")]
     wanted = [line.strip() for line in old.strip("\n").split("\n")]
     places: dict[str, list[int]] = {}

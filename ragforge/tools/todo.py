@@ -1,4 +1,4 @@
-"""The tool that keeps the list of what is to do."""
+"""The tool that updates the to-do list."""
 
 from typing import Annotated, Literal
 
@@ -12,7 +12,7 @@ from ragforge.tools.base import Effect, Preview, Tool, ToolContext, ToolResult
 
 
 class TodoItemArgs(msgspec.Struct, forbid_unknown_fields=True):
-    """One thing to do."""
+    """One item."""
 
     text: Annotated[
         str,
@@ -25,7 +25,7 @@ class TodoItemArgs(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class TodoArgs(msgspec.Struct, forbid_unknown_fields=True):
-    """The whole list."""
+    """The complete list."""
 
     items: Annotated[
         list[TodoItemArgs] | UnsetType,
@@ -37,7 +37,7 @@ class TodoArgs(msgspec.Struct, forbid_unknown_fields=True):
 
 
 async def run(args: TodoArgs, ctx: ToolContext) -> ToolResult:
-    """The list as it is now."""
+    """Return the current list."""
     if not isinstance(args.items, list):
         return ToolResult(_told(await ctx.todos()))
     if len(args.items) > ITEMS_MAX:
@@ -53,7 +53,7 @@ async def run(args: TodoArgs, ctx: ToolContext) -> ToolResult:
 
 
 async def preview(_args: TodoArgs, _ctx: ToolContext) -> Preview:
-    """Nothing to consent to: it touches no file, and the user sees the list."""
+    """Nothing to approve: it touches no file, and the user sees the list."""
     return Preview()
 
 

@@ -1,4 +1,4 @@
-"""Pages over HTTP, from addresses that were checked: no request can be led into a private network.
+"""Fetch pages over HTTP from checked addresses: no request can be led into a private network.
 
 A name is looked up once, all its addresses are checked, and the connection goes to one of these. So neither a
 redirect nor a second look-up of the name (DNS rebinding) leads elsewhere.
@@ -23,7 +23,7 @@ if TYPE_CHECKING:  # slow to import, and most sessions fetch nothing
     import httpx2
 
 BODY_BYTES_MAX = 5_000_000
-"""Of a page; what comes after it is left out."""
+"""The size of a page; the rest is left out."""
 ROBOTS_BYTES_MAX = 200_000
 REDIRECTS_MAX = 5
 URL_CHARS_MAX = 4_000
@@ -33,7 +33,7 @@ _NAT64 = "64:ff9b::"
 
 
 class WebPage(Struct, frozen=True):
-    """What an address answers. cut: whether it is longer. leads_to: another host that it redirects to."""
+    """The answer of an address. cut: whether it is longer. leads_to: another host that it redirects to."""
 
     url: str
     status: int
@@ -45,7 +45,7 @@ class WebPage(Struct, frozen=True):
 
 
 def checked_url(url: str) -> SplitResult:
-    """The parts of an address that can be fetched. Raises UsageError that says what is wrong."""
+    """Return the parts of an address that can be fetched. Raises UsageError that says what is wrong."""
     if len(url) > URL_CHARS_MAX or not url.isprintable() or " " in url:
         raise UsageError(
             "This is not a valid address: it contains spaces or control characters, or is too long."
@@ -63,13 +63,13 @@ def checked_url(url: str) -> SplitResult:
 
 
 def host_of(parts: SplitResult) -> str:
-    """The host, with its port where that is not the usual one, as rules name it."""
+    """Return the host, with its port if that is not the default, as in rules."""
     port = parts.port or PORTS[parts.scheme]
     return (parts.hostname or "") + (f":{port}" if port != PORTS[parts.scheme] else "")
 
 
 def why_private(address: IPv4Address | IPv6Address) -> str:
-    """Why an address is no public one, in a word; empty for one that is."""
+    """Return why an address is not public, in a word; empty if it is."""
     if isinstance(address, IPv6Address):
         inner = address.ipv4_mapped or address.sixtofour or (address.teredo or (None, None))[1]
         if inner is None and address.exploded.startswith(ip_address(_NAT64).exploded[:29]):
@@ -84,7 +84,7 @@ def why_private(address: IPv4Address | IPv6Address) -> str:
 
 
 async def fetch(url: str, *, private_hosts: Collection[str], body_bytes_max: int = BODY_BYTES_MAX) -> WebPage:
-    """The page, redirects within its host followed. Raises UsageError that says what came in between.
+    """Return the page, following redirects within its host. Raises UsageError that says what failed.
 
     private_hosts: hosts that may be on a private network.
     """
@@ -103,14 +103,14 @@ async def fetch(url: str, *, private_hosts: Collection[str], body_bytes_max: int
                 f"{begun_at} redirects from https to http, to {url}. The redirect was not followed."
             )
         if host_of(moved) != begun_at:
-            # Another host is another question to the user; its address is checked all the same.
+            # Another host needs the user's approval; its address is checked all the same.
             await _checked_address(moved, private_hosts)
             return WebPage(url, response.status_code, "", "", b"", leads_to=url)
     raise UsageError(f"{begun_at} redirects more than {REDIRECTS_MAX} times.")
 
 
 async def _checked_address(parts: SplitResult, private_hosts: Collection[str]) -> str:
-    """The address that the connection goes to."""
+    """Return the address to connect to."""
     host, port = parts.hostname or "", parts.port or PORTS[parts.scheme]
     try:
         found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
@@ -139,7 +139,7 @@ def _check_public(
 
 
 def check_written_address(parts: SplitResult, private_hosts: Collection[str]) -> None:
-    """Raises UsageError where the host is written as a private address: nobody needs to be asked about it."""
+    """Raise UsageError if the host is written as a private address: nobody needs to be asked about it."""
     try:
         address = ip_address(parts.hostname or "")
     except ValueError:  # a name, which is looked up once the user has agreed
@@ -149,7 +149,7 @@ def check_written_address(parts: SplitResult, private_hosts: Collection[str]) ->
 
 @asynccontextmanager
 async def _answer(parts: SplitResult, address: str) -> AsyncGenerator["httpx2.Response"]:
-    """The answer of the host at this address, its body unread. Raises UsageError."""
+    """Open the answer of the host at this address, its body unread. Raises UsageError."""
     await asyncio.to_thread(importlib.import_module, "httpx2")
     import httpx2  # loaded by now, in a thread
 
@@ -179,7 +179,7 @@ async def _answer(parts: SplitResult, address: str) -> AsyncGenerator["httpx2.Re
 
 
 async def _read(url: str, response: "httpx2.Response", body_bytes_max: int) -> WebPage:
-    """The page, no more of it than may be kept, unpacked here: a small body may unpack to gigabytes."""
+    """Return the page up to the limit, decompressed here: a small body may decompress to gigabytes."""
     media_type, _, rest = response.headers.get("content-type", "").partition(";")
     encoding = response.headers.get("content-encoding", "identity").strip().lower()
     if encoding not in ("identity", "gzip", "x-gzip"):
@@ -201,7 +201,7 @@ async def _read(url: str, response: "httpx2.Response", body_bytes_max: int) -> W
 
 
 async def robots_disallow(url: str, *, private_hosts: Collection[str]) -> bool:
-    """Whether the host's robots.txt asks programs not to fetch this; False where nobody says so."""
+    """Whether the host's robots.txt asks programs not to fetch this; False if there is none."""
     from urllib.robotparser import RobotFileParser  # most sessions fetch nothing
 
     try:

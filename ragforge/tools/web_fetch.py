@@ -1,4 +1,4 @@
-"""The tool that reads a page of the web."""
+"""The tool that reads a web page."""
 
 import asyncio
 import logging
@@ -27,7 +27,7 @@ log = logging.getLogger(__name__)
 _TAG = re.compile(r"<[^<>]*>")
 TEXT_TYPES = ("application/json", "application/xml", "application/javascript", "application/x-yaml", "")
 TEXT_CHARS_MAX = 400_000
-"""Of a page's text; the model hears a part of that, and reads on with `read_result`."""
+"""The size of a page's text; the model is told a part of it, and reads on with `read_result`."""
 HTML_TYPES = ("text/html", "application/xhtml+xml")
 
 
@@ -45,7 +45,7 @@ class WebFetchArgs(msgspec.Struct, forbid_unknown_fields=True):
 
 
 async def run(args: WebFetchArgs, ctx: ToolContext) -> ToolResult:
-    """The page as Markdown, or the text as it is."""
+    """Return the page as Markdown, or the text as it is."""
     hosts = ctx.web_private_hosts
     try:
         async with asyncio.timeout(timeouts.WEB_S_MAX):
@@ -64,7 +64,7 @@ async def run(args: WebFetchArgs, ctx: ToolContext) -> ToolResult:
 
 
 async def preview(args: WebFetchArgs, ctx: ToolContext) -> Preview:
-    """The host that would be asked."""
+    """Return the host to be contacted."""
     try:
         parts = checked_url(args.url)
         check_written_address(parts, ctx.web_private_hosts)
@@ -74,7 +74,7 @@ async def preview(args: WebFetchArgs, ctx: ToolContext) -> Preview:
 
 
 def _told(page: WebPage, *, disallowed: bool) -> ToolResult:
-    """What the model hears, with what it should know of the page before it."""
+    """Return the page for the model, after a note about it."""
     is_html = page.media_type in HTML_TYPES
     if not (is_html or page.media_type.startswith("text/") or page.media_type in TEXT_TYPES):
         return ToolResult(f"{page.url} is {page.media_type}, not text.", failed=True)
@@ -113,10 +113,10 @@ def _markdown(html: str) -> str:
 
     try:
         text = (html_to_markdown.convert(html).content or "").strip()
-    except Exception as error:  # a page is anybody's: whatever it does to the library must not end the turn
+    except Exception as error:  # a page can contain anything: no error of the library may end the turn
         log.warning("A page cannot be converted: %s", error)
         text = ""
-    # Of what is nested too deep the library makes nothing.
+    # The library returns nothing for elements that are nested too deep.
     return text or " ".join(_TAG.sub(" ", html).split())
 
 

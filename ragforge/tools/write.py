@@ -31,12 +31,12 @@ class WriteArgs(msgspec.Struct, forbid_unknown_fields=True):
 
 
 async def run(args: WriteArgs, ctx: ToolContext) -> ToolResult:
-    """What was written, with the diff; or why nothing was changed."""
+    """Write the file; return the diff, or why nothing was changed."""
     return await make_change(partial(_plan, args, ctx), args.path, ctx)
 
 
 async def preview(args: WriteArgs, ctx: ToolContext) -> Preview:
-    """The diff, or why it cannot be done."""
+    """Return the diff, or why it cannot be written."""
     return await preview_change(partial(_plan, args, ctx), args.path, ctx)
 
 
