@@ -1,1 +1,1 @@
-"""Where everything is kept: one contract, one implementation a URL scheme, and what stays on this machine."""
+"""The stores: one contract, one implementation per URL scheme, and the state of this machine."""

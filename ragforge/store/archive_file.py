@@ -1,7 +1,7 @@
 """The backup file: gzip around lines of JSON. A header, a line for each record and content, a closing line.
 
-The closing line counts the lines of each kind and holds the sum of their fingerprints modulo 2**256, which
-does not depend on their order: a file that was cut, altered or put together anew is known by it.
+The closing line counts the lines of each kind and has the sum of their fingerprints modulo 2**256, which
+does not depend on their order: it detects a file that was truncated, altered or reassembled.
 """
 
 import gzip
@@ -26,10 +26,10 @@ from ragforge.store.archive_lines import fingerprint, from_plain, sha256_hex, to
 from ragforge.store.json_text import to_json
 
 FORMAT = 4
-"""1 had no versions, branches and moves; 2 no derived records, and did not say what a move did; 3 did not say
-when a memory held. By this a reader of an earlier format knows that it must not read on."""
+"""1 had no versions, branches and moves; 2 no derived records, and not the results of moves; 3 not the
+validity of memories. A reader of an earlier format stops at a later one."""
 LINE_BYTES_MAX = 256 * 1024 * 1024
-"""Far above what a message or a content may hold; keeps a bad file from filling the memory."""
+"""Far above what a message or a content may contain; a bad file must not fill the memory."""
 HEADER_BYTES_MAX = 64 * 1024
 LEVEL = 6
 PROGRESS_LINES = 100
@@ -39,7 +39,7 @@ BACKUP = "backup"
 
 
 class Header(Struct, frozen=True, rename={"origin": "from", "what": "ragforge"}):
-    """The first line. It names no address: a backup is handed around."""
+    """The first line. It has no address, because a backup is passed on."""
 
     what: str
     format: int
@@ -50,18 +50,18 @@ class Header(Struct, frozen=True, rename={"origin": "from", "what": "ragforge"})
 
 
 class Closing(Struct, frozen=True, tag_field="kind", tag=END, forbid_unknown_fields=True):
-    """The last line: what the file holds, and what it is known to lack."""
+    """The last line: what the file contains, and what is known to be missing."""
 
     counts: dict[str, int]
     digests: dict[str, str]
     missing: tuple[str, ...] = ()
-    """Contents that records refer to and that were not to be had when it was made."""
+    """Contents that records refer to and that were unavailable when it was made."""
     waiting: int = 0
-    """Rows that had not arrived at the server yet."""
+    """Rows that had not reached the server yet."""
 
 
 def header(*, origin: str, schema: int, what: str = BACKUP) -> Header:
-    """The header of a file that is made now."""
+    """Return the header of a new file."""
     return Header(what, FORMAT, now().isoformat(timespec="milliseconds"), origin, schema)
 
 
@@ -79,18 +79,18 @@ class Totals:
 
     @property
     def digests(self) -> dict[str, str]:
-        """The sums in hex."""
+        """Return the sums in hex."""
         return {kind: f"{total:064x}" for kind, total in self._sums.items()}
 
 
 class BackupWriter:
-    """Writes a file beside its place and moves it there when it is whole. Calls block: use a thread.
+    """Writes a temporary file and renames it when it is complete. Calls block: use a thread.
 
-    Within `with`: an end without `finish` leaves nothing behind.
+    Used with `with`: an end without `finish` removes the temporary file.
     """
 
     def __init__(self, file: Path, first: Header, *, force: bool) -> None:
-        """Raises UsageError where the file exists and `force` is not given, StoreUnavailable."""
+        """Raises UsageError if the file exists and `force` is not given, StoreUnavailable."""
         self.file = file.absolute()
         self._force = force
         _check_place(self.file, force=force)
@@ -114,14 +114,14 @@ class BackupWriter:
         self._temporary.unlink(missing_ok=True)
 
     def write(self, items: Iterable[Item]) -> None:
-        """Add these. Raises StoreUnavailable when the disk refuses."""
+        """Add these. Raises StoreUnavailable if the disk refuses."""
         with _explained(f"Cannot write {self.file}"):
             for item in items:
                 self._line(to_line(item))
                 self._totals.add(kind_of(item), fingerprint(item))
 
     def finish(self, *, missing: Iterable[str] = (), waiting: int = 0) -> Closing:
-        """Close the file, make it durable and give it its name. Raises StoreUnavailable, UsageError."""
+        """Close the file, sync it and give it its name. Raises StoreUnavailable, UsageError."""
         closing = Closing(self._totals.counts, self._totals.digests, tuple(missing), waiting)
         with _explained(f"Cannot write {self.file}"):
             self._line(to_json(msgspec.to_builtins(closing)))
@@ -136,7 +136,7 @@ class BackupWriter:
         _check_place(self.file, force=self._force)
         if not self._force:
             try:
-                # Unlike renaming, linking never takes the place of a file that came meanwhile.
+                # Unlike a rename, a link never replaces a file that was created meanwhile.
                 os.link(self._temporary, self.file)
             except FileExistsError:
                 _check_place(self.file, force=False)
@@ -158,13 +158,13 @@ class BackupWriter:
 def read_backup(
     file: Path, *, what: str = BACKUP, progress: Callable[[int, int], object] = lambda _, __: None
 ) -> Generator["Header | Item | Closing", None, None]:
-    """The lines of the file, the header first, and the closing line last, when all before agrees with it.
+    """Yield the lines of the file, the header first, and the closing line last if everything agrees with it.
 
-    what: the kind of file. progress: told now and then how many bytes of how many were read. Blocks:
+    what: the kind of file. progress: called now and then with the bytes read and their total. Blocks:
     use a thread.
 
-    Raises UsageError for no backup, StoreNewer for one of a newer version, and StoreDamaged for one
-    that is cut or altered: then nothing that was read before is to be trusted.
+    Raises UsageError if it is not a backup, StoreNewer for one of a newer version, and StoreDamaged for one
+    that is truncated or altered: then nothing that was read before can be trusted.
     """
     if not file.is_file():
         raise UsageError(f"There is no file {file}." if not file.exists() else f"{file} is not a file.")
@@ -252,7 +252,7 @@ def _in_short(error: BaseException) -> str:
 
 
 def _check_place(file: Path, *, force: bool) -> None:
-    """Raise UsageError where the file must not be written."""
+    """Raise UsageError if the file must not be written."""
     try:
         mode = file.stat().st_mode
     except FileNotFoundError:
@@ -266,7 +266,7 @@ def _check_place(file: Path, *, force: bool) -> None:
 
 
 def _sync_folder(folder: Path) -> None:
-    """Make the new name durable."""
+    """Sync the folder, so that the new name is durable."""
     handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
         os.fsync(handle)
@@ -276,7 +276,7 @@ def _sync_folder(folder: Path) -> None:
 
 @contextmanager
 def _explained(what: str) -> Generator[None, None, None]:
-    """Turns what the operating system refuses into an error for people."""
+    """Turn errors of the operating system into errors for users."""
     try:
         yield
     except RagforgeError:

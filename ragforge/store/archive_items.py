@@ -1,4 +1,4 @@
-"""What travels in backups and copies: records and contents, and what each is called."""
+"""The items of backups and copies: records and contents, and their identifiers."""
 
 from collections.abc import Mapping
 from operator import attrgetter
@@ -18,7 +18,7 @@ from ragforge.domain.versions import BRANCH, MOVE, VERSION, Version
 from ragforge.store.base import Record
 
 BLOB: Final = "blob"
-"""The kind of a line that holds a content."""
+"""The kind of a line with a content."""
 
 
 class Blob(Struct, frozen=True):
@@ -29,7 +29,7 @@ class Blob(Struct, frozen=True):
 
 
 Item: TypeAlias = "Record | Blob"
-"""What travels: a record, or a content that records refer to."""
+"""An item: a record, or a content that records refer to."""
 
 
 DESCRIPTIONS: Mapping[RecordKind, Description[Any]] = {
@@ -39,7 +39,7 @@ DESCRIPTIONS: Mapping[RecordKind, Description[Any]] = {
         *(SPENT, VERSION, BRANCH, MOVE),
     )
 }
-"""Of all records, in the order in which they refer to each other."""
+"""The kinds of records, in the order in which they refer to each other."""
 
 _BY_TYPE = {each.struct: each for each in DESCRIPTIONS.values()}
 
@@ -52,7 +52,7 @@ def kind_of(item: Item) -> str:
 def key_of(record: Record) -> str:
     """The id by which `Archive.fetch` finds it among those of its kind."""
     *first, last = (str(attrgetter(part)(record)) for part in _BY_TYPE[type(record)].key)
-    # Of a link between memories that was said in no turn, the turn is left out.
+    # The id of a link between memories that was said in no turn omits the turn.
     return "/".join([*first, last] if last or not first else first)
 
 

@@ -1,8 +1,8 @@
-"""Records as lines of JSON and back, exact for every value; the one place that knows their form.
+"""Records as lines of JSON and back, exact for every value; the only place that knows their form.
 
-The standard library writes and reads the text: msgspec's own refuses halves of a surrogate pair and whole
-numbers above 64 bits, and turns NaN into null. What models and tools say holds all of them. msgspec checks
-every field that is read.
+The standard library encodes and decodes the text: msgspec rejects halves of a surrogate pair and integers
+above 64 bits, and turns NaN into null, all of which occur in the output of models and tools. msgspec
+validates every field that is read.
 """
 
 import base64
@@ -30,17 +30,17 @@ from ragforge.store.layouts import Form, Layout, Part, default_of, form_of
 
 
 def to_line(item: Item) -> str:
-    """The item as one line of JSON, without the line's end."""
+    """Return the item as one line of JSON, without the line's end."""
     return to_json(_plain(item))
 
 
 def from_line(line: str) -> Item:
-    """The item of a line that `to_line` wrote. Raises ValueError for anything else."""
+    """Return the item of a line that `to_line` wrote. Raises ValueError for anything else."""
     return from_plain(json.loads(line))
 
 
 def from_plain(plain: object) -> Item:
-    """The item of a line that was read as JSON. Raises ValueError for anything else."""
+    """Return the item of a line that was decoded as JSON. Raises ValueError for anything else."""
     try:
         line = msgspec.convert(plain, _ANY)
         return _LINES[_KINDS[type(line)]].item(line)
@@ -49,7 +49,7 @@ def from_plain(plain: object) -> Item:
 
 
 def canonical(item: Item) -> bytes:
-    """Its JSON with keys in order and ASCII alone: the same whichever store it comes from."""
+    """Return its JSON with sorted keys, in ASCII: the same from any store."""
     return _IN_ORDER.encode(_plain(item)).encode("ascii")
 
 
@@ -57,14 +57,14 @@ _IN_ORDER = json.JSONEncoder(sort_keys=True, separators=(",", ":"))
 
 
 def fingerprint(item: Item) -> bytes:
-    """SHA-256 of its canonical JSON."""
+    """Return the SHA-256 of its canonical JSON."""
     return hashlib.sha256(canonical(item)).digest()
 
 
 def exact_form(item: Item) -> bytes:
-    """Bytes that are the same for the same record, whichever store it comes from, and differ for others.
+    """Return bytes that are the same for the same record from any store, and differ for others.
 
-    As `canonical`, in a third of the time: for what is compared here and now, and never kept.
+    Like `canonical`, in a third of the time: for comparisons within one process, never stored.
     """
     try:
         return _EXACT.encode(_line(item))
@@ -74,7 +74,7 @@ def exact_form(item: Item) -> bytes:
 
 
 def exact_print(item: Item) -> bytes:
-    """SHA-256 of its exact form."""
+    """Return the SHA-256 of its exact form."""
     return hashlib.sha256(exact_form(item)).digest()
 
 
@@ -82,19 +82,19 @@ _EXACT = msgspec.msgpack.Encoder(order="sorted")
 
 
 def sha256_hex(data: bytes) -> str:
-    """The hash by which a content is kept."""
+    """Return the hash by which a content is stored."""
     return hashlib.sha256(data).hexdigest()
 
 
 def _plain(item: Item) -> dict[str, Any]:
-    """The item as dictionaries, lists, texts and numbers."""
+    """Return the item as dictionaries, lists, texts and numbers."""
     return cast("dict[str, Any]", msgspec.to_builtins(_line(item)))
 
 
 def _line(item: Item) -> dict[str, Any]:
-    """The fields of its line, what kind of line it is first.
+    """Yield the fields of its line, the kind of line first.
 
-    No struct is made of them, which would take as long as all the rest.
+    No struct is made of them, which would take as long as everything else.
     """
     shape = _LINES[kind_of(item)]
     line = {"kind": shape.kind, **dict(zip(shape.layout.names, shape.layout.values(item), strict=True))}
@@ -105,7 +105,7 @@ def _line(item: Item) -> dict[str, Any]:
 
 
 def _even_moment(moment: datetime) -> datetime:
-    """The moment in UTC and to the millisecond."""
+    """Return the moment in UTC, to the millisecond."""
     if moment.tzinfo is not UTC:
         moment = moment.astimezone(UTC)
     beyond = moment.microsecond % 1000
@@ -128,7 +128,7 @@ def _packed(vector: "array[float]") -> str:
 
 
 def _unpacked(text: str) -> "array[float]":
-    """Raises ValueError where the bytes are not a whole number of floats."""
+    """Raise ValueError if the bytes are not a whole number of floats."""
     floats = array("f")
     floats.frombytes(_from_base64(text))
     if _BIG_ENDIAN:
@@ -140,22 +140,22 @@ _BIG_ENDIAN = array("H", [1]).tobytes() == b"\0\1"
 
 
 class _Shape(Struct, frozen=True):
-    """What the fields of a struct are called and may hold in JSON: all must be there, and no others."""
+    """The names and types of a struct's fields in JSON: all are required, and no others are allowed."""
 
     layout: Layout[Any]
     type: type[Struct]
     kind: str = ""
-    """What kind of line it is, where it is one."""
+    """The kind of line, if it has one."""
     omitted: Mapping[str, object] = field(default_factory=dict[str, object])
-    """What is left out where it has this value."""
+    """Fields that are omitted if they have this value."""
 
     def item(self, line: Struct) -> Any:
-        """The item of a line of this type."""
+        """Return the item of a line of this type."""
         return self.layout.record(attrgetter(*self.layout.names)(line))
 
 
 def _line_shape(description: Description[Any]) -> _Shape:
-    """The shape of a record's line."""
+    """Return the shape of a record's line."""
     shape = _shape(
         description.struct,
         description.kept,
@@ -181,7 +181,7 @@ def _shape(
     later: Collection[str] = (),
     signed: Collection[str] = (),
 ) -> _Shape:
-    """The shape of these fields of the struct, or of all. See `Description`."""
+    """Return the shape of these fields of the struct, or of all. See `Description`."""
     fields = kept or msgspec.structs.fields(struct)
     forms = {each.name: form_of(each, FORMS) for each in fields}
     layout = Layout(struct, forms, lambda name: called.get(name, name))
@@ -202,7 +202,7 @@ def _shape(
 
 
 def _type(of: Any) -> Any:
-    """The type that JSON is checked for."""
+    """Return the type for validating JSON."""
     if of in TYPES:
         return TYPES[of]
     inner = [each for each in get_args(of) if each is not type(None)]
@@ -214,7 +214,7 @@ _LATER = ("searched",)
 
 
 def _message_line(message: ModelMessage) -> dict[str, Any]:
-    """Without what was added later, where it is empty: an older program reads it, and the sum stays."""
+    """Omit empty fields that were added later: older programs can read it, and the sum stays the same."""
     line = cast("dict[str, Any]", msgspec.to_builtins(message))
     return {name: value for name, value in line.items() if name not in _LATER or getattr(message, name)}
 
@@ -237,7 +237,7 @@ FORMS: Mapping[object, Form] = {
     Vector: Form(_packed, _unpacked),
     bytes: Form(_to_base64, _from_base64),
 }
-"""What is another value in a line than in the record."""
+"""Values that differ between a line and its record."""
 
 TYPES: dict[object, Any] = {
     datetime: Annotated[datetime, Meta(tz=True)],
@@ -247,7 +247,7 @@ TYPES: dict[object, Any] = {
     Vector: str,
     bytes: str,
 }
-"""What is of another type in a line than in the record."""
+"""Types that differ between a line and its record."""
 
 _CALL = _shape(CallRequest)
 TYPES[tuple[CallRequest, ...]] = list[_CALL.type]

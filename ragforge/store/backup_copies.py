@@ -1,4 +1,4 @@
-"""Making a backup set: a consistent copy of each database, named a set once all of it is on the disk."""
+"""Make a backup set: a consistent copy of each database, called a set once all of it is on the disk."""
 
 import hashlib
 import os
@@ -33,28 +33,28 @@ from ragforge.store.sqlite.connection import Connection, translated
 from ragforge.store.sqlite.prepare import reading
 
 PAGES_AT_ONCE = 500
-"""Copied before it is asked again whether to stop."""
+"""How much is copied before checking whether to stop."""
 CHECK_STEPS = 20_000
-"""Of SQLite's virtual machine, before it is asked the same while a copy is checked."""
+"""Instructions of SQLite's virtual machine, between such checks while a copy is verified."""
 FREE_BYTES_MAX = 64 * 1024 * 1024
-"""As much as the copies take stays free on the disk, and no more than this: turns are stored meanwhile."""
+"""As much space as the copies take stays free, and no more than this: turns are stored meanwhile."""
 LOCK = "backup.lock"
 
 COUNTED = {"sessions": "session", "turns": "turn", "versions": "version"}
 ORDER = (Role.MACHINE, Role.VERSIONS, Role.OUTBOX, Role.CONVERSATIONS)
-"""In which the states of the databases are taken: each refers only to what a later one has."""
+"""The order in which the databases' states are taken: each refers only to what a later one has."""
 
 
 class BackupStopped(Exception):
-    """It was asked to stop; nothing of the set is left."""
+    """It was asked to stop; nothing of the set remains."""
 
 
 def make_backup(folder: Path, url: str, *, reason: Reason, stop: Event | None = None) -> BackupSet | None:
-    """A set of the store at this address and of this machine's state, complete on the disk.
+    """Make a set of the store at this address and of this machine's state, complete on the disk.
 
-    None where there is nothing to back up, where another process is making one, and for a daily one that is
-    not due. folder: the data folder. Nothing is left behind when it cannot be completed, and no older set
-    is removed then. Raises StoreUnavailable (a full disk), StoreDamaged, BackupStopped.
+    Returns None if there is nothing to back up, if another process is making one, and if a daily one is not
+    due. folder: the data folder. If it cannot be completed, nothing of it remains and no older set is
+    removed. Raises StoreUnavailable (a full disk), StoreDamaged, BackupStopped.
     """
     files = [file for file in store_files(folder, url) if isinstance(file, StoreFile) and _is_copied(file)]
     if not any(file.path.stat().st_size for file in files):
@@ -69,9 +69,9 @@ def make_backup(folder: Path, url: str, *, reason: Reason, stop: Event | None = 
 
 
 def renew_backups(folder: Path, url: str) -> None:
-    """Replace the sets of the store at this address, where there are any, by one of its state now.
+    """Replace the sets of the store at this address, if there are any, by one of its current state.
 
-    Raises as `make_backup`, and StoreUnavailable while another process makes one; the old sets stay then.
+    Raises as `make_backup`, and StoreUnavailable while another process makes one; the old sets are kept then.
     """
     old = list_backups(folder, store=url)
     if not old:
@@ -133,7 +133,7 @@ def _mb(count: int) -> str:
 def _copy_all(
     folder: Path, files: Sequence[StoreFile], target: Path, stop: Event
 ) -> tuple[list[CopiedFile], Mapping[str, int] | None]:
-    """The copies, and what the conversations hold; None where these hold nothing."""
+    """Make the copies; return them and the contents of the conversations, None if these are empty."""
     with ExitStack() as stack:
         sources = [
             (file, stack.enter_context(_state_of(file.path)))
@@ -151,7 +151,7 @@ def _copy_all(
 
 @contextmanager
 def _state_of(path: Path) -> Generator[Connection]:
-    """A connection that sees one state of the database from here on, whatever is written meanwhile."""
+    """Open a connection that sees one state of the database from now on, whatever is written meanwhile."""
     with translated(path), reading(path) as connection:
         connection.execute("BEGIN")
         next(connection.execute("SELECT count(*) FROM sqlite_schema"))
@@ -175,7 +175,7 @@ def _copy(folder: Path, file: StoreFile, connection: Connection, target: Path, s
     with translated(copy):
         copied = cast("Any", apsw.Connection(str(copy), flags=apsw.SQLITE_OPEN_READWRITE))
         try:
-            # A set that is cut off is thrown away; what is complete is synced below.
+            # An interrupted set is discarded; a complete one is synced below.
             copied.pragma("journal_mode", "off")
             copied.pragma("synchronous", 0)
             with copied.backup("main", connection, "main") as backup:
@@ -191,8 +191,8 @@ def _copy(folder: Path, file: StoreFile, connection: Connection, target: Path, s
 
 
 def _check(copy: Path, path: Path, stop: Event) -> int:
-    """The schema of the copy, once it is proved sound: a damaged one must not displace older sets."""
-    # Immutable: nothing is made beside it, and nobody else writes it.
+    """Verify the copy and return its schema: a damaged one must not displace older sets."""
+    # Immutable: no file is created beside it, and no other process writes it.
     flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
     with translated(path):
         connection = cast("Any", apsw.Connection(f"{copy.absolute().as_uri()}?immutable=1", flags=flags))
@@ -212,7 +212,7 @@ def _check(copy: Path, path: Path, stop: Event) -> int:
 
 
 def synced_hash(path: Path) -> str:
-    """The SHA-256 of the file in hex, after its content has reached the disk."""
+    """Return the SHA-256 of the file in hex, after syncing its content."""
     with path.open("rb") as file:
         os.fsync(file.fileno())
         return hashlib.file_digest(file, "sha256").hexdigest()
@@ -235,7 +235,7 @@ def _free_name(folder: Path, name: str) -> str:
 
 
 def sync_folder(folder: Path) -> None:
-    """Let what was renamed in the folder reach the disk."""
+    """Sync the folder, so that renames are durable."""
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         os.fsync(descriptor)
@@ -245,7 +245,7 @@ def sync_folder(folder: Path) -> None:
 
 @contextmanager
 def alone(folder: Path) -> Generator[bool]:
-    """Whether no other process is making or bringing back a set; none begins to while this is held."""
+    """Whether no other process is making or restoring a set; none starts while this is held."""
     path = folder / "locks" / LOCK
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""Bringing a backup set back: the copies take the place of the databases, which are set aside."""
+"""Restore a backup set: its copies replace the databases, which are set aside."""
 
 import fcntl
 import os
@@ -20,18 +20,18 @@ from ragforge.store.sqlite.connection import not_a_file
 from ragforge.store.sqlite.prepare import INDEX, INDEX_LOCK, look, prepare
 
 BESIDE = ("-wal", "-shm", "-journal")
-"""What SQLite keeps beside a database. It belongs to the previous database and must never meet another."""
+"""SQLite's files beside a database. They belong to the previous database and must never meet another."""
 SHARED_FIRST, SHARED_BYTES = 0x40000002, 510
 """The bytes of a database that SQLite locks for as long as a connection to it is open."""
 OPEN_LOCKS = (("", SHARED_FIRST, SHARED_BYTES), (INDEX, INDEX_LOCK, 1))
-"""By what is added to the database's name. Of a database that was removed while it is open, one is left."""
+"""The suffixes. One remains if a database was removed while it is open."""
 STAGED = ".recovering"
 
 
 class BroughtBack(Struct, frozen=True):
-    """What took its place again, and where the databases before it are now.
+    """What was restored, and where the previous databases are now.
 
-    kept: outboxes that stayed as they are, because rows in them may not have arrived yet.
+    kept: outboxes that were not replaced, because rows in them may not have been sent yet.
     """
 
     made: BackupSet
@@ -41,11 +41,11 @@ class BroughtBack(Struct, frozen=True):
 
 
 def recover_backup(folder: Path, name: str, *, only: Collection[Role] = ()) -> BroughtBack:
-    """Put the set's copies where their databases were; these are set aside first, and none is deleted.
+    """Replace the databases by the set's copies; they are set aside first, and none is deleted.
 
-    only: these roles. folder: the data folder. Done twice, it brings back the same.
+    only: these roles. folder: the data folder. Idempotent.
     Raises UsageError for an unknown name or role, StoreUnavailable while another process has
-    one of the databases open, StoreDamaged for an altered copy, StoreNewer. Nothing was changed then.
+    one of the databases open, StoreDamaged for an altered copy, StoreNewer; nothing is changed then.
     """
     made = get_backup(folder, name)
     wanted = [file for file in made.files if not only or file.role in only]
@@ -74,9 +74,9 @@ def recover_backup(folder: Path, name: str, *, only: Collection[Role] = ()) -> B
 
 
 def begin_empty(folder: Path, url: str) -> list[Path]:
-    """Make an empty store at the address where there is none; what is set aside of the one before.
+    """Create an empty store at the address if there is none; return what was set aside of the previous one.
 
-    Raises UsageError for a store that holds something, StoreUnavailable while another process has it open.
+    Raises UsageError for a store that is not empty, StoreUnavailable while another process has it open.
     """
     row = conversations_row(url)
     if not isinstance(row, StoreFile):
@@ -94,7 +94,7 @@ def begin_empty(folder: Path, url: str) -> list[Path]:
 def _without_live_outboxes(
     folder: Path, wanted: Sequence[CopiedFile], only: Collection[Role]
 ) -> tuple[list[CopiedFile], tuple[Path, ...]]:
-    """An older outbox would send again what the server has, over what came later: one that is there stays."""
+    """An older outbox would resend rows over newer ones on the server: an existing one is kept."""
     kept = [
         file
         for file in wanted
@@ -114,7 +114,7 @@ def _check_schema(file: CopiedFile, name: str) -> None:
 
 @contextmanager
 def _nobody_else(paths: Iterable[Path]) -> Generator[None]:
-    """Hold the databases: no other process has one open, and none can open one meanwhile."""
+    """Lock the databases: no other process has one open, and none can open one meanwhile."""
     with ExitStack() as locked:
         for path, (end, first, count) in product(sorted(paths), OPEN_LOCKS):
             if not end and not_a_file(path):
@@ -133,7 +133,7 @@ def _nobody_else(paths: Iterable[Path]) -> Generator[None]:
 
 
 def _stage_all(folder: Path, made: BackupSet, files: Sequence[CopiedFile]) -> dict[str, Path]:
-    """Copies of the set's copies beside the places where they belong, on the disk."""
+    """Make synced copies of the set's copies beside the places where they belong."""
     staged: dict[str, Path] = {}
     try:
         for file in files:
@@ -157,9 +157,9 @@ def _stage_all(folder: Path, made: BackupSet, files: Sequence[CopiedFile]) -> di
 
 
 def _replace_all(staged: Sequence[tuple[Path, Path]]) -> list[Path]:
-    """Put each copy in the place of its database; where the databases before are now.
+    """Put each copy in place of its database; return where the previous ones are now.
 
-    In the set's order: whoever is killed in between leaves a state in which each refers to what is there.
+    In the set's order: if interrupted, each database still refers only to what exists.
     """
     folders: dict[Path, Path] = {}
     moved: list[Path] = []
@@ -171,11 +171,11 @@ def _replace_all(staged: Sequence[tuple[Path, Path]]) -> list[Path]:
 
 
 def _set_aside(target: Path, folders: dict[Path, Path]) -> list[Path]:
-    """Move the database with its log away; where it is now. folders: for what was beside it, by its own."""
+    """Move the database with its log away; return where it is now. folders: for the files beside it."""
     moved: list[Path] = []
-    # The database first: one without its log would be taken for whole, one that is missing is noticed.
+    # The database first: one without its log would look complete, a missing one is noticed.
     for path in (target, *(target.with_name(target.name + end) for end in BESIDE)):
-        if os.path.lexists(path):  # a link that leads nowhere too
+        if os.path.lexists(path):  # a broken link too
             if target.parent not in folders:
                 folders[target.parent] = _aside_folder(target.parent)
             aside = folders[target.parent] / path.name
@@ -186,7 +186,7 @@ def _set_aside(target: Path, folders: dict[Path, Path]) -> list[Path]:
 
 
 def _aside_folder(parent: Path) -> Path:
-    """A folder of its own for this moment, on the same disk."""
+    """Return a new folder named after this moment, on the same disk."""
     stamp, number = f"set-aside-{now():%Y%m%dT%H%M%SZ}", 1
     while True:
         aside = parent / (stamp if number == 1 else f"{stamp}-{number}")

@@ -1,8 +1,8 @@
 """Backup sets: consistent copies of this machine's databases that the program makes by itself.
 
-A set is a folder `backups/NAME` in the data folder. It holds a copy of each database that the table of files
-says is copied, and `backup.json`, which is written last: a folder without it is not a set. Contents are not
-copied: they are named by their hash, and bringing a set back says which ones are missing.
+A set is a folder `backups/NAME` in the data folder. It contains a copy of each database that the table of
+files marks as copied, and `backup.json`, written last: without that it is not a set. Contents are not
+copied: they are named by their hash, and restoring a set says which ones are missing.
 """
 
 import shutil
@@ -23,11 +23,11 @@ from ragforge.domain.words import moment_words
 from ragforge.store.files import Role
 
 KEPT = 3
-"""How many sets of a store are kept; those from before a migration are counted by themselves."""
+"""How many sets of a store are kept; those from before a migration are counted separately."""
 EVERY = timedelta(days=1)
 FACTS = "backup.json"
 PARTIAL = ".partial"
-"""Ends the name of a folder in which a set is being made."""
+"""The suffix of a folder in which a set is being made."""
 
 
 class Reason(StrEnum):
@@ -41,7 +41,7 @@ class Reason(StrEnum):
 class CopiedFile(Struct, frozen=True):
     """A database in a set.
 
-    name: of the copy. path: where it was, relative to the data folder where it was inside it.
+    name: of the copy. path: its original path, relative to the data folder if it was inside it.
     """
 
     role: Role
@@ -66,22 +66,22 @@ class BackupSet(Struct, frozen=True):
 
     @property
     def bytes(self) -> int:
-        """What its copies take."""
+        """The size of its copies."""
         return sum(file.bytes for file in self.files)
 
     @property
     def command(self) -> str:
-        """The command that brings it back."""
+        """The command that restores it."""
         return f"ragforge db recover {self.name}"
 
 
 def backups_folder(folder: Path) -> Path:
-    """The folder of all sets, in the data folder."""
+    """Return the folder of all sets, in the data folder."""
     return folder / "backups"
 
 
 def list_backups(folder: Path, *, store: str = "") -> list[BackupSet]:
-    """The complete sets, newest first. folder: the data folder. store: only those of this address."""
+    """Return the complete sets, newest first. folder: the data folder. store: only those of this address."""
     found = [_read(path) for path in backups_folder(folder).glob(f"*/{FACTS}")]
     wanted = bare_url(store)
     sets = [each for each in found if each and (not wanted or each.store == wanted)]
@@ -89,7 +89,7 @@ def list_backups(folder: Path, *, store: str = "") -> list[BackupSet]:
 
 
 def get_backup(folder: Path, name: str) -> BackupSet:
-    """The set of this name. Raises UsageError."""
+    """Return the set of this name. Raises UsageError."""
     sets = list_backups(folder)
     for each in sets:
         if each.name == name:
@@ -99,13 +99,13 @@ def get_backup(folder: Path, name: str) -> BackupSet:
 
 
 def backup_of(folder: Path, path: Path) -> BackupSet | None:
-    """The newest set with a copy of this database. folder: the data folder."""
+    """Return the newest set with a copy of this database. folder: the data folder."""
     sets = list_backups(folder)
     return next((each for each in sets if any(path_of(folder, file) == path for file in each.files)), None)
 
 
 def recovery_words(folder: Path, path: Path) -> str:
-    """A sentence, after a blank, on the newest backup of this database and its command; empty without one."""
+    """Return a sentence, after a blank, on the newest backup of this database and its command, or ""."""
     if (found := backup_of(folder, path)) is None:
         return ""
     role = next(file.role for file in found.files if path_of(folder, file) == path)
@@ -116,7 +116,7 @@ def recovery_words(folder: Path, path: Path) -> str:
 
 
 def path_of(folder: Path, file: CopiedFile) -> Path:
-    """Where the database belongs. folder: the data folder."""
+    """Return where the database belongs. folder: the data folder."""
     return folder / file.path
 
 
@@ -126,15 +126,15 @@ def is_due(folder: Path, url: str, moment: datetime) -> bool:
 
 
 def due_at(folder: Path, url: str, moment: datetime) -> datetime:
-    """When the next daily set is due; now where there is none yet."""
+    """Return when the next daily set is due; now if there is none yet."""
     sets = list_backups(folder, store=url)
-    # One from the future was made under a clock that was wrong: it must not put off the next for ever.
+    # One from the future was made under a wrong clock: it must not postpone the next for ever.
     newest = next((each.made_at for each in sets if each.made_at <= moment), None)
     return newest + EVERY if newest else moment
 
 
 def remove_old(folder: Path, *, keep: int = KEPT) -> None:
-    """Remove all but the newest sets, and what sets left behind that were never finished."""
+    """Remove all but the newest sets, and unfinished ones."""
     by_kind: dict[tuple[str, bool], list[BackupSet]] = {}
     for each in list_backups(folder):
         by_kind.setdefault((each.store, each.reason is Reason.MIGRATION), []).append(each)
@@ -151,13 +151,13 @@ def remove_sets(folder: Path, sets: Iterable[BackupSet]) -> None:
 def _remove(sets: Iterable[Path]) -> None:
     for path in sets:
         with suppress(OSError):
-            # First what makes it a set: half a one must never count as one.
+            # First the file that makes it a set: half a set must never count as one.
             (path / FACTS).unlink(missing_ok=True)
             shutil.rmtree(path)
 
 
 def _read(path: Path) -> BackupSet | None:
-    """The set that the file describes; None where it is unreadable or of a later format."""
+    """Return the set that the file describes; None if it is unreadable or of a later format."""
     if path.parent.name.endswith(PARTIAL):
         return None
     try:

@@ -31,7 +31,7 @@ if TYPE_CHECKING:  # a search needs few of them, and they take long to load
 _Said: TypeAlias = "Project | ConversationSession | Turn | Step | ToolCall | Spent"
 _Learnt: TypeAlias = "Summary | Memory | Association | Derived | Embedding"
 Record: TypeAlias = "_Said | _Learnt | Version | Branch | CheckoutLog"
-"""One thing that is stored, whole."""
+"""One stored thing, complete."""
 
 
 class Archive(Protocol):
@@ -100,7 +100,7 @@ class StoreStatus(Struct, frozen=True):
     """What `db status` shows about a store."""
 
     kind: str
-    """For people: "SQLite 3.54.0", "Neo4j 5.26.30 community"."""
+    """For users: "SQLite 3.54.0", "Neo4j 5.26.30 community"."""
     place: str
     """The file or the server, without a password."""
     schema: int

@@ -259,30 +259,30 @@ class PersonUsage(Struct, frozen=True):
     """What one user used, or what was used for them."""
 
     person: str
-    """Their id; empty where nobody knows."""
+    """Their id; empty if unknown."""
     calls: int
     usage: Usage
     cost_usd: float | None
-    """None where a price is unknown."""
+    """None if a price is unknown."""
 
 
 class StatisticsRow(Struct, frozen=True):
     """Statistics of one user, model, project or day."""
 
     name: str
-    """The id of the user or project, the model as `provider:name`, or the day as `2026-11-25`; empty where
-    nobody knows."""
+    """The id of the user or project, the model as `provider:name`, or the day as `2026-11-25`; empty if
+    unknown."""
     sessions: int
     """Those with a prompt or a call."""
     prompts: int
     undone: int
-    """Of the prompts, those on no path to a head any more."""
+    """Prompts that are no longer on the path of any head."""
     versions: int
     """Those that turns made."""
     calls: int
     usage: Usage
     cost_usd: float | None
-    """None where a price is unknown."""
+    """None if a price is unknown."""
 
 
 class UsageLog(Protocol):

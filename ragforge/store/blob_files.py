@@ -1,4 +1,4 @@
-"""Reading files for the blob store, a bounded number of bytes at once."""
+"""Read files for the blob store, a limited number of bytes at once."""
 
 import errno
 import hashlib
@@ -14,13 +14,13 @@ from ragforge.store.blob_forms import ROW_BYTES_MAX
 
 BATCH_BYTES = 32 * 1024 * 1024
 BATCH_FILES = 25_000
-"""Of files so much is in memory at once, and kept by one transaction."""
+"""How much of files is in memory at once, and stored by one transaction."""
 
 _OPEN = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 class Raw(Struct, frozen=True):
-    """A content before it is kept: its bytes, or the file where a large one lies."""
+    """A content before it is stored: its bytes, or the file if it is large."""
 
     digest: bytes
     data: bytes = b""
@@ -28,12 +28,12 @@ class Raw(Struct, frozen=True):
 
 
 def raw_of(data: bytes) -> Raw:
-    """The content with its hash."""
+    """Return the content with its hash."""
     return Raw(hashlib.sha256(data).digest(), data)
 
 
 def read_batch(waiting: Iterator[Path]) -> Iterator[Raw | None]:
-    """The next files, as many as are held in memory at once; None for one that cannot be read."""
+    """Return the next files, as many as are held in memory at once; None for one that cannot be read."""
     size = count = 0
     while size < BATCH_BYTES and count < BATCH_FILES:
         path = next(waiting, None)
@@ -49,7 +49,7 @@ def read_batch(waiting: Iterator[Path]) -> Iterator[Raw | None]:
 
 
 def open_regular(path: Path) -> BinaryIO | None:
-    """The file, opened; None where something else lies there. Raises OSError, and never waits for a pipe."""
+    """Open the file; None if something else is there. Raises OSError, and never waits for a pipe."""
     descriptor = os.open(path, _OPEN)
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
@@ -58,7 +58,7 @@ def open_regular(path: Path) -> BinaryIO | None:
 
 
 def _read(path: Path) -> Raw | None:
-    """The content of the file or link. None for what is neither; raises OSError."""
+    """Return the content of the file or link. None for anything else; raises OSError."""
     try:
         descriptor = os.open(path, _OPEN)
     except OSError as error:
@@ -69,7 +69,7 @@ def _read(path: Path) -> Raw | None:
         found = os.fstat(descriptor)
         if not stat.S_ISREG(found.st_mode):
             return None
-        # One more than expected, so that the end of a small file is seen with one call.
+        # One more than expected, so that the end of a small file takes one call.
         data = os.read(descriptor, min(found.st_size, ROW_BYTES_MAX) + 1)
         if len(data) != found.st_size:
             data = _rest(descriptor, data)

@@ -1,4 +1,4 @@
-"""How contents lie in the blob store: plain or compressed, in a row or, when large, in a file beside it."""
+"""The forms of contents in the blob store: plain or compressed, in a row or, if large, in a separate file."""
 
 import hashlib
 import os
@@ -16,12 +16,12 @@ from ragforge.domain.errors import StoreUnavailable
 ROW_BYTES_MAX = 1024 * 1024
 """Larger contents are files."""
 PACK_BYTES_MIN = 400
-"""Smaller contents are kept as they are: what is saved is not worth the time."""
+"""Smaller contents are not compressed: the space saved is not worth the time."""
 PIECE_BYTES = 1024 * 1024
 
 
 class Form(IntEnum):
-    """How a content is kept. The numbers stand in the database."""
+    """How a content is stored. The numbers are used in the database."""
 
     PLAIN = 0
     PACKED = 1
@@ -30,12 +30,12 @@ class Form(IntEnum):
 
     @property
     def is_file(self) -> bool:
-        """Whether it lies beside the database."""
+        """Whether it is a separate file."""
         return self >= Form.PLAIN_FILE
 
 
 class Made(Struct, frozen=True):
-    """A content that is ready to be kept. staged: the file that is to be moved into place, if it is one."""
+    """A content ready to be stored. staged: the file to be moved into place, if it is one."""
 
     digest: bytes
     form: Form
@@ -44,16 +44,16 @@ class Made(Struct, frozen=True):
 
     @property
     def size(self) -> int:
-        """Bytes that it holds in memory."""
+        """The bytes that it holds in memory."""
         return len(self.data)
 
 
 def pack(data: bytes) -> tuple[Form, bytes]:
-    """The content as it stands in a row."""
+    """Return the content as stored in a row."""
     size = len(data)
     if size < PACK_BYTES_MIN:
         return Form.PLAIN, data
-    # Most files are small, and most of the time would go into making a window for them that stays empty.
+    # Most files are small, and most of the time would be spent on a compression window that stays empty.
     window = min(15, max(12, (size - 1).bit_length()))
     packer = zlib.compressobj(1, zlib.DEFLATED, window, min(8, window - 7))
     packed = packer.compress(data) + packer.flush()
@@ -61,7 +61,7 @@ def pack(data: bytes) -> tuple[Form, bytes]:
 
 
 def unpack(form: int, data: bytes) -> bytes | None:
-    """The content again; None where it was altered so that it cannot be read."""
+    """Decode the content; None if it was altered so that it cannot be read."""
     if form in {Form.PLAIN, Form.PLAIN_FILE}:
         return data
     try:
@@ -77,17 +77,17 @@ class BlobFiles:
         self.folder = folder
 
     def path(self, digest: bytes) -> Path:
-        """Where the content lies, if it is here."""
+        """Return the path of the content, if it is here."""
         name = digest.hex()
         return self.folder / name[:2] / name
 
     def stage(self, source: BinaryIO) -> Made:
-        """A large content, written and synced, but not in place yet. Raises OSError."""
+        """Write and sync a large content, not in its place yet. Raises OSError."""
         self._make(self.folder)
         staged = self.folder / f"{secrets.token_hex(8)}.staged"
         digest, packer = hashlib.sha256(), zlib.compressobj(1)
         first = source.read(PIECE_BYTES)
-        # The beginning tells whether it is worth it: nearly all that is large and does not shrink never does.
+        # The beginning tells whether to compress: nearly all large incompressible contents are so throughout.
         shrinks = len(zlib.compress(first, 1)) < len(first) * 0.9
         try:
             descriptor = os.open(staged, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
@@ -108,7 +108,7 @@ class BlobFiles:
         return Made(digest.digest(), form, staged=staged)
 
     def place(self, made: Made) -> None:
-        """Move a staged content into place, for good. Raises OSError."""
+        """Move a staged content into place, durably. Raises OSError."""
         assert made.staged
         path = self.path(made.digest)
         self._make(path.parent)
@@ -116,12 +116,12 @@ class BlobFiles:
         _sync(path.parent)
 
     def discard(self, made: Made) -> None:
-        """A staged content is not needed, or could not be put into place."""
+        """Remove a staged content that is not needed, or could not be moved into place."""
         if made.staged:
             made.staged.unlink(missing_ok=True)
 
     def read(self, digest: bytes) -> bytes | None:
-        """The file's bytes, None where there is none. Raises OSError."""
+        """Return the file's bytes, None if there is none. Raises OSError."""
         try:
             return self.path(digest).read_bytes()
         except FileNotFoundError:
@@ -132,7 +132,7 @@ class BlobFiles:
         return self.path(digest).is_file()
 
     def size(self, digest: bytes) -> int:
-        """The bytes of the file; 0 where there is none."""
+        """Return the size of the file; 0 if there is none."""
         try:
             return self.path(digest).stat().st_size
         except OSError:
@@ -143,9 +143,9 @@ class BlobFiles:
         self.path(digest).unlink(missing_ok=True)
 
     def older_than(self, limit: float) -> list[tuple[Path, bytes | None, int]]:
-        """Files that changed last before then, with their sizes and the hashes of their contents.
+        """Yield files last changed before then, with their sizes and the hashes of their contents.
 
-        The hash is None for a file that never came into place. limit: seconds since 1970.
+        The hash is None for a file that was never moved into place. limit: seconds since 1970.
         """
         found: list[tuple[Path, bytes | None, int]] = []
         for path in (*self.folder.glob("*.staged"), *self.folder.glob("??/" + "?" * 64)):
@@ -161,7 +161,7 @@ class BlobFiles:
 
 
 def cannot_write(folder: Path, error: OSError) -> StoreUnavailable:
-    """The error for a large content that could not be kept."""
+    """Return the error for a large content that could not be stored."""
     return StoreUnavailable(
         f"Cannot store a content in {folder}: {error.strerror}. Free some space there and "
         "make the folder writable."

@@ -1,4 +1,4 @@
-"""Proof that contents can be read: all are looked up, some are read and compared with their hashes."""
+"""Prove that contents can be read: all are looked up, some are read and compared with their hashes."""
 
 import hashlib
 import json
@@ -19,12 +19,12 @@ def unreadable(
     large: Collection[bytes],
     read: Collection[bytes],
 ) -> list[bytes]:
-    """Those that are missing, or damaged as far as `read` names them.
+    """Return those that are missing, or that are damaged, as far as `read` names them.
 
-    large: those that may be files beside the database.
+    large: those that may be separate files.
     """
     wanted = json.dumps([digest.hex() for digest in digests])
-    # By the index of hashes alone: a row may be a megabyte.
+    # By the index of hashes only: a row may be a megabyte.
     rows = connection.execute(
         "SELECT value FROM json_each(?) WHERE unhex(value) NOT IN (SELECT digest FROM blob)", (wanted,)
     )
@@ -51,7 +51,7 @@ def is_sound(connection: Connection, files: BlobFiles, digest: bytes) -> bool:
 
 
 def is_sound_file(path: Path, form: Form, digest: bytes) -> bool:
-    """Whether the file holds the content of this hash; read in pieces."""
+    """Whether the file's content has this hash; read in pieces."""
     found, unpacker = hashlib.sha256(), zlib.decompressobj()
     try:
         with path.open("rb") as file:

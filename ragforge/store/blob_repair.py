@@ -1,4 +1,4 @@
-"""The database of contents, read through as a whole, and made anew from what of it is readable."""
+"""Check the complete database of contents, and rebuild it from what is readable."""
 
 import os
 from collections.abc import Iterator, Sequence
@@ -32,7 +32,7 @@ class Rebuilt(Struct, frozen=True):
 
 
 def damaged_contents(file: StoreFile) -> list[bytes]:
-    """The hashes of all contents that are here and damaged, each read and compared. Raises apsw.Error."""
+    """Return the hashes of all damaged contents; each is read and compared. Raises apsw.Error."""
     files = _files(file)
     with closing(raw_connection(file.path)) as connection:
         digests = [digest for (digest,) in connection.execute("SELECT digest FROM blob")]
@@ -40,9 +40,9 @@ def damaged_contents(file: StoreFile) -> list[bytes]:
 
 
 def set_aside(file: StoreFile, digests: Sequence[bytes]) -> Path:
-    """Move damaged contents, as they are, to files in a folder beside the database; that folder.
+    """Move damaged contents, as they are, to files in a folder beside the database; return that folder.
 
-    So the next reading of the same content keeps it again. Raises OSError, apsw.Error.
+    So the next read of the same content stores it again. Raises OSError, apsw.Error.
     """
     folder = file.path.with_name(f"{file.path.stem}.{ASIDE}")
     folder.mkdir(mode=0o700, exist_ok=True)
@@ -63,7 +63,7 @@ def set_aside(file: StoreFile, digests: Sequence[bytes]) -> Path:
 
 
 def remove_leftovers(file: StoreFile, *, older_than: datetime) -> int:
-    """Remove files of large contents that a crash kept from coming into place; how many. Raises OSError."""
+    """Remove files of large contents that a crash left unfinished; return how many. Raises OSError."""
     staged = [path for path, digest, _ in _files(file).older_than(older_than.timestamp()) if digest is None]
     for path in staged:
         path.unlink(missing_ok=True)
@@ -71,7 +71,7 @@ def remove_leftovers(file: StoreFile, *, older_than: datetime) -> int:
 
 
 def rebuild(file: StoreFile) -> Rebuilt:
-    """A new database of all that is readable in the old one, which is set aside, and in the folder beside it.
+    """Build a new database from all that is readable in the old one, which is set aside, and in its folder.
 
     Raises StoreError, OSError, apsw.Error.
     """
@@ -113,7 +113,7 @@ def _set_database_aside(path: Path) -> Path | None:
 
 
 def _rows(path: Path) -> Iterator[Row]:
-    """Every row that can be read: one page that cannot does not hide the others."""
+    """Yield every row that can be read: an unreadable page does not hide the others."""
     if not path.is_file():
         return
     with suppress(apsw.Error), closing(raw_connection(path)) as connection:
@@ -139,7 +139,7 @@ def _used_by(path: Path) -> list[str]:
 
 
 def _large(files: BlobFiles) -> Iterator[tuple[bytes, Form]]:
-    """The contents in files, and how each is kept."""
+    """Return the contents in files, and the form of each."""
     for path in files.folder.glob("??/" + "?" * 64):
         with suppress(ValueError):
             digest = bytes.fromhex(path.name)

@@ -1,7 +1,7 @@
-"""Contents by their hash on this machine: in a small SQLite database, the large ones as files beside it.
+"""Contents by their hash on this machine: in a small SQLite database, large ones as separate files.
 
-A content of which nobody knows whose it is (an older ragforge kept it, or somebody who did not say for which
-store) has the time 0 and is never removable.
+A content of unknown users (stored by an older ragforge, or without the address of a store) has the time 0
+and is never removable.
 """
 
 import asyncio
@@ -37,13 +37,13 @@ from ragforge.store.sqlite.rows import one, to_ms
 T = TypeVar("T")
 
 TOUCH_MS = 6 * 3_600_000
-"""A content that was asked for within the last hours is not marked again."""
+"""A content that was requested within the last hours is not marked again."""
 SHRINK_BYTES_MIN = 16 * 1024 * 1024
-"""Less free room in the database is left for the next contents."""
+"""Less free space in the database is kept for the next contents."""
 SHRINK_LIVE_BYTES_MAX = 256 * 1024 * 1024
-"""Nor is it given back where more than this is in use: nobody could write for as long as that is copied."""
+"""Nor is it released if more than this is in use: nobody could write while that is copied."""
 
-# ?1: a time. Put before it, and not asked for since.
+# ?1: a time. Stored before it, and not requested since.
 _UNUSED = "at > 0 AND at < ?1 AND NOT EXISTS (SELECT 1 FROM touched WHERE blob = blob.key AND at >= ?1)"
 _INSERT = (
     "INSERT INTO blob (digest, form, data, at) VALUES (?, ?, ?, ?) ON CONFLICT (digest) DO UPDATE "
@@ -57,12 +57,12 @@ _TOUCH = (
 
 
 class SqliteBlobs:
-    """Implements `Blobs`. The file is made at the first use."""
+    """Implements `Blobs`. The file is created on first use."""
 
     def __init__(self, path: Path, *, store_url: str = "") -> None:
         """Contents in the database at the path, for the store of this address.
 
-        Without an address, contents that are put are never removable.
+        Without an address, stored contents are never removable.
         """
         self._path = path
         self._file = StoreFile(Role.CONTENTS, path, beside=path.with_suffix(""))
@@ -84,10 +84,10 @@ class SqliteBlobs:
         return [each.digest.hex() for each in raw]
 
     async def put_files(self, paths: Sequence[Path], *, anew: bool = False) -> list[str | None]:
-        """As `put_many`, of the files as they are now; None for one that cannot be read.
+        """Like `put_many`, for the files as they are now; None for one that cannot be read.
 
-        Of a link its target is kept. Of very many files some at once are kept in one transaction.
-        anew: what is here already is replaced, because it is damaged.
+        A link is stored as its target. Very many files are stored in several transactions.
+        anew: existing contents are replaced, because they are damaged.
         """
         await self._prepare()
         waiting = iter(paths)
@@ -129,7 +129,7 @@ class SqliteBlobs:
     ) -> list[str]:
         await self._prepare()
         wanted, files, reading = ([_from_hex(each) for each in part] for part in (digests, large, read))
-        # On a connection of its own: one that is open already trusts the pages that it has in memory.
+        # On a new connection: an open one trusts the pages it has in memory.
         with explained(self._file):
             found = await self._database.read_afresh(
                 lambda connection: unreadable(connection, self._files, wanted, large=files, read=reading)
@@ -208,13 +208,13 @@ class SqliteBlobs:
         return freed + await asyncio.to_thread(self._shrink)
 
     async def close(self) -> None:
-        """Finish what is being put and release the database."""
+        """Finish pending writes and release the database."""
         if self._putting:
             await asyncio.wait(self._putting)
         await self._database.close()
 
     async def _prepare(self) -> None:
-        """Open the database, and open it again where its file was removed, emptied or replaced meanwhile."""
+        """Open the database; open it again if its file was removed, emptied or replaced meanwhile."""
         async with self._preparing:
             if self._is_prepared and self._find_inode() != self._inode:
                 old, self._database = self._database, Database(self._path)
@@ -226,7 +226,7 @@ class SqliteBlobs:
                 self._is_prepared, self._inode = True, self._find_inode()
 
     def _find_inode(self) -> int:
-        """That of the database; 0 where there is none, or an empty one."""
+        """The size of the database; 0 if there is none, or an empty one."""
         try:
             found = self._path.stat()
         except OSError:
@@ -242,9 +242,9 @@ class SqliteBlobs:
             return await self._database.write(job)
 
     async def _put(self, raw: Iterable[Raw], *, anew: bool = False) -> dict[bytes, bytes]:
-        """Keep what is not here; by hash the hash under which it was kept: a file may change meanwhile.
+        """Store what is missing; return by hash the hash stored, because a file may change meanwhile.
 
-        Goes on when cancelled, so that no file is left half-way.
+        Continues when cancelled, so that no file is left half written.
         """
         task = asyncio.ensure_future(self._put_all(raw, anew=anew))
         self._putting.add(task)
@@ -268,7 +268,7 @@ class SqliteBlobs:
         return {digest: digest for digest in there} | {digest: each.digest for digest, each in made}
 
     async def _mark(self, digests: Iterable[bytes]) -> set[bytes]:
-        """Those that are here, which from now on count as asked for."""
+        """Return those that are here, which count as requested now."""
         at = to_ms(now())
 
         def look(connection: Connection) -> tuple[set[bytes], list[bytes]]:
@@ -314,14 +314,14 @@ class SqliteBlobs:
             connection.execute("INSERT OR IGNORE INTO used_by VALUES (?)", (self._store_url,))
 
     def _row(self, connection: Connection, digest: bytes) -> Row | None:
-        """The key, the form and the time of a content that is here."""
+        """Return the key, the form and the time of a content that is here."""
         row = one(connection, "SELECT key, form, at FROM blob WHERE digest = ?", (digest,))
         if row and row[1] >= Form.PLAIN_FILE and not self._files.is_there(digest):
             return None
         return row
 
     def _make_all(self, fresh: Iterable[Raw], made: list[tuple[bytes, Made]]) -> None:
-        """Add each content, ready to be kept; a file that has become unreadable is left out."""
+        """Yield each content, ready to be stored; a file that has become unreadable is left out."""
         for each in fresh:
             if each.path:
                 try:
@@ -340,7 +340,7 @@ class SqliteBlobs:
         at = to_ms(now()) if self._store_url else 0
         self._note(connection)
         for each in made:
-            # Within the transaction, so that nobody removes the file of a content that is just being kept.
+            # Within the transaction, so that nobody removes the file of a content that is just being stored.
             if each.staged:
                 self._files.place(each)
         connection.executemany(_INSERT, ((each.digest, each.form, each.data, at) for each in made))
@@ -379,7 +379,7 @@ class SqliteBlobs:
         return data
 
     def _shrink(self) -> int:
-        """Give free room in the database back, where it is much and nobody else is at it; the bytes."""
+        """Release free space in the database, if it is much and nobody else uses it; return the bytes."""
         with suppress(StoreUnavailable), translated(self._path):
             connection = connect(self._path)
             try:

@@ -12,7 +12,7 @@ from ragforge.store.files import REPAIR, StoreFile
 from ragforge.store.sqlite.connection import NotAFile
 
 BROKEN_LINK_HELP = "Put the file back, or remove the link if the contents are lost"
-"""What a repair waits for: it must not replace what may only be on a disk that is not connected."""
+"""A repair asks first: it must not replace what may only be on a disk that is not connected."""
 
 
 def is_broken_link(path: Path) -> bool:
@@ -22,7 +22,7 @@ def is_broken_link(path: Path) -> bool:
 
 @contextmanager
 def explained(file: StoreFile) -> Generator[None]:
-    """Errors that are about the whole file name what it holds and what repairs it; others pass."""
+    """Complete errors about the whole file with its content and its repair; others pass unchanged."""
     held = f"It holds {file.facts.holds}."
     try:
         yield
@@ -57,7 +57,7 @@ def explained(file: StoreFile) -> Generator[None]:
 
 
 def moved(file: StoreFile) -> StoreMoved:
-    """The error for one of this machine's own databases that is open and no longer at its path."""
+    """Return the error for one of this machine's own databases that is open and no longer at its path."""
     return StoreMoved(
         f"{file.path} was removed, moved or replaced while ragforge had it open, so nothing more is written "
         f"to it. It holds {file.facts.holds}. If you moved it, move it back. Otherwise close every ragforge "

@@ -1,4 +1,4 @@
-"""By when a reader wants its answer: in place of a server that is later, what is on this machine answers."""
+"""Deadlines of readers: after them, local data answers instead of a server."""
 
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -9,7 +9,7 @@ from msgspec import Struct
 
 
 class Reading(Struct):
-    """What somebody asks of a store who cannot wait for long."""
+    """A reader's deadline."""
 
     end_s: float
     """By `time.monotonic`."""
@@ -18,7 +18,7 @@ class Reading(Struct):
 
     @property
     def is_over(self) -> bool:
-        """Whether that moment has passed."""
+        """Whether the deadline has passed."""
         return monotonic() >= self.end_s
 
 
@@ -27,7 +27,7 @@ _reading: ContextVar[Reading | None] = ContextVar("reading", default=None)
 
 @contextmanager
 def answered_by(end_s: float) -> Generator[Reading]:
-    """Wait for no server beyond this moment in what is asked within."""
+    """Do not wait for a server beyond this moment in the calls within."""
     reading = Reading(end_s)
     token = _reading.set(reading)
     try:
@@ -37,13 +37,13 @@ def answered_by(end_s: float) -> Generator[Reading]:
 
 
 def seconds_left(limit_s: float) -> float:
-    """The limit, or what is left of it until the moment that the reader gave."""
+    """Return the limit, or the time left until the reader's deadline."""
     reading = _reading.get()
     return limit_s if reading is None else max(0.0, min(limit_s, reading.end_s - monotonic()))
 
 
 def note_if_late() -> bool:
-    """Whether that moment is over: then a server that has not answered may still be there."""
+    """Whether the deadline has passed: then a server that has not answered may still be available."""
     reading = _reading.get()
     if reading is None or not reading.is_over:
         return False

@@ -1,4 +1,4 @@
-"""What is wrong with a database of the store as a file, and what can be repaired without losing anything."""
+"""What is wrong with a database file, and what can be repaired without losing anything."""
 
 from collections.abc import Generator, Sequence
 from contextlib import closing, contextmanager
@@ -18,9 +18,9 @@ FAULTS_MAX = 20
 
 
 def file_faults(file: StoreFile, *, deep: bool = True) -> list[str]:
-    """What is wrong with it, in sentences about "it"; empty where it is sound, or not there at all.
+    """Return what is wrong with it, in sentences about "it"; empty if it is sound, or does not exist.
 
-    Nothing is changed, and nothing is created. deep: all of it is read, not only its beginning.
+    Changes and creates nothing. deep: all of it is read, not only its beginning.
     """
     if other := not_a_file(file.path):
         return [f"It {other}."]
@@ -37,7 +37,7 @@ def file_faults(file: StoreFile, *, deep: bool = True) -> list[str]:
 
 
 def repair_indexes(file: StoreFile) -> list[str]:
-    """Rebuild the indexes of a damaged database; what was done. Rows are never touched."""
+    """Rebuild the indexes of a damaged database; return what was done. Rows are never touched."""
     if not file_faults(file):
         return []
     try:
@@ -77,7 +77,7 @@ def _make_indexes_anew(connection: Connection) -> None:
         if connection.in_transaction:
             connection.execute("ROLLBACK")
         raise
-    connection.execute("VACUUM")  # gives the old pages back
+    connection.execute("VACUUM")  # releases the old pages
 
 
 def _readable(path: Path) -> list[str]:
@@ -126,7 +126,7 @@ def _integrity(connection: Connection) -> list[str]:
 
 
 def _tables_missing(connection: Connection, steps: Sequence[str]) -> list[str]:
-    """The tables that these steps make and that are not there."""
+    """Return the tables that these steps create and that are missing."""
     query = "SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name"
     with closing(cast("Connection", apsw.Connection(":memory:"))) as made:
         for step in steps:
@@ -138,7 +138,7 @@ def _tables_missing(connection: Connection, steps: Sequence[str]) -> list[str]:
 
 @contextmanager
 def _told(found: list[str]) -> Generator[None]:
-    """Adds what SQLite raises as one more sentence."""
+    """Add what SQLite raises as one more sentence."""
     try:
         yield
     except apsw.NotADBError:

@@ -1,4 +1,4 @@
-"""Damaged texts in a database: a flipped bit makes all of a row unreadable."""
+"""Damaged texts in a database: a flipped bit makes a whole row unreadable."""
 
 from collections.abc import Iterator
 from contextlib import closing, suppress
@@ -19,7 +19,7 @@ class _Broken(Struct, frozen=True):
 
 
 def text_faults(file: StoreFile) -> list[str]:
-    """Which columns hold bytes that are not text, in sentences. What else is wrong is not said here."""
+    """Return which columns contain bytes that are not text, in sentences; no other damage is reported."""
     counts: dict[str, int] = {}
     with suppress(apsw.Error, UnicodeDecodeError), closing(raw_connection(file.path)) as connection:
         for broken in _broken(connection):
@@ -31,7 +31,7 @@ def text_faults(file: StoreFile) -> list[str]:
 
 
 def repair_text(file: StoreFile) -> list[str]:
-    """Replace the bytes that are not text, so that the rest can be read again; what was done."""
+    """Replace the bytes that are not text, so that the rest can be read again; return what was done."""
     replaced = 0
     with suppress(apsw.Error, UnicodeDecodeError), closing(connect(file.path)) as connection:
         connection.execute("BEGIN IMMEDIATE")

@@ -1,4 +1,4 @@
-"""The files of a store on this machine by role: what each holds, how it is checked, repaired, backed up.
+"""The files of a store on this machine by role: the content, check, repair and backup of each.
 
 Code and tests ask for a role, never for a file name. Nothing here opens or creates a file.
 """
@@ -19,7 +19,7 @@ ASIDE = "damaged"
 
 
 class Role(StrEnum):
-    """What a part of the store is there for."""
+    """The purpose of a part of the store."""
 
     CONVERSATIONS = "conversations"
     CONTENTS = "contents"
@@ -40,9 +40,9 @@ class Backup(StrEnum):
 
 
 class RoleFacts(Struct, frozen=True):
-    """What holds for every file of a role.
+    """What applies to every file of a role.
 
-    Everything is for people. check, repair: what `ragforge db check` and its `--repair` do.
+    All texts are for users. check, repair: what `ragforge db check` and its `--repair` do.
     """
 
     name: str
@@ -61,29 +61,29 @@ class StoreFile(Struct, frozen=True):
 
     @property
     def facts(self) -> RoleFacts:
-        """What holds for the role."""
+        """The description of its role."""
         return ROLES[self.role]
 
     @property
     def title(self) -> str:
-        """Where it is and what for, for people."""
+        """Its path and purpose, for users."""
         return f"{self.path} ({self.facts.name})"
 
 
 class StoreServer(Struct, frozen=True):
-    """One row of the table: what a server keeps. address: without its password."""
+    """One row of the table: what a server stores. address: without its password."""
 
     role: Role
     address: str
 
     @property
     def facts(self) -> RoleFacts:
-        """What holds for the role, on a server."""
+        """The description of its role, on a server."""
         return ON_SERVER
 
     @property
     def title(self) -> str:
-        """Where it is and what for, for people."""
+        """Its address and purpose, for users."""
         return f"{self.address} ({self.facts.name})"
 
 
@@ -116,13 +116,13 @@ def outbox_folder(folder: Path) -> Path:
 
 
 def outbox_file(folder: Path, database_id: str) -> StoreFile:
-    """What waits for the server's database of this id, in the data folder."""
+    """The rows that wait for the server's database of this id, in the data folder."""
     path = outbox_folder(folder) / f"{database_id}.db"
     return StoreFile(Role.OUTBOX, path)
 
 
 def outbox_files(folder: Path) -> list[StoreFile]:
-    """What waits for servers, a file for each database that was ever reached from here."""
+    """The rows that wait for servers, a file for each database that was ever reached from here."""
     found = sorted(outbox_folder(folder).glob("*.db"))
     return [StoreFile(Role.OUTBOX, path) for path in found]
 

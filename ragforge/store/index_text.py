@@ -1,4 +1,4 @@
-"""What the full-text indexes hold. The columns matter more to what is found than any ranking.
+"""The contents of the full-text indexes. The columns matter more for the results than any ranking.
 
 Measured on user-and-assistant transcripts: the user's words must not drown in long answers, so each
 has a column with a weight of its own. What the user said in the two turns before and in the one after
@@ -36,7 +36,7 @@ class IndexText(Struct, frozen=True):
 
 
 def _row(*, user: str = "", reply: str = "", near: str = "", tools: str = "", date: str = "") -> IndexText:
-    """The columns, found by parts of names too: those of the user's words count as what is said nearby."""
+    """Return the columns, found by parts of names too: those of the user's words count as `near`."""
     return IndexText(
         user=user,
         reply=" ".join((reply, *parts_of(reply))),
@@ -55,10 +55,10 @@ def turn_text(
     at: datetime,
     commands: str = "",
 ) -> IndexText:
-    """A turn's row.
+    """Return a turn's row.
 
     near: what the user said just before and after. calls: names and arguments as JSON. commands: what the
-    user ran before the message, as `commands_run` has it.
+    user ran before the message, as returned by `commands_run`.
     """
     tools = {word: None for name, args in calls for word in (name, *_paths(json.loads(args)))}
     tools |= {commands: None} if commands else {}
@@ -72,14 +72,14 @@ def turn_text(
 
 
 def call_text(name: str, args: str, result: str, *, at: datetime) -> IndexText:
-    """A tool call's row; the arguments are JSON."""
+    """Return a tool call's row; the arguments are JSON."""
     return _row(reply=cut_middle(result, RESULT_CHARS_MAX), tools=call_line(name, args), date=date_words(at))
 
 
 def summary_text(
     text: str, *, files: Sequence[str], findings: Sequence[str], topics: Sequence[str], at: datetime
 ) -> IndexText:
-    """A summary's row: it counts as an answer does, its topics and findings as the user's words."""
+    """Return a summary's row: it counts like an answer, its topics and findings like the user's words."""
     return _row(
         user=" ".join((*topics, *findings))[:USER_CHARS_MAX],
         reply=text[:REPLY_CHARS_MAX],
@@ -89,16 +89,16 @@ def summary_text(
 
 
 def memory_text(content: str, *, kind: str, topic: str, at: datetime) -> IndexText:
-    """A memory's row: a statement counts as the user's words do."""
+    """Return a memory's row: a statement counts like the user's words."""
     return _row(user=content, tools=f"{kind} {topic}".strip(), date=date_words(at))
 
 
 def version_text(
     title: str, *, label: str, note: str, words: str, at: datetime, is_empty_turn: bool
 ) -> IndexText:
-    """A version's row: a label counts as the user's words do, changed lines as an answer does.
+    """Return a version's row: a label counts like the user's words, changed lines like an answer.
 
-    is_empty_turn: a turn made it and changed nothing, so that the turn says all there is to say.
+    is_empty_turn: a turn made it and changed nothing, so that the turn says everything.
     """
     told = " ".join(text for text in (label, note) if text)
     if is_empty_turn:
@@ -107,17 +107,17 @@ def version_text(
 
 
 def date_words(at: datetime) -> str:
-    """The day as people name it. In UTC: the index must be the same wherever it is built."""
+    """Return the day as people name it. In UTC: the index must be the same wherever it is built."""
     return f"{at.astimezone(UTC):%Y-%m-%d %A %B}"
 
 
 def said(user: str) -> str:
-    """The text of a stored message of the user."""
+    """Return the text of a stored message of the user."""
     return storable(text_of(user_from_json(user)))
 
 
 def commands_run(user: str | None) -> str:
-    """The commands that the user ran before a stored message, each with its output, cut."""
+    """Return the commands that the user ran before a stored message, each with its output, cut."""
     if not user or '"command"' not in user:
         return ""
     found = commands_in(user_from_json(user))
@@ -127,13 +127,13 @@ def commands_run(user: str | None) -> str:
 
 
 def call_line(name: str, args: str) -> str:
-    """The tool's name and its arguments, long ones cut."""
+    """Return the tool's name and its arguments, long ones cut."""
     values = _strings(json.loads(args))
     return storable(" ".join([name, *(value[:ARG_CHARS_MAX] for value in values)]))
 
 
 def cut_middle(text: str, chars_max: int) -> str:
-    """Three quarters from the start, one from the end: errors stand at the end."""
+    """Cut to three quarters from the start, one from the end: errors are at the end."""
     if len(text) <= chars_max:
         return text
     tail = chars_max // 4

@@ -20,12 +20,12 @@ from ragforge.domain.messages import (
 
 
 def storable(text: str) -> str:
-    """The text with U+FFFD for what no database can hold (halves of a surrogate pair)."""
+    """Return the text with U+FFFD for what no database can store (halves of a surrogate pair)."""
     return well_formed(text)
 
 
 def to_json(value: object) -> str:
-    """Compact JSON that reads back as the same value, halves of a surrogate pair included."""
+    """Return compact JSON that decodes to the same value, including halves of a surrogate pair."""
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
     if text.isascii():
         return text
@@ -37,24 +37,24 @@ def to_json(value: object) -> str:
 
 
 def from_json(text: str) -> Any:
-    """The value of JSON that `to_json` wrote, well-formed whatever it was given."""
+    """Decode JSON that `to_json` wrote, well-formed whatever it was given."""
     found = json.loads(text)
     # Only halves of a pair are written as escapes, beside control characters, which have no letter there.
     return well_formed_json(found) if "\\ud" in text or "NaN" in text or "Infinity" in text else found
 
 
 def user_to_json(parts: Parts) -> str:
-    """The user's message as JSON."""
+    """Return the user's message as JSON."""
     return to_json(parts_to_json(parts))
 
 
 def user_from_json(text: str) -> Parts:
-    """The inverse of `user_to_json`; what an earlier version kept and nothing can send on is replaced."""
+    """The inverse of `user_to_json`; parts of an earlier version that cannot be sent are replaced."""
     return parts_from_json(from_json(text))
 
 
 def message_to_json(message: ModelMessage) -> str:
-    """What a model said, with everything its provider wants back."""
+    """Return a model's message as JSON, with everything its provider needs back."""
     searched = message.searched
     sources = [[source.title, source.url] for source in searched.sources]
     return to_json(
@@ -86,7 +86,7 @@ def message_from_json(provider: str, model: str, text: str) -> ModelMessage:
 
 
 def images_to_json(images: Sequence[ImagePart]) -> str:
-    """Images of a tool's answer as JSON."""
+    """Return the images of a tool's answer as JSON."""
     return to_json([list(astuple(image)) for image in images])
 
 

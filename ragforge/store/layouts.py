@@ -1,4 +1,4 @@
-"""The fields of a record in order, as they are kept in one place: in rows, nodes or lines."""
+"""The fields of a record in order, as stored in one place: in rows, nodes or lines."""
 
 from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
@@ -17,7 +17,7 @@ R = TypeVar("R", bound=Struct)
 
 
 class Part(Struct, frozen=True):
-    """One of several values that a field is kept as."""
+    """One of several values in which a field is stored."""
 
     name: str
     path: str = ""
@@ -26,11 +26,11 @@ class Part(Struct, frozen=True):
 
 
 class Form(Struct, frozen=True):
-    """How the values of a field are kept: as they are, where nothing is said."""
+    """How the values of a field are stored: unchanged by default."""
 
     to: Callable[[Any], Any] | None = None
     of: Callable[..., Any] | None = None
-    """The inverse of `to`; where there are parts it takes them all."""
+    """The inverse of `to`; if there are parts, it takes them all."""
     parts: tuple[Part, ...] = ()
 
 
@@ -52,7 +52,7 @@ FORMS: Mapping[object, Form] = {
 
 
 def form_of(field: FieldInfo, forms: Mapping[object, Form]) -> Form:
-    """The form of the field's type. One that may be None stays None; fixed words are kept as text."""
+    """Return the form of the field's type. An optional one may be None; enums are stored as text."""
     return _form(field.type, forms)
 
 
@@ -69,7 +69,7 @@ def _form(type_: Any, forms: Mapping[object, Form]) -> Form:
 
 
 def _words_of(words: type[StrEnum]) -> Callable[[str], StrEnum]:
-    """What makes one of these words of its text, in a fifth of the time that the type itself takes."""
+    """Return what makes an enum of its text, in a fifth of the time of the type itself."""
     known = {str(word): word for word in words}
     return lambda text: known.get(text) or words(text)
 
@@ -79,7 +79,7 @@ def _unless_none(function: Callable[[Any], Any] | None) -> Callable[[Any], Any] 
 
 
 def default_of(field: FieldInfo) -> Any:
-    """What the field holds where nothing is said."""
+    """Return the default of the field."""
     return field.default if field.default_factory is NODEFAULT else field.default_factory()
 
 
@@ -87,10 +87,10 @@ class Layout(Generic[R]):
     """The values of a struct's first fields."""
 
     def __init__(self, struct: type[R], forms: Mapping[str, Form], called: Callable[[str], str]) -> None:
-        """forms: of each field, in order. called: the name that a field or part is kept under."""
+        """forms: of each field, in order. called: the name under which a field or part is stored."""
         self._struct = struct
         self._of: list[tuple[int, int, Callable[..., Any] | None]] = []
-        """Of each field the place of its value; of several also their end; and what makes it of these."""
+        """For each field the index of its value; of several also their end; and what makes it of these."""
         names: list[str] = []
         paths: list[str] = []
         self._to: list[tuple[int, Callable[[Any], Any]]] = []
@@ -108,14 +108,14 @@ class Layout(Generic[R]):
         self._get = attrgetter(*paths)
 
     def values(self, record: R) -> list[Any]:
-        """What is kept of the record, in the order of `names`."""
+        """Return the stored values of the record, in the order of `names`."""
         found = list(self._get(record))
         for at, to in self._to:
             found[at] = to(found[at])
         return found
 
     def value(self, record: R, name: str) -> Any:
-        """One of them. Raises KeyError for a name that is not in `names`."""
+        """Return one of them. Raises KeyError for a name that is not in `names`."""
         get, to = self._one[name]
         return to(get(record)) if to else get(record)
 

@@ -1,4 +1,4 @@
-"""What a memory must be to be kept, and what becomes of two of the same id: in every store."""
+"""Which memories can be stored, and how two of the same id are merged: in every store."""
 
 from collections.abc import Iterable, Mapping
 
@@ -20,17 +20,17 @@ from ragforge.domain.memories import (
 from ragforge.domain.vectors import Vector
 
 TOLD = ("type", "topic", "content")
-"""What it is found and embedded by: fields whose change makes its vector an old one."""
+"""Fields that are searched and embedded: a change makes the vector outdated."""
 BY_KIND = ("type", "confidence")
-"""The fields by which the memories of a project or a person are looked up."""
+"""The fields by which a project's or person's memories are looked up."""
 TOPIC = "topic"
-"""The field by which the memories of a concept are looked up."""
+"""The field by which a concept's memories are looked up."""
 CHANGED = ("type", "importance", "confidence", "topic", "updated_at", "owner", "strength", "applies_to")
-"""What `Memories.change` replaces."""
+"""The fields that `Memories.change` replaces."""
 
 
 def check_memory(memory: Memory) -> None:
-    """Raises UsageError for one that no store keeps."""
+    """Raise UsageError for a memory that cannot be stored."""
     if not normalised(memory.content):
         raise UsageError("A memory needs a text: a sentence to remember.")
     if (chars := len(memory.content)) > MEMORY_CHARS_MAX:
@@ -39,21 +39,21 @@ def check_memory(memory: Memory) -> None:
             "Keep it to a sentence or two."
         )
     for name, value in (("importance", memory.importance), ("confidence", memory.confidence)):
-        # Also false for what is not a number.
+        # Also false for NaN.
         if not 0 <= value <= 1:
             raise UsageError(f"The {name} of a memory must be between 0 and 1, not {value}.")
     expected = memory_id(
         memory.content, scope=memory.scope, project_id=memory.project_id, session_id=memory.session_id
     )
-    # What is or was somebody's keeps its id when it is handed over.
+    # A memory that belongs, or belonged, to somebody keeps its id when it gets another owner.
     if memory.id != expected and not (memory.owner or memory.type in PERSONAL):
         raise UsageError(f"The id of memory {memory.id} does not match its text, whose id is {expected}.")
 
 
 def merged(first: Memory, again: Memory) -> Memory:
-    """The first with what the second adds: its evidence, more weight, a newer date.
+    """Merge the second into the first: its evidence, the higher weight, the newer date.
 
-    What the user said too is the user's. Forgotten stays forgotten unless the user says it again.
+    If the user said either, it is the user's. A forgotten one stays forgotten unless the user says it again.
     """
     return replace(
         first,
@@ -78,19 +78,19 @@ def _is_users_now(first: Memory, again: Memory) -> bool:
 
 
 def _began_earlier(first: Memory, again: Memory) -> bool:
-    """Whether what is filed later was said before the first, which has held since it was said."""
+    """Whether what is saved later was said before the first, which has been valid since it was said."""
     return again.created_at < first.created_at and first.valid_from in (None, first.created_at)
 
 
 def was_forgotten_since(memory: Memory) -> bool:
-    """Whether it was forgotten after it was saved last."""
+    """Whether it was forgotten after it was last saved."""
     return memory.forgotten_at is not None and memory.forgotten_at >= memory.updated_at
 
 
 def restores(again: Memory, first: Memory | None) -> bool:
-    """Whether a memory that is saved anew is not forgotten any more: the user has said it again.
+    """Whether saving a memory again restores it: the user has said it again.
 
-    Of what the background files only what needs the user's own words, in a turn after the forgetting.
+    Of what the background saves, only what needs the user's own words, in a turn after it was forgotten.
     """
     if again.forgotten_at is not None:
         return False
@@ -102,12 +102,12 @@ def restores(again: Memory, first: Memory | None) -> bool:
 
 
 def changed(found: Memory, memory: Memory) -> Memory:
-    """The first with what is to be replaced taken from the second."""
+    """Return the first with the changeable fields of the second."""
     return replace(found, **{name: getattr(memory, name) for name in CHANGED})
 
 
 def concept_weights(memories: Iterable[Memory], wanted: ConceptFilter) -> dict[str, float]:
-    """The weight of each topic of the project that is wanted; a memory that comes twice counts once."""
+    """Return the weight of each requested topic of the project; a repeated memory counts once."""
     weights: dict[str, float] = {}
     for memory in {each.id: each for each in memories}.values():
         is_named = not wanted.topics or memory.topic in wanted.topics
@@ -120,7 +120,7 @@ def concept_weights(memories: Iterable[Memory], wanted: ConceptFilter) -> dict[s
 def concepts_of(
     memories: Iterable[Memory], weights: Mapping[str, float], vectors: Mapping[str, Vector], *, each: int
 ) -> list[ConceptMemories]:
-    """The topics with these weights, the heaviest first, with the first `each` of their memories."""
+    """Return the topics with these weights, heaviest first, with the first `each` of their memories."""
     found: dict[str, list[Memory]] = {topic: [] for topic in weights}
     for memory in memories:
         if len(found[memory.topic]) < each:

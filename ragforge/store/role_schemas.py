@@ -1,4 +1,4 @@
-"""What the database of each role looks like."""
+"""The schema of each role's database."""
 
 from typing import assert_never
 
@@ -8,8 +8,8 @@ from ragforge.store.sqlite.prepare import Schema
 
 
 def schema_of(role: Role) -> Schema:
-    """What the database of this role looks like."""
-    # The others are loaded when they are asked for: one loads a driver.
+    """Return the schema of this role's database."""
+    # The others are loaded on request: one loads a driver.
     match role:
         case Role.CONVERSATIONS:
             from ragforge.store.sqlite.migrations import STORE as found

@@ -71,7 +71,7 @@ CREATE TABLE instruction (
 ) STRICT;
 """
 
-# Which folder was at the path when it was opened last, whatever its name now.
+# Which folder was last opened at the path, whatever its name now.
 _LOCAL_SIXTH = """
 ALTER TABLE place ADD COLUMN folder TEXT;
 CREATE INDEX place_folder ON place (folder);
@@ -98,7 +98,7 @@ CREATE TABLE metric (
 ) STRICT, WITHOUT ROWID;
 """
 
-# What was hinted at, and what the user answered: a row for each preference.
+# Hints, and the user's answers: a row for each preference.
 _LOCAL_NINTH = """
 CREATE TABLE hint (
     preference TEXT PRIMARY KEY,
@@ -110,7 +110,7 @@ CREATE TABLE hint (
 ) STRICT, WITHOUT ROWID;
 """
 
-# Whether what was recalled for a turn was of use, and how often hints were offered and taken.
+# Whether what was recalled for a turn was used, and how often hints were offered and applied.
 _LOCAL_TENTH = """
 CREATE TABLE recall_use (
     turn TEXT PRIMARY KEY,
@@ -130,7 +130,7 @@ ALTER TABLE hint ADD COLUMN taken INTEGER NOT NULL DEFAULT 0;
 CREATE INDEX hint_project ON hint (project, offers, taken);
 """
 
-# What a model made of a turn, until the store has it: it was paid for.
+# A model's answer about a turn, until the store has it: it was paid for.
 _LOCAL_ELEVENTH = """
 CREATE TABLE answer (
     turn TEXT PRIMARY KEY,

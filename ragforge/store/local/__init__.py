@@ -1,1 +1,1 @@
-"""What this machine remembers."""
+"""This machine's own state."""

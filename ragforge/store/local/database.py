@@ -19,14 +19,14 @@ T = TypeVar("T")
 
 
 class LocalDatabase:
-    """The open file. Raises StoreUnavailable, StoreDamaged, StoreNewer or StoreMoved, whatever is done."""
+    """The open file. Every method raises StoreUnavailable, StoreDamaged, StoreNewer or StoreMoved."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self._database = Database(path)
 
     async def value(self, query: str, binding: str | bytes) -> str | None:
-        """The only column of the only row, or None."""
+        """Return the only column of the only row, or None."""
 
         def job(connection: Connection) -> str | None:
             return next((value for (value,) in connection.execute(query, (binding,))), None)
@@ -34,17 +34,17 @@ class LocalDatabase:
         return await self.read(job)
 
     async def read(self, job: Callable[[Connection], T]) -> T:
-        """What the job reads."""
+        """Return what the job reads."""
         with explained(self.path):
             return await self._database.read(job)
 
     async def write(self, job: Callable[[Connection], T]) -> T:
-        """What the job returns; what it writes is durable then."""
+        """Return what the job returns; what it writes is durable then."""
         with explained(self.path):
             return await self._database.write(job)
 
     async def compact(self) -> None:
-        """Leave nothing in the file of what was removed."""
+        """Remove every trace of deleted data from the file."""
         with explained(self.path):
             await self._database.compact()
 
@@ -61,7 +61,7 @@ def prepare_local(path: Path) -> None:
 
 @contextmanager
 def explained(path: Path) -> Generator[None]:
-    """Says of this file what the database layer says of a store."""
+    """Rephrase what the database layer says of a store for this file."""
     try:
         yield
     except StoreNewer as error:
@@ -87,15 +87,15 @@ def explained(path: Path) -> Generator[None]:
 
 
 def clean(text: str) -> str:
-    """The text as SQLite can keep it: halves of characters, from broken input, become question marks."""
+    """Return the text as SQLite can store it: halves of characters become question marks."""
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
 def ms(at: datetime | None = None) -> int:
-    """The moment, or now, in milliseconds of UTC."""
+    """Return the moment, or now, in milliseconds of UTC."""
     return int((at or now()).timestamp() * 1000)
 
 
 def moment(ms: int) -> datetime:
-    """The moment so many milliseconds after the epoch."""
+    """Return the moment so many milliseconds after the epoch."""
     return datetime.fromtimestamp(ms / 1000, UTC)

@@ -1,4 +1,4 @@
-"""Where projects lie on this machine, and what the user allowed and trusts in each."""
+"""The folders of projects on this machine, and what the user allowed and trusts in each."""
 
 import os
 from collections.abc import Iterable
@@ -16,7 +16,7 @@ class ProjectPaths:
         self._database = database
 
     async def set_project(self, path: Path, project_id: str) -> None:
-        """Remember which project lies at the path."""
+        """Remember which project is at the path."""
         await self._database.write(
             lambda connection: connection.execute(
                 "INSERT INTO place (path, project, at) VALUES (?, ?, ?) ON CONFLICT (path) "
@@ -26,13 +26,13 @@ class ProjectPaths:
         )
 
     async def project_at(self, path: Path) -> str | None:
-        """The id of the project that lies at the path, or None."""
+        """Return the id of the project at the path, or None."""
         return await self._database.value("SELECT project FROM place WHERE path = ?", os.fsencode(path))
 
     async def project_at_or(self, path: Path, project_id: str) -> str:
-        """The id of the project that lies at the path: this one from now on, where there was none.
+        """Return the id of the project at the path; if there is none, set it to this one.
 
-        Processes that come to a new folder at the same time are told the same.
+        Processes that open a new folder at the same time get the same id.
         """
         await self._database.write(
             lambda connection: connection.execute(
@@ -43,7 +43,7 @@ class ProjectPaths:
         return await self.project_at(path) or project_id
 
     async def paths_of(self, project_id: str) -> list[Path]:
-        """Where the project lies or lay, the newest first."""
+        """Return the present and former paths of the project, newest first."""
         return await self._database.read(
             lambda connection: [
                 Path(os.fsdecode(path))
@@ -54,7 +54,7 @@ class ProjectPaths:
         )
 
     async def set_folder(self, path: Path, folder: str) -> None:
-        """Remember which folder is at the known path, by its number in the file system; "" for none."""
+        """Remember which folder is at the known path, by its inode; "" for none."""
         row = (folder or None, os.fsencode(path))
         written = await self._database.read(
             lambda connection: list(
@@ -67,7 +67,7 @@ class ProjectPaths:
             )
 
     async def places_of(self, folder: str) -> list[tuple[Path, str]]:
-        """Return the paths at which this very folder was, and the projects there; newest first."""
+        """Return the paths at which this folder was, and the projects there; newest first."""
         return await self._database.read(
             lambda connection: [
                 (Path(os.fsdecode(path)), project)
@@ -94,17 +94,17 @@ class ProjectPaths:
 
 
 INSTRUCTIONS_MAX = 20
-"""Of each instruction file so many texts are remembered, at most 40 KB each."""
+"""How many texts of each instruction file are remembered, at most 40 KB each."""
 
 
 class ProjectTrust:
-    """Rules of consent, commands that a project wants to run, and trusted instructions."""
+    """Consent rules, commands that a project wants to run, and trusted instructions."""
 
     def __init__(self, database: LocalDatabase) -> None:
         self._database = database
 
     async def add_rules(self, project_id: str, rules: Iterable[Rule]) -> None:
-        """Remember consent for this project; what is there already is left."""
+        """Remember consent for this project; existing rules are kept."""
         rows = [(project_id, rule.tool, clean(rule.pattern), ms()) for rule in rules]
         await self._database.write(
             lambda connection: connection.executemany(
@@ -113,7 +113,7 @@ class ProjectTrust:
         )
 
     async def remove_rule(self, project_id: str, rule: Rule) -> bool:
-        """Take consent back; whether there was such a rule."""
+        """Revoke consent; return whether there was such a rule."""
 
         def job(connection: Connection) -> bool:
             connection.execute(
@@ -125,7 +125,7 @@ class ProjectTrust:
         return await self._database.write(job)
 
     async def rules(self, project_id: str) -> list[Rule]:
-        """The project's rules, oldest first."""
+        """Return the project's rules, oldest first."""
         return await self._database.read(
             lambda connection: [
                 Rule(tool, pattern)
@@ -145,7 +145,7 @@ class ProjectTrust:
         )
 
     async def may_run(self, folder: Path, setting: str, text: str) -> bool | None:
-        """The answer about this very text in this folder; None where nobody was asked."""
+        """Return the answer about exactly this text in this folder; None if the user was not asked."""
         answers = await self._database.read(
             lambda connection: [
                 bool(may_run)
@@ -160,7 +160,7 @@ class ProjectTrust:
     async def set_trust(self, project_id: str, path: Path, digest: str, text: str, *, trusted: bool) -> None:
         """Remember whether the user trusts this text of an instruction file of the project.
 
-        path: relative to the project. text: kept to show what changed; of each file only the newest are.
+        path: relative to the project. text: stored to show what changed; only the newest of each file are.
         """
         name = os.fsencode(path)
 
@@ -180,7 +180,7 @@ class ProjectTrust:
         await self._database.write(job)
 
     async def is_trusted(self, project_id: str, path: Path, digest: str) -> bool | None:
-        """Whether the user trusts this text of the file; None where nobody was asked."""
+        """Whether the user trusts this text of the file; None if they were not asked."""
         answer = await self._database.read(
             lambda connection: list(
                 connection.execute(
@@ -192,7 +192,7 @@ class ProjectTrust:
         return bool(answer[0][0]) if answer else None
 
     async def trusted_text(self, project_id: str, path: Path) -> str | None:
-        """The text of the file that was trusted last; None where none was."""
+        """Return the text of the file that was trusted last; None if none was."""
         texts = await self._database.read(
             lambda connection: list(
                 connection.execute(
@@ -205,7 +205,7 @@ class ProjectTrust:
         return texts[0][0] if texts else None
 
     async def instruction_paths(self, project_id: str) -> list[Path]:
-        """The instruction files of the project that the user was asked about, relative to it."""
+        """Return the instruction files of the project that the user was asked about, relative to it."""
         return await self._database.read(
             lambda connection: [
                 Path(os.fsdecode(path))

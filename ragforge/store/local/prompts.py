@@ -1,4 +1,4 @@
-"""What users typed on this machine: sent before, not sent yet, and waiting for a turn to end."""
+"""The user's input on this machine: sent before, not sent yet, and waiting for a turn to end."""
 
 import json
 import os
@@ -12,19 +12,19 @@ from ragforge.store.sqlite.connection import Connection
 
 
 def commands_key(of: str) -> str:
-    """The name in the queue of what the user ran in a session, or in `cwd:<path>`, since the last message."""
+    """The queue with what the user ran in a session, or in `cwd:<path>`, since the last message."""
     return f"commands of {of}"
 
 
 class Prompts:
-    """The history of the prompt, drafts, and queued messages."""
+    """The prompt history, drafts, and queued messages."""
 
     def __init__(self, database: LocalDatabase, *, history_max: int) -> None:
         self._database = database
         self._history_max = history_max
 
     async def add(self, text: str, *, project_id: str) -> None:
-        """Put a message at the end of the history, unless it repeats the project's last one."""
+        """Append a message to the history, unless it repeats the project's last one."""
         text = clean(text)
 
         def job(connection: Connection) -> None:
@@ -48,7 +48,7 @@ class Prompts:
     async def history(
         self, *, project_id: str | None = None, containing: str = "", limit: int = 1000
     ) -> list[str]:
-        """The history, newest first, each text once; of one project, or of all."""
+        """Return the history, newest first, each text once; of one project, or of all."""
         wanted = containing.casefold()
 
         def job(connection: Connection) -> list[str]:
@@ -56,7 +56,7 @@ class Prompts:
             rows = connection.execute(
                 "SELECT text FROM prompt WHERE ?1 IS NULL OR project = ?1 ORDER BY number DESC", (project_id,)
             )
-            # In Python, because SQLite knows upper and lower case of ASCII alone.
+            # In Python, because SQLite only folds the case of ASCII.
             for (text,) in rows:
                 if len(found) >= limit:
                     break
@@ -67,7 +67,7 @@ class Prompts:
         return await self._database.read(job)
 
     async def set_draft(self, key: str, text: str) -> None:
-        """Keep what is typed but not sent, for a session's id or `cwd:<path>`; empty text removes it."""
+        """Save an unsent draft, for a session's id or `cwd:<path>`; empty text removes it."""
 
         def job(connection: Connection) -> None:
             if text:
@@ -80,11 +80,11 @@ class Prompts:
         await self._database.write(job)
 
     async def draft(self, key: str) -> str:
-        """The draft, or nothing."""
+        """Return the draft, or nothing."""
         return await self._database.value("SELECT text FROM draft WHERE key = ?", os.fsencode(key)) or ""
 
     async def move_drafts(self, folder: Path, to: Path) -> None:
-        """What was typed in the folder or below it is at the other path now, unless there is some already."""
+        """Move the drafts of the folder and its subfolders to the other path, unless it has some already."""
         old, new = os.fsencode(f"cwd:{folder}"), os.fsencode(f"cwd:{to}")
 
         def find(connection: Connection) -> list[tuple[bytes, bytes]]:
@@ -99,7 +99,7 @@ class Prompts:
             )
 
     async def set_queue(self, session_id: str, messages: Sequence[Parts]) -> None:
-        """Keep the messages that wait for the running turn; an empty list removes them."""
+        """Save the messages that wait for the running turn; an empty list removes them."""
         text = json.dumps([parts_to_json(parts) for parts in messages])
 
         def job(connection: Connection) -> None:
@@ -111,7 +111,7 @@ class Prompts:
         await self._database.write(job)
 
     async def queue(self, session_id: str) -> list[Parts]:
-        """The messages that wait, in the order in which they were typed."""
+        """Return the waiting messages, in the order in which they were typed."""
         text = await self._database.value("SELECT messages FROM queue WHERE session = ?", session_id)
         try:
             return [parts_from_json(parts) for parts in json.loads(text or "[]")]
@@ -122,7 +122,7 @@ class Prompts:
             ) from error
 
     async def queues(self) -> list[Parts]:
-        """The messages that wait in any session. Raises as `queue`."""
+        """Return the waiting messages of all sessions. Raises as `queue`."""
         sessions = await self._database.read(
             lambda connection: [name for (name,) in connection.execute("SELECT session FROM queue")]
         )

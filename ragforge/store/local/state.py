@@ -1,9 +1,9 @@
-"""This machine's own state: prompt history, drafts, queues, consent rules, where projects lie, what was
-recalled for which turn and of what use it was, what was hinted at, which turns ran on since they were
-summarised, and what a model made of turns until the store has it.
+"""This machine's own state: prompt history, drafts, queues, consent rules, paths of projects, blocks of
+turns and their use, hints, turns that continued after their summary, and model answers that the store does
+not have yet.
 
-Nothing is in it alone that belongs to a conversation, so losing it loses none. It never travels with a store.
-The texts are kept as they are given: whoever calls has taken the secrets out.
+No conversation is stored only here, so losing it loses none. It is never copied with a store. Texts are
+stored as given: the caller has removed the secrets.
 """
 
 import asyncio
@@ -29,11 +29,11 @@ TYPED = (
     ("recalled", "turn", "block", True),
     ("answer", "turn", "answer", True),
 )
-"""Tables with what was said, their keys and columns, and whether these hold JSON."""
+"""Tables with user text, their keys and columns, and whether these contain JSON."""
 
 
 async def open_local_state(data_dir: Path, *, history_max: int = 10_000) -> "LocalState":
-    """The state kept in `data_dir`, created if it is missing.
+    """Open the state in `data_dir`, created if it is missing.
 
     Raises StoreUnavailable, StoreDamaged or StoreNewer.
     """
@@ -43,7 +43,7 @@ async def open_local_state(data_dir: Path, *, history_max: int = 10_000) -> "Loc
 
 
 class LocalState:
-    """What this machine remembers, by what it is about. Made by `open_local_state`.
+    """This machine's state, by subject. Made by `open_local_state`.
 
     Every write is durable when it returns. Several processes may have it open.
     """
@@ -63,9 +63,9 @@ class LocalState:
         self.counts = Counts(self._database)
 
     async def merge_project(self, project_id: str, into: str) -> None:
-        """Let what was allowed, trusted and typed in the project hold in the one that it was merged into.
+        """Apply what was allowed, trusted and typed in the project to the one that it was merged into.
 
-        Its folders stay with its id, which leads to the other one, so that a split gives them back.
+        Its folders keep its id, which leads to the other one, so that a split restores them.
         """
 
         def job(connection: Connection) -> None:
@@ -77,9 +77,9 @@ class LocalState:
         await self._database.write(job)
 
     async def redact(self, cut: Callable[[str], str]) -> None:
-        """Pass what users typed here, and what was recalled for turns, through `cut`; leave nothing of it.
+        """Pass user input, and what was recalled for turns, through `cut`; leave no trace of what it removes.
 
-        Prompts, drafts, queues and blocks: what cut takes out of them is not kept anywhere.
+        Prompts, drafts, queues and blocks: what cut removes is stored nowhere.
         """
 
         def job(connection: Connection) -> None:
@@ -101,12 +101,12 @@ class LocalState:
 
 
 def _json_without(text: str, cut: Callable[[str], str]) -> str:
-    """The JSON with each of its texts cut."""
+    """Return the JSON with each of its texts cut."""
     return json.dumps(each_text({"it": json.loads(text)}, cut)["it"], ensure_ascii=False)
 
 
 class Sealed(Struct, frozen=True):
-    """The records of a memory that was removed everywhere, as they were: lines of a backup."""
+    """The original records of a memory that was removed everywhere: lines of a backup."""
 
     memory_id: str
     content: str
@@ -120,7 +120,7 @@ class Seals:
         self._database = database
 
     async def seal(self, memory_id: str, content: str, lines: Sequence[str]) -> None:
-        """Keep the records of a memory that is removed everywhere, as lines, until `remove`."""
+        """Save the records of a memory that is removed everywhere, as lines, until `remove`."""
         await self._database.write(
             lambda connection: connection.execute(
                 "INSERT INTO sealed (memory, content, lines) VALUES (?, ?, ?) "
@@ -130,7 +130,7 @@ class Seals:
         )
 
     async def sealed(self) -> "list[Sealed]":
-        """What is sealed, the newest first."""
+        """Return what is sealed, newest first."""
 
         def job(connection: Connection) -> list[Sealed]:
             rows = connection.execute("SELECT memory, content, lines FROM sealed ORDER BY number DESC")
@@ -139,7 +139,7 @@ class Seals:
         return await self._database.read(job)
 
     async def remove(self, memory_id: str = "") -> int:
-        """Remove for good what is sealed, of this memory or of all; of how many it was."""
+        """Remove sealed records for good, of this memory or of all; return of how many."""
 
         def job(connection: Connection) -> int:
             connection.execute("DELETE FROM sealed WHERE ?1 = '' OR memory = ?1", (memory_id,))

@@ -1,4 +1,4 @@
-"""What was recalled for turns, what became of them, and what of them waits for the store."""
+"""What was recalled for turns and how it was used, and what of turns waits for the store."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -13,7 +13,7 @@ from ragforge.store.sqlite.connection import Connection
 RECALLED_MAX = 1_000
 """How many turns keep what was recalled for them; some 8 MB at most."""
 RECALL_USES_MAX = 1_000
-"""Of so many turns of a project it is known whether what was recalled was of use."""
+"""For how many turns of a project the use of what was recalled is remembered."""
 
 
 class Recalls:
@@ -23,7 +23,7 @@ class Recalls:
         self._database = database
 
     async def keep(self, turn_id: str, block: ContextBlock, *, session_id: str) -> None:
-        """Remember what was put in front of a turn's message; of very many turns only the newest."""
+        """Save what was recalled for a turn's message; of very many turns only the newest."""
         text = msgspec.json.encode(block).decode()
 
         def job(connection: Connection) -> None:
@@ -39,7 +39,7 @@ class Recalls:
         await self._database.write(job)
 
     async def block(self, turn_id: str) -> ContextBlock | None:
-        """What was put in front of the turn's message, or None where that is not known."""
+        """Return what was recalled for the turn's message, or None if unknown."""
         text = await self._database.value("SELECT block FROM recalled WHERE turn = ?", turn_id)
         try:
             return msgspec.json.decode(text, type=ContextBlock) if text else None
@@ -49,9 +49,9 @@ class Recalls:
     async def keep_use(
         self, turn_id: str, use: RecallUse, *, project_id: str, session_id: str, at: datetime
     ) -> None:
-        """Remember of what use it was what was recalled for a turn; of very many turns only the newest.
+        """Save how a turn used what was recalled for it; of very many turns only the newest.
 
-        That it was opened stays so.
+        Once opened, it stays opened.
         """
 
         def job(connection: Connection) -> None:
@@ -70,13 +70,13 @@ class Recalls:
         await self._database.write(job)
 
     async def forget_use(self, turn_id: str) -> None:
-        """Count the turn no longer: nothing came of it."""
+        """Stop counting the turn: it had no result."""
         await self._database.write(
             lambda connection: connection.execute("DELETE FROM recall_use WHERE turn = ?", (turn_id,))
         )
 
     async def set_opened(self, turn_id: str) -> None:
-        """Remember that the user opened what was recalled for the turn."""
+        """Record that the user opened what was recalled for the turn."""
         await self._database.write(
             lambda connection: connection.execute(
                 "UPDATE recall_use SET opened = 1 WHERE turn = ?", (turn_id,)
@@ -84,8 +84,8 @@ class Recalls:
         )
 
     async def uses(self, project_id: str) -> tuple[int, int]:
-        """For how many of the project's newest turns something recalled was of use, and for how many any was
-        recalled."""
+        """Return for how many of the project's newest turns something recalled was used, and for how many any
+        was recalled."""
 
         def job(connection: Connection) -> tuple[int, int]:
             rows = connection.execute(
@@ -99,7 +99,7 @@ class Recalls:
         return await self._database.read(job)
 
     async def forget(self, session_id: str) -> None:
-        """Remove what was recalled in a session, and from it in others, and what was made of its turns."""
+        """Remove what was recalled in a session, and from it in others, and saved answers on its turns."""
 
         def job(connection: Connection) -> None:
             connection.execute("DELETE FROM recalled WHERE session = ?1 OR instr(block, ?1)", (session_id,))
@@ -110,13 +110,13 @@ class Recalls:
 
 
 class TurnMarks:
-    """After which turn a conversation was compacted, and which turns ran on since they were summarised."""
+    """After which turn a conversation was compacted, and which turns continued after their summary."""
 
     def __init__(self, database: LocalDatabase) -> None:
         self._database = database
 
     async def set_compacted(self, session_id: str, turn_id: str) -> None:
-        """Remember after which turn the user had the conversation compacted."""
+        """Record after which turn the user had the conversation compacted."""
         await self._database.write(
             lambda connection: connection.execute(
                 "INSERT OR REPLACE INTO compacted VALUES (?, ?)", (session_id, turn_id)
@@ -124,11 +124,11 @@ class TurnMarks:
         )
 
     async def compacted(self, session_id: str) -> str:
-        """After which turn the conversation was compacted by hand last, or nothing."""
+        """Return after which turn the user last compacted the conversation, or nothing."""
         return await self._database.value("SELECT turn FROM compacted WHERE session = ?", session_id) or ""
 
     async def note_ran_on(self, turn_id: str, *, project_id: str) -> None:
-        """Remember that a turn that had ended runs on: what was made of its end is old from now on."""
+        """Record that an ended turn continues: what was derived from its end is outdated now."""
         await self._database.write(
             lambda connection: connection.execute(
                 "INSERT OR REPLACE INTO ran_on VALUES (?, ?, ?)", (turn_id, project_id, ms())
@@ -136,7 +136,7 @@ class TurnMarks:
         )
 
     async def ran_on(self, project_id: str) -> list[str]:
-        """The project's turns that ran on since something was made of them, the earliest first."""
+        """Return the project's turns that continued after something was derived from them, earliest first."""
         return await self._database.read(
             lambda connection: [
                 turn
@@ -147,7 +147,7 @@ class TurnMarks:
         )
 
     async def clear_ran_on(self, turn_id: str, *, until: datetime) -> None:
-        """Forget that it ran on, unless it did so later than this."""
+        """Forget that it continued, unless it did so later than this."""
         await self._database.write(
             lambda connection: connection.execute(
                 "DELETE FROM ran_on WHERE turn = ? AND at <= ?", (turn_id, int(until.timestamp() * 1000))
@@ -156,11 +156,11 @@ class TurnMarks:
 
 
 ANSWERS_HELD_MAX = 1_000
-"""Of so many turns what a model made of them waits for the store."""
+"""For how many turns a model's answer can wait for the store."""
 
 
 class HeldAnswer(Struct, frozen=True):
-    """What a model made of a turn, which the store does not have yet.
+    """A model's answer about a turn that the store does not have yet.
 
     hash: of what the model was shown. answer: as JSON.
     """
@@ -178,7 +178,7 @@ class HeldAnswers:
         self._database = database
 
     async def hold(self, answers: Sequence[HeldAnswer]) -> None:
-        """Keep what a model made of turns until `drop`; of very many turns only the newest."""
+        """Save a model's answers about turns until `drop`; of very many turns only the newest."""
         rows = [(each.turn_id, each.session_id, each.hash, each.answer) for each in answers]
 
         def job(connection: Connection) -> None:
@@ -192,7 +192,7 @@ class HeldAnswers:
         await self._database.write(job)
 
     async def held(self, turn_ids: Sequence[str]) -> list[HeldAnswer]:
-        """What is held of these turns."""
+        """Return the saved answers about these turns."""
         marks = ", ".join("?" * len(turn_ids))
         query = f"SELECT turn, session, hash, answer FROM answer WHERE turn IN ({marks})"
         return await self._database.read(
@@ -202,7 +202,7 @@ class HeldAnswers:
         )
 
     async def drop(self, turn_ids: Sequence[str]) -> None:
-        """Forget what is held of these turns."""
+        """Remove the saved answers about these turns."""
         await self._database.write(
             lambda connection: connection.executemany(
                 "DELETE FROM answer WHERE turn = ?", [(turn,) for turn in turn_ids]
@@ -210,7 +210,7 @@ class HeldAnswers:
         )
 
     async def drop_of(self, session_id: str, prefix: str) -> None:
-        """Forget what is held of the session under keys that begin so."""
+        """Remove the session's saved answers under keys with this prefix."""
         await self._database.write(
             lambda connection: connection.execute(
                 "DELETE FROM answer WHERE session = ?1 AND substr(turn, 1, length(?2)) = ?2",

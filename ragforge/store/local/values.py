@@ -1,4 +1,4 @@
-"""Single values, totals of what was counted, and how the user was hinted at preferences."""
+"""Single values, totals of metrics, and the hints given about preferences."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -11,12 +11,12 @@ from ragforge.store.local.database import LocalDatabase, moment, ms
 from ragforge.store.sqlite.connection import Connection
 
 ANSWERS_MAX = 40
-"""So many structured answers of a model are remembered as usable or not."""
+"""For how many structured answers of a model it is remembered whether they were usable."""
 UNUSABLE_MAX = ANSWERS_MAX // 20
-"""Where more of them could not be used, the model is asked for less."""
+"""With more unusable ones, the model is asked for less."""
 _ANSWERS = "answers of "
 _PERSON = "person "
-"""Before a store's address, the name under which the user's id is kept."""
+"""The prefix of a store's address in the name under which the user's id is stored."""
 
 
 class Choices:
@@ -26,20 +26,20 @@ class Choices:
         self._database = database
 
     async def person(self, store_url: str) -> str:
-        """The id of the user in this store; empty before it was found out."""
+        """Return the id of the user in this store; empty before it is known."""
         return (
             await self._database.value("SELECT value FROM chosen WHERE name = ?", _PERSON + store_url) or ""
         )
 
     async def persons(self) -> set[str]:
-        """The ids of the user in all stores."""
+        """Return the ids of the user in all stores."""
         query = "SELECT value FROM chosen WHERE name GLOB ?"
         return await self._database.read(
             lambda connection: {value for (value,) in connection.execute(query, (f"{_PERSON}*",))}
         )
 
     async def set_person(self, store_url: str, person: str) -> None:
-        """Remember the id of the user in this store."""
+        """Save the id of the user in this store."""
         await self._database.write(
             lambda connection: connection.execute(
                 "INSERT OR REPLACE INTO chosen VALUES (?, ?)", (_PERSON + store_url, person)
@@ -47,7 +47,7 @@ class Choices:
         )
 
     async def set_last_model(self, model: str) -> None:
-        """Remember the model chosen last, as `provider:name`."""
+        """Save the model chosen last, as `provider:name`."""
         await self._database.write(
             lambda connection: connection.execute(
                 "INSERT OR REPLACE INTO chosen VALUES ('model', ?)", (model,)
@@ -55,11 +55,11 @@ class Choices:
         )
 
     async def last_model(self) -> str:
-        """The model chosen last, or nothing."""
+        """Return the model chosen last, or nothing."""
         return await self._database.value("SELECT value FROM chosen WHERE name = ?", "model") or ""
 
     async def add_answer(self, model: str, *, usable: bool) -> None:
-        """Remember whether a structured answer of the model could be used; the newest ANSWERS_MAX count."""
+        """Record whether a structured answer of the model was usable; the newest ANSWERS_MAX count."""
 
         def job(connection: Connection) -> None:
             connection.execute(
@@ -71,7 +71,7 @@ class Choices:
         await self._database.write(job)
 
     async def unusable_answers(self) -> dict[str, int]:
-        """How many of the newest structured answers of each model could not be used."""
+        """Return how many of the newest structured answers of each model were unusable."""
 
         def job(connection: Connection) -> dict[str, int]:
             rows = connection.execute(
@@ -84,7 +84,7 @@ class Choices:
 
 
 CountOf: TypeAlias = tuple[str, tuple[str, ...], str]
-"""What was counted: a metric, the values of its labels, and a part of it."""
+"""A count: a metric, the values of its labels, and a part of it."""
 
 
 class Counts:
@@ -94,7 +94,7 @@ class Counts:
         self._database = database
 
     async def add(self, counts: Mapping[CountOf, float]) -> None:
-        """Add these to what was counted in all runs."""
+        """Add these to the totals of all runs."""
         rows = [
             (name, json.dumps(labels, ensure_ascii=False), part, value)
             for (name, labels, part), value in counts.items()
@@ -108,7 +108,7 @@ class Counts:
         )
 
     async def read(self) -> dict[CountOf, float]:
-        """What was counted in all runs."""
+        """Return the totals of all runs."""
 
         def job(connection: Connection) -> dict[CountOf, float]:
             rows = connection.execute("SELECT name, labels, part, value FROM metric")
@@ -118,7 +118,7 @@ class Counts:
 
 
 class HintHistory(Struct, frozen=True):
-    """How the user was hinted at a preference before.
+    """The earlier hints about a preference.
 
     session_id: where it was offered last. ignored: how often it was. postponed: it is due in the next session
     or tomorrow.
@@ -133,7 +133,7 @@ class HintHistory(Struct, frozen=True):
 
 
 class OfferedHints:
-    """How often each preference was hinted at, taken, ignored and put off."""
+    """How often hints about each preference were offered, applied, ignored and postponed."""
 
     def __init__(self, database: LocalDatabase) -> None:
         self._database = database
@@ -141,7 +141,7 @@ class OfferedHints:
     async def set_offered(
         self, preference_ids: Sequence[str], *, session_id: str, at: datetime, project_id: str = ""
     ) -> None:
-        """Remember that these preferences were hinted at; they are no longer put off."""
+        """Record hints about these preferences; they are no longer postponed."""
         rows = [(preference, ms(at), session_id, project_id) for preference in preference_ids]
         await self._database.write(
             lambda connection: connection.executemany(
@@ -153,7 +153,7 @@ class OfferedHints:
         )
 
     async def add_taken(self, preference_id: str) -> None:
-        """Count that the hint at this preference was applied."""
+        """Record that the hint about this preference was applied."""
         await self._database.write(
             lambda connection: connection.execute(
                 "UPDATE hint SET taken = taken + 1 WHERE preference = ?", (preference_id,)
@@ -161,7 +161,7 @@ class OfferedHints:
         )
 
     async def taken(self, project_id: str) -> tuple[int, int]:
-        """How many hints were applied in the project, and how many were offered."""
+        """Return how many hints were applied in the project, and how many were offered."""
 
         def job(connection: Connection) -> tuple[int, int]:
             rows = connection.execute(
@@ -174,7 +174,7 @@ class OfferedHints:
         return await self._database.read(job)
 
     async def add_ignored(self, preference_id: str, *, at: datetime) -> None:
-        """Count that the hint at this preference was ignored."""
+        """Record that the hint about this preference was ignored."""
         await self._database.write(
             lambda connection: connection.execute(
                 "UPDATE hint SET ignored = ignored + 1, ignored_at = ? WHERE preference = ?",
@@ -183,7 +183,7 @@ class OfferedHints:
         )
 
     async def postpone(self, preference_id: str) -> None:
-        """Remember that the user put the hint at this preference off."""
+        """Record that the user postponed the hint about this preference."""
         await self._database.write(
             lambda connection: connection.execute(
                 "UPDATE hint SET postponed = 1 WHERE preference = ?", (preference_id,)
@@ -191,7 +191,7 @@ class OfferedHints:
         )
 
     async def histories(self) -> dict[str, HintHistory]:
-        """How each preference was hinted at so far, by its id."""
+        """Return the earlier hints, by the preference's id."""
 
         def job(connection: Connection) -> dict[str, HintHistory]:
             rows = connection.execute(
