@@ -25,14 +25,6 @@ class Commands(Struct, frozen=True):
     alternatives: re.Pattern[str]
 
 
-class Tasks(Struct, frozen=True):
-    """Compiled: beginnings of messages that only a model can answer."""
-
-    explain: re.Pattern[str]
-    create: re.Pattern[str]
-    modify: re.Pattern[str]
-
-
 # Compiling takes tens of milliseconds, so an interface makes the first call in a thread.
 
 
@@ -49,16 +41,6 @@ def commands() -> Commands:
         undo=_rule(*_UNDO_EN, *_UNDO_FR),
         redo=_rule(*_REDO_EN, *_REDO_FR),
         alternatives=_rule(*_OTHERS_ASKED_EN, *_OTHERS_ASKED_FR),
-    )
-
-
-@cache
-def tasks() -> Tasks:
-    """The rules for what a model does."""
-    return Tasks(
-        explain=_rule(_EXPLAIN_EN, _EXPLAIN_FR, behind=r"\b"),
-        create=_rule(_CREATE_EN, _CREATE_FR, behind=r"\b"),
-        modify=_rule(_MODIFY_EN, _MODIFY_FR, behind=r"\b"),
     )
 
 
@@ -242,39 +224,3 @@ _OTHERS_ASKED_FR = (
     (?: {_NUMBER}| plusieurs| differentes)(?: autres)?
     (?: facons| manieres| versions| variantes| alternatives)(?: differentes)?""",
 )
-
-_EXPLAIN_EN = r"""
-    explain|describe|why|walk me through|clarify|summari[sz]e
-    |what(?:'s| does| is| are| do| did| was| happens)|how (?:does|is|are|did|come)
-    |tell me (?:why|how|what|about|more)|help me understand|i (?:don't|do not) understand
-"""
-_EXPLAIN_FR = r"""
-    explique[rz]?|decris|decrire|pourquoi|que (?:fait|font|signifie|veut)|qu'est ce|a quoi (?:sert|servent)
-    |(?:ca |cela )?(?:marche|fonctionne)(?:nt)?(?! pas)|c'est quoi|dis moi (?:pourquoi|comment|ce)|resume[rz]?
-    |quel(?:le)?s? (?:est|sont)|je ne comprends pas
-"""
-_CREATE_EN = r"""
-    create|add|write|generate|implement|build|draft|scaffold|set up|introduce
-    |make (?:a|an|me|some|new|another)|new (?:file|class|function|test|module)|(?:we|i) need (?:a|an
-    |some)(?: new)?
-"""
-_CREATE_FR = r"""
-    cree[rz]?|ajoute[rz]?|ecri(?:s|re|vez)|genere[rz]?|implemente[rz]?|construi(?:s|re)|redige[rz]?
-    |mets en place
-    |fais (?:un|une|des|moi une?)|prepare[rz]?
-"""
-_MODIFY_EN = r"""
-    change|modify|rename|fix|refactor|update|replace|move|remove|delete|rewrite|edit|convert|simplify
-    |split|extract
-    |inline|clean up|optimi[sz]e|improve|correct|adapt|adjust|extend|reformat|sort|migrate|upgrade|bump
-    |drop|use
-    |turn|speed up|make (?:it|this|that|the|sure|all|them|our)
-"""
-_MODIFY_FR = r"""
-    change[rz]?|modifie[rz]?|renomme[rz]?|corrige[rz]?|refactorise[rz]?|mets a jour|mettre a jour
-    |remplace[rz]?
-    |deplace[rz]?|supprime[rz]?|enleve[rz]?|retire[rz]?|reecri(?:s|re)|simplifie[rz]?|decoupe[rz]?
-    |extrai(?:s|re)
-    |nettoie|nettoyer|optimise[rz]?|ameliore[rz]?|accelere[rz]?|adapte[rz]?|ajuste[rz]?|convertis|convertir
-    |repare[rz]?|utilise[rz]?|rends|passe[rz]?
-"""

@@ -9,7 +9,7 @@ import re
 import unicodedata
 from enum import StrEnum
 
-from ragforge.domain.intent_rules import around, commands, tasks
+from ragforge.domain.intent_rules import around, commands
 
 CHARS_MAX = 400
 """Of a longer message only the beginning is considered."""
@@ -20,26 +20,14 @@ WHOLE_CHARS_MAX = 120
 class Intent(StrEnum):
     """What a message asks for."""
 
-    CREATE = "create"
-    MODIFY = "modify"
     UNDO = "undo"
     REDO = "redo"
     ALTERNATIVES = "alternatives"
-    EXPLAIN = "explain"
 
     @property
     def command(self) -> str:
-        """The slash command for it, "" if only the model can do it."""
-        return f"/{self}" if self in (Intent.UNDO, Intent.REDO, Intent.ALTERNATIVES) else ""
-
-
-def intent_of(text: str) -> Intent | None:
-    """Return what the message asks for; None if that is unclear."""
-    if intent := command_of(text):
-        return intent
-    rule, words = tasks(), _words(text)
-    asked = ((Intent.EXPLAIN, rule.explain), (Intent.CREATE, rule.create), (Intent.MODIFY, rule.modify))
-    return next((intent for intent, begun in asked if begun.match(words)), None)
+        """The slash command for it."""
+        return f"/{self}"
 
 
 def command_of(text: str) -> Intent | None:
