@@ -82,7 +82,7 @@ async def _restore(
     root: Path, wanted: Sequence[WantedFile], state: HistoryState, blobs: SqliteBlobs
 ) -> float:
     began = time.perf_counter()
-    if await find_conflicts(root, wanted, blobs):
+    if await find_conflicts(root, wanted):
         raise SystemExit("Nobody changed a file, and yet there are conflicts.")
     plan = await make_plan(root, wanted, {}, blobs, title="undo of turn 1", then={})
     applied = await apply(plan, state, blobs)

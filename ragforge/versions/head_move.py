@@ -172,7 +172,7 @@ async def carry_out(ground: Ground, move: Move, wanted: Sequence[WantedFile], ch
     lines = await lines_of(ground.files.store.versions, move.from_version, move.target)
     told = set(differing(*lines))
     asked, wanted = wanted, await _with_usual_modes(ground, wanted, told)
-    conflicts = await find_conflicts(ground.root, wanted, ground.files.blobs)
+    conflicts = await find_conflicts(ground.root, wanted)
     if choices.ask and conflicts:
         raise FilesInConflict([conflict.path for conflict in conflicts])
     chosen = {conflict.path: choices.for_path(conflict.path) for conflict in conflicts}

@@ -127,7 +127,7 @@ def test_what_somebody_changed_since_stays_as_it_is(trees: tuple[Tree, Tree, Tre
         write_tree(place.root, disk)
         await place.keep(after)
         wanted = {each.path: each for each in wanted_between(before, after)}
-        conflicts = {each.path for each in await find_conflicts(place.root, [*wanted.values()], place.blobs)}
+        conflicts = {each.path for each in await find_conflicts(place.root, [*wanted.values()])}
         applied = await place.restore([*wanted.values()])
         then = read_tree(place.root)
         for path, what in disk.items():

@@ -108,7 +108,7 @@ async def test_what_is_there_already_is_no_step(place: Place) -> None:
         WantedFile("gone", a_file("3").node, None),
         WantedFile("d", None, None),
     ]
-    assert await find_conflicts(place.root, wanted, place.blobs) == []
+    assert await find_conflicts(place.root, wanted) == []
     assert (await place.plan(wanted)).steps == ()
 
 
@@ -283,7 +283,7 @@ async def test_what_is_no_file_is_left_and_nobody_waits_for_it(
         with socket.socket(socket.AF_UNIX) as bound:
             bound.bind("a")
     wanted = [WantedFile("a", a_file("1").node, None)]
-    assert await find_conflicts(place.root, wanted, place.blobs) == []
+    assert await find_conflicts(place.root, wanted) == []
     applied = await place.restore(wanted, {"a": ConflictChoice.RESTORE})
     assert applied.skipped == (Skipped("a", "a pipe, socket or device is there"),)
     assert os.path.lexists(place.root / "a")

@@ -35,11 +35,11 @@ async def place(tmp_path: Path) -> AsyncIterator[Place]:
 
 
 WANTED = [WantedFile("a", LEFT.node, OLD.node), WantedFile("b", a_file("left").node, a_file("old").node)]
-CONFLICT = FileConflict("a", LEFT.node, OLD.node, NOW.node, can_merge=True)
+CONFLICT = FileConflict("a", LEFT.node, OLD.node, NOW.node)
 
 
 async def test_only_what_is_neither_expected_nor_wanted_is_a_conflict(place: Place) -> None:
-    assert await find_conflicts(place.root, WANTED, place.blobs) == [CONFLICT]
+    assert await find_conflicts(place.root, WANTED) == [CONFLICT]
 
 
 @pytest.mark.parametrize(
@@ -79,7 +79,7 @@ async def test_a_merge_goes_through_every_step(place: Place) -> None:
     write_tree(place.root, {"c": second})
     await place.keep({"1": OLD, "2": first, "3": theirs, "4": second})
     wanted = WantedFile("c", first.node, OLD.node, earlier=((second.node, theirs.node),))
-    assert [each.path for each in await find_conflicts(place.root, [wanted], place.blobs)] == ["c"]
+    assert [each.path for each in await find_conflicts(place.root, [wanted])] == ["c"]
     await place.restore([wanted], {"c": ConflictChoice.MERGE})
     assert read_tree(place.root)["c"] == lines(at10="theirs")
 
@@ -123,8 +123,6 @@ async def test_what_cannot_be_merged_is_kept_and_told(
     write_tree(place.root, tree)
     await place.keep({str(n): each for n, each in enumerate((wanted, a_file("a\0b"))) if each})
     asked = WantedFile("c", expected and expected.node, wanted and wanted.node)
-    (conflict,) = await find_conflicts(place.root, [asked], place.blobs)
-    assert conflict.can_merge is (why == "it is not text")  # that is seen by merging alone
     applied = await place.restore([asked], {"c": ConflictChoice.MERGE})
     assert applied.skipped == (Skipped("c", f"it cannot be merged and is kept: {why}"),)
     assert read_tree(place.root).get("c") == found

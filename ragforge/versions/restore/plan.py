@@ -7,7 +7,7 @@ another process finish it after a crash.
 import asyncio
 import json
 import os
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -41,14 +41,12 @@ class FileConflict(Struct, frozen=True):
     """A path with another content than expected.
 
     found: None also for a folder that is implied by its files.
-    can_merge: all three are files whose contents are available.
     """
 
     path: str
     expected: Node | None
     wanted: Node | None
     found: Node | None
-    can_merge: bool = False
 
 
 class Looked(Struct, frozen=True):
@@ -72,22 +70,15 @@ class Looked(Struct, frozen=True):
         return not self.why and not self.is_reached and not same(self.found.node, self.wanted.expected)
 
 
-async def find_conflicts(root: Path, wanted: Sequence[WantedFile], blobs: Blobs) -> list[FileConflict]:
+async def find_conflicts(root: Path, wanted: Sequence[WantedFile]) -> list[FileConflict]:
     """Return the paths for which a choice has to be made, in the given order.
 
-    Raises OSError if the root cannot be opened, StoreUnavailable.
+    Raises OSError if the root cannot be opened.
     """
-    looked = [each for each in await asyncio.to_thread(look_at, root, wanted) if each.is_conflict]
-    missing = set(await blobs.missing(sorted(_contents(each.wanted for each in looked))))
     return [
-        FileConflict(
-            each.wanted.path,
-            each.wanted.expected,
-            each.wanted.wanted,
-            each.found.node,
-            can_merge=not cannot_merge(each, missing),
-        )
-        for each in looked
+        FileConflict(each.wanted.path, each.wanted.expected, each.wanted.wanted, each.found.node)
+        for each in await asyncio.to_thread(look_at, root, wanted)
+        if each.is_conflict
     ]
 
 
@@ -121,16 +112,6 @@ def cannot_merge(looked: Looked, missing: Collection[str]) -> str:
         if theirs.digest in missing or (base is not None and base.digest in missing):
             return "an earlier content of it is not on this machine"
     return ""
-
-
-def _contents(wanted: Iterable[WantedFile]) -> set[str]:
-    return {
-        node.digest
-        for each in wanted
-        for step in each.steps
-        for node in step
-        if node is not None and node.kind is NodeKind.FILE
-    }
 
 
 class PlanStep(Struct, frozen=True):
