@@ -130,38 +130,27 @@ def touches(notes: Iterable[Change], changes: Iterable[Change]) -> bool:
     return any(note.path in paths for note in notes)
 
 
-def own_changes(versions: Iterable[Version], session_id: str = "") -> list[Change]:
-    """Return the changes that certainly belong to the session, in the order of the versions (oldest first).
-
-    An empty `session_id` takes the versions of all sessions.
-    """
-    return [
-        change
-        for version in versions
-        if session_id in ("", version.session_id)
-        for change in version.changes
-        if change.is_own
-    ]
+def own_changes(versions: Iterable[Version]) -> list[Change]:
+    """Return the changes that certainly belong to the versions' sessions, in the order of the versions."""
+    return [change for version in versions for change in version.changes if change.is_own]
 
 
-def backward(versions: Sequence[Version], session_id: str = "") -> list[WantedFile]:
-    """Return, by path, what undoes the session's own changes of these versions, newest first.
+def backward(versions: Sequence[Version]) -> list[WantedFile]:
+    """Return, by path, what undoes the own changes of these versions, newest first.
 
-    Versions of other sessions among them are skipped, unless `session_id` is empty. A path that these changes
-    leave as it was is not in the result.
+    A path that these changes leave as it was is not in the result.
     """
     wanted: list[WantedFile] = []
-    for path, runs in sorted(_runs(own_changes(reversed(versions), session_id)).items()):
+    for path, runs in sorted(_runs(own_changes(reversed(versions))).items()):
         steps = [(after, before) for before, after in reversed(runs)]
         wanted.append(WantedFile(path, *steps[-1], earlier=tuple(steps[:-1])))
     return wanted
 
 
-def forward(versions: Sequence[Version], session_id: str = "") -> list[WantedFile]:
-    """Return, by path, what redoes the session's own changes of these versions, oldest first; like
-    `backward`."""
+def forward(versions: Sequence[Version]) -> list[WantedFile]:
+    """Return, by path, what redoes the own changes of these versions, oldest first; like `backward`."""
     wanted: list[WantedFile] = []
-    for path, runs in sorted(_runs(own_changes(versions, session_id)).items()):
+    for path, runs in sorted(_runs(own_changes(versions)).items()):
         wanted.append(WantedFile(path, *runs[-1], earlier=tuple(runs[:-1])))
     return wanted
 

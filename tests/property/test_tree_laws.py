@@ -1,5 +1,6 @@
 """Laws of the version tree: what changes alone tell, beside a model that keeps each version's whole state."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import groupby
@@ -106,6 +107,10 @@ def applied(wanted: list[WantedFile], disk: State) -> State:
     return result
 
 
+def of_mine(versions: Sequence[Version]) -> list[Version]:
+    return [version for version in versions if version.session_id == MINE]
+
+
 def owners(versions: list[Version]) -> dict[str, set[str]]:
     """Who changed each path; what a command changed beside another session is nobody's."""
     found: dict[str, set[str]] = {}
@@ -174,7 +179,7 @@ def test_undo_of_what_nobody_else_touched_brings_back_the_state_before(case: tup
     tree, head, count = case
     newest = tree.line(head)[:count]
     at_head, before = tree.states[head], tree.below(head, count)
-    after = applied(backward(newest, MINE), at_head)
+    after = applied(backward(of_mine(newest)), at_head)
     for path in PATHS:
         whose = owners(newest).get(path, set())
         if whose == {MINE}:
@@ -188,11 +193,11 @@ def test_undo_then_redo_changes_nothing(case: tuple[Tree, int, int]) -> None:
     tree, head, count = case
     newest = tree.line(head)[:count]
     at_head = tree.states[head]
-    undone = applied(backward(newest, MINE), at_head)
+    undone = applied(backward(of_mine(newest)), at_head)
     taken_back = {path for path in PATHS if undone[path] != at_head[path]}
-    redone = applied(forward(newest[::-1], MINE), undone)
+    redone = applied(forward(of_mine(newest[::-1])), undone)
     for path in taken_back:
-        [whole] = [each for each in forward(newest[::-1], MINE) if each.path == path]
+        [whole] = [each for each in forward(of_mine(newest[::-1])) if each.path == path]
         if not whole.earlier:
             assert redone[path] == at_head[path]
 
@@ -201,7 +206,7 @@ def test_undo_then_redo_changes_nothing(case: tuple[Tree, int, int]) -> None:
 def test_redo_is_the_inverse_of_undo_step_by_step(case: tuple[Tree, int, int]) -> None:
     tree, head, count = case
     newest = tree.line(head)[:count]
-    back, forth = backward(newest, MINE), forward(newest[::-1], MINE)
+    back, forth = backward(of_mine(newest)), forward(of_mine(newest[::-1]))
     assert [each.path for each in back] == [each.path for each in forth]
     for one, other in zip(back, forth, strict=True):
         assert one.steps == tuple((wanted, expected) for expected, wanted in reversed(other.steps))
@@ -214,7 +219,7 @@ def test_what_another_left_at_a_path_is_never_undone(case: tuple[Tree, int, int]
     tree, head, count = case
     newest = tree.line(head)[:count]
     at_head = tree.states[head]
-    after = applied(backward(newest, MINE), at_head)
+    after = applied(backward(of_mine(newest)), at_head)
     for path in PATHS:
         ours = {
             change.after
@@ -237,17 +242,6 @@ def test_each_stretch_of_own_changes_between_those_of_others_is_a_step(authors: 
         if author == MINE:
             places = list(stretch)
             steps.append((contents[places[0]], contents[places[-1] + 1]))
-    back, forth = backward(tree.versions[::-1], MINE), forward(tree.versions, MINE)
+    back, forth = backward(of_mine(tree.versions[::-1])), forward(of_mine(tree.versions))
     assert [each.steps for each in forth] == [tuple(steps)] * bool(steps)
     assert [each.steps for each in back] == [tuple((new, old) for old, new in steps[::-1])] * bool(steps)
-
-
-@given(lines())
-def test_nothing_of_another_session_is_undone(case: tuple[Tree, int, int]) -> None:
-    tree, head, count = case
-    newest = tree.line(head)[:count]
-    ours = [version for version in newest if version.session_id == MINE]
-    assert backward(newest, MINE) == backward(ours)
-    for each in backward(newest, MINE):
-        assert MINE in owners(newest)[each.path]
-    assert backward([version for version in newest if version.session_id == THEIRS], MINE) == []

@@ -67,10 +67,7 @@ def test_own_are_what_tools_wrote_and_commands_that_ran_alone() -> None:
         change("restored", None, A, Provenance.RESTORE),
         change("merged", None, A, Provenance.MERGE),
     ]
-    line = [version("1", *changes), version("2", change("theirs", None, A), session="other")]
-    own = [changes[0], changes[1], changes[3]]
-    assert own_changes(line, "mine") == own
-    assert own_changes(line) == [*own, change("theirs", None, A)]
+    assert own_changes([version("1", *changes)]) == [changes[0], changes[1], changes[3]]
 
 
 def test_undo_goes_from_the_newest_content_to_the_oldest_and_redo_back() -> None:
@@ -83,9 +80,8 @@ def test_undo_goes_from_the_newest_content_to_the_oldest_and_redo_back() -> None
 
 def test_undo_leaves_out_what_may_be_anothers() -> None:
     ours = version("1", change("a", A, B, SHELL, shared=True), change("b", A, B, OUTSIDE), change("c", A, B))
-    theirs = version("2", change("c", B, C), change("d", None, A), session="other")
-    assert backward([theirs, ours], "mine") == [WantedFile("c", B, A)]
-    assert forward([ours, theirs], "mine") == [WantedFile("c", A, B)]
+    assert backward([ours]) == [WantedFile("c", B, A)]
+    assert forward([ours]) == [WantedFile("c", A, B)]
 
 
 def test_an_edit_by_hand_between_two_turns_is_not_taken_back_with_them() -> None:
