@@ -2,14 +2,16 @@
 
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
-from ragforge.commands.base import find_verbs
-from ragforge.commands.help import BAR, rows
+from ragforge.commands.base import Verb, find_verbs
 from ragforge.domain.arguments import Face, usage
 from ragforge.tui.screens.base import interface_verbs
 
 FILE = Path(__file__).parents[1] / "docs" / "commands.md"
 BEGIN, END = "<!-- {}: written by `make docs` -->\n", "<!-- end -->\n"
+BAR = r"\|"
+"""A bar inside a cell of a Markdown table."""
 
 
 def parts() -> dict[str, str]:
@@ -18,6 +20,16 @@ def parts() -> dict[str, str]:
         "subcommands": _table(_subcommands()),
         "slash commands": _table(rows(interface_verbs().values(), "`")),
     }
+
+
+def rows(verbs: Iterable[Verb[Any]], code: str = "") -> list[str]:
+    """The verbs as rows of a Markdown table. code: what stands around each command."""
+    return [
+        f"| {code}/{f'{verb.name} {verb.usage}'.rstrip().replace('|', BAR)}{code} | {verb.help}"
+        + (f" Also {', '.join(f'{code}/{alias}{code}' for alias in verb.aliases)}." if verb.aliases else "")
+        + " |"
+        for verb in verbs
+    ]
 
 
 def _table(rows: Iterable[str]) -> str:

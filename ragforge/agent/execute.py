@@ -109,7 +109,7 @@ class _OpenCall(Struct, frozen=True):
             name=self.request.name,
             args=redact.fields(self.request.args),
             status=status,
-            result=cut_result(text, reference=blob or "", chars_max=chars_max).text,
+            result=cut_result(text, reference=blob or "", chars_max=chars_max),
             started_at=self.started_at,
             duration_ms=round((time.monotonic() - self.started_s - sum(self.waited_s)) * 1000),
             result_chars=len(text),
@@ -387,7 +387,7 @@ def _told_of_edit(ready: _Ready) -> str:
     asked, ran = call.step.message.calls[call.position].args.get(name), call.request.args.get(name)
     if not name or asked == ran:
         return ""
-    diff = cut_result(unified(str(asked), f"{ran}", name), chars_max=EDIT_CHARS_MAX).text
+    diff = cut_result(unified(str(asked), f"{ran}", name), chars_max=EDIT_CHARS_MAX)
     return f"\n\n[The user edited `{name}` before this ran, as follows.]\n{diff}"
 
 

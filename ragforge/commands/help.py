@@ -1,7 +1,6 @@
 """`/help`: what can be typed."""
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 from msgspec import Struct
 
@@ -10,20 +9,6 @@ from ragforge.domain.arguments import rest
 
 if TYPE_CHECKING:
     from ragforge.session.state import Session
-
-
-BAR = r"\|"
-"""A bar inside a cell of a Markdown table."""
-
-
-def rows(verbs: Iterable[Verb[Any]], code: str = "") -> list[str]:
-    """The verbs as rows of a Markdown table. code: what stands around each command."""
-    return [
-        f"| {code}/{f'{verb.name} {verb.usage}'.rstrip().replace('|', BAR)}{code} | {verb.help}"
-        + (f" Also {', '.join(f'{code}/{alias}{code}' for alias in verb.aliases)}." if verb.aliases else "")
-        + " |"
-        for verb in verbs
-    ]
 
 
 class HelpArguments(Struct, frozen=True):

@@ -7,7 +7,6 @@ what `rows[k - 1].made` expected of turn k, has the figures of turn k, and expec
 Record 0, before the first turn of a session, expects nothing (`FIRST_RECORD`) and is not read.
 """
 
-import logging
 from collections.abc import Callable, Sequence
 
 from msgspec import Struct
@@ -20,8 +19,6 @@ from ragforge.domain.turns import Person, Turn
 from ragforge.memory.foresight import description_complexity
 from ragforge.memory.forgotten import Forgotten, read_forgotten
 from ragforge.store.base import Store
-
-log = logging.getLogger(__name__)
 
 
 class TurnForesight(Struct, frozen=True):

@@ -1,13 +1,9 @@
 """Finding the list of what is to do that holds at a turn."""
 
-import logging
-
 from ragforge.domain.derivations import Derived, DerivedFilter
 from ragforge.domain.todos import KIND
 from ragforge.domain.turns import KeptTodos, Turn
 from ragforge.store.base import Store
-
-log = logging.getLogger(__name__)
 
 TURNS_READ = 100
 """So many turns of the path are read at a time."""

@@ -268,12 +268,12 @@ async def _contents(
     return kept, contents, tuple(left_out), tuple(missing)
 
 
-async def write_bundle(bundle: Bundle, file: Path, *, force: bool = False) -> int:
+async def write_bundle(bundle: Bundle, file: Path) -> int:
     """Write the file, and return its size in bytes. Raises UsageError or StoreUnavailable."""
     items = [*(Blob(digest, data) for digest, data in bundle.blobs.items()), *bundle.records]
 
     def write() -> int:
-        with BackupWriter(file, header(origin="ragforge", schema=0, what=WHAT), force=force) as out:
+        with BackupWriter(file, header(origin="ragforge", schema=0, what=WHAT), force=False) as out:
             out.write(items)
             out.finish(missing=bundle.missing)
         return file.stat().st_size

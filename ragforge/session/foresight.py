@@ -23,7 +23,6 @@ from ragforge.versions.difference import Difference, differences
 from ragforge.versions.tree import own_changes, summed
 
 TURNS_SHOWN = 50
-TURNS_MAX = 500
 DEPTH_MAX = 20
 """Over so many turns a key lets a curve sum."""
 RECORDS_MAX = 1_000

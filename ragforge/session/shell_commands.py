@@ -123,7 +123,7 @@ async def _part(session: Session, command: str, text: str) -> CommandPart:
     """The command as the model is told of it; what is too long is kept whole beside."""
     workspace = session.workspace
     blob = await workspace.blobs.put(text.encode()) if len(text) > RESULT_CHARS_MAX else ""
-    cut = cut_result(text, reference=blob).text
+    cut = cut_result(text, reference=blob)
     return CommandPart(new_id(), workspace.redactor.text(command), cut, blob, len(text))
 
 

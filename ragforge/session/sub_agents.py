@@ -4,7 +4,6 @@ What they change is part of that turn's version, so an undo of the turn forgets 
 """
 
 import asyncio
-import logging
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import aclosing, asynccontextmanager, suppress
 from typing import Protocol
@@ -39,8 +38,6 @@ from ragforge.session.model import leave_model
 from ragforge.session.state import Live, ModelView, Session
 from ragforge.store.base import Store
 from ragforge.tools.base import AgentTask, AnyTool, ToolResult
-
-log = logging.getLogger(__name__)
 
 AT_ONCE_MAX = 4
 """Others wait: each is a conversation with the model."""

@@ -29,12 +29,9 @@ _NEEDS = frozenset(("HOME", "XDG_CONFIG_HOME", "TMPDIR"))
 _SAFE_GIT = ("git", "-c", "core.fsmonitor=false", "-c", "safe.bareRepository=explicit", "--no-optional-locks")
 
 
-def find_danger(folder: Path, root: Path, env: Mapping[str, str] | None = None) -> str:
-    """Return what would make git run a program in this folder, or read outside root; empty for nothing.
-
-    env: the environment that git will have; the process's own if none is given.
-    """
-    found = _find(folder, root, os.environ if env is None else env, is_submodule=False)
+def find_danger(folder: Path, root: Path) -> str:
+    """Return what would make git run a program in this folder, or read outside root; empty for nothing."""
+    found = _find(folder, root, os.environ, is_submodule=False)
     return found if found.isprintable() else repr(found)
 
 

@@ -1,7 +1,5 @@
 """How much of a tool's result the model is told."""
 
-from msgspec import Struct
-
 RESULT_CHARS_MAX = 16_000
 READ_LINES_MAX = 2_000
 READ_BYTES_MAX = 50_000
@@ -12,14 +10,7 @@ NOTE_CHARS_MAX = 200
 CUT_CHARS_MIN = 2 * NOTE_CHARS_MAX
 
 
-class Cut(Struct, frozen=True):
-    """A text, complete or with its middle left out."""
-
-    text: str
-    was_cut: bool
-
-
-def cut_result(text: str, *, reference: str = "", chars_max: int = RESULT_CHARS_MAX) -> Cut:
+def cut_result(text: str, *, reference: str = "", chars_max: int = RESULT_CHARS_MAX) -> str:
     """Return the text in at most `chars_max` characters: head, a line that says what is missing, tail.
 
     reference: the hash of the stored complete text; named in that line.
@@ -28,14 +19,14 @@ def cut_result(text: str, *, reference: str = "", chars_max: int = RESULT_CHARS_
     if chars_max < CUT_CHARS_MIN:
         raise ValueError(f"chars_max is {chars_max}, the least is {CUT_CHARS_MIN}")
     if len(text) <= chars_max:
-        return Cut(text, was_cut=False)
+        return text
     room = chars_max - NOTE_CHARS_MAX
     head = _to_line_end(text[: room * 2 // 3])
     tail = _from_line_start(text[len(text) - room // 3 :])
     missing = len(text) - len(head) - len(tail)
     kept = f"; read_result opens the whole: reference={reference[:80]}" if reference else ""
     note = f"[... {missing:,} of {len(text):,} characters left out here{kept} ...]"
-    return Cut(f"{head}\n{note}\n{tail}", was_cut=True)
+    return f"{head}\n{note}\n{tail}"
 
 
 def result_chars_max(tool: str) -> int:

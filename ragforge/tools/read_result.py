@@ -45,7 +45,7 @@ async def run(args: ReadResultArgs, ctx: ToolContext) -> ToolResult:
     last = args.offset + len(shown) - 1
     rest = "" if last == len(lines) else f"; go on with offset={last + 1}"
     note = f"[lines {args.offset}-{last} of {len(lines)}{rest}]"
-    return ToolResult(cut_result("\n".join([note, *shown])).text, images=images)
+    return ToolResult(cut_result("\n".join([note, *shown])), images=images)
 
 
 async def preview(args: ReadResultArgs, ctx: ToolContext) -> Preview:

@@ -160,16 +160,12 @@ class TerminalDriver(LinuxDriver):
 class InputReader:
     """Makes events of what the terminal sends."""
 
-    def __init__(
-        self, *, debug: bool = False, answers: Answers | None = None, parts_escape: bool = False
-    ) -> None:
-        """answers: what may still come of what the first prompt asked.
-
-        parts_escape: Escape and a character are two keys, as in Vim, however quickly they follow each other,
-        and never Alt with the character.
-        """
+    def __init__(self, *, debug: bool = False, answers: Answers | None = None) -> None:
+        """answers: what may still come of what the first prompt asked."""
         self._answers = answers
-        self.parts_escape = parts_escape
+        self.parts_escape = False
+        """Escape and a character are two keys, as in Vim, however quickly they follow each other, and never
+        Alt with the character."""
         self._pastes = _Pastes()
         self._pasted: list[str] = []
         """Of the paste that has not ended."""

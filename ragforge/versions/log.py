@@ -86,12 +86,12 @@ def files_json(version: Version | None) -> list[JsonObject]:
     ]
 
 
-def log_lines(log: Log, writers: Mapping[str, str] = NOBODY, *, moment: datetime | None = None) -> list[str]:
+def log_lines(log: Log, writers: Mapping[str, str] = NOBODY) -> list[str]:
     """Return the log as text: graph, version, names, age, files, title.
 
     writers: who wrote the turns, by their ids, if that should be shown.
     """
-    moment = moment or now()
+    moment = now()
     return [
         f"{line.graph}  {_row_words(line.row, log, writers, moment)}".rstrip() if line.row else line.graph
         for line in graph_lines(log.rows)

@@ -136,11 +136,6 @@ class Fault(Struct, frozen=True, gc=False):
         )
 
 
-def printed(statements: tuple[Statement, ...]) -> str:
-    """The program as text; what `parse` makes the same statements of."""
-    return "".join(f"{statement}\n" for statement in statements)
-
-
 def registers_in(operand: Operand) -> set[str]:
     """The names of the registers that are read for the operand's value."""
     match operand:

@@ -7,7 +7,7 @@ from ragforge.domain.memories import Association, AssociationKind, MemoryType
 from ragforge.domain.messages import TextPart
 from ragforge.domain.turns import TurnStatus
 from ragforge.memory.context import text_tokens
-from ragforge.memory.recall.source import find_sources, shares_of
+from ragforge.memory.recall.source import find_sources, sections_of
 from ragforge.memory.recall.sources import instructions, memories
 from ragforge.memory.recall.sources import turns as past_turns
 from ragforge.session import queue
@@ -153,7 +153,7 @@ async def test_hits_without_total_budget_and_deduplication(session: Session, gem
     assert len({(item.kind, item.id) for item in block.items}) == len(block.items)
     assert {item.section for item in block.items} == {past_turns.SECTION.heading, memories.SECTION.heading}
     headings = [line[3:] for line in block.text.splitlines() if line.startswith("## ")]
-    assert headings == [heading for heading in shares_of(find_sources()) if heading in headings]
+    assert headings == [each.heading for each in sections_of(find_sources()) if each.heading in headings]
     # A turn and its own summary are one line.
     shown = [item.turn_id for item in block.items if item.section == past_turns.SECTION.heading]
     assert len(set(shown)) == len(shown)

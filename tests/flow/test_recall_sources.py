@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from ragforge.memory.recall import sources
-from ragforge.memory.recall.source import find_sources, shares_of
+from ragforge.memory.recall.source import find_sources, sections_of
 from ragforge.session.state import Session
 from tests.flow.examples import example
 from tests.flow.recalling import block_of, built, chats, remembered
@@ -38,7 +38,7 @@ def test_the_sources_are_found_by_their_modules() -> None:
         "Recent Level 1 Summaries (not yet in level 2)",
         "Memories",
     ]
-    assert [each for each in shares_of(find_sources()) if each in sections] == sections
+    assert [each.heading for each in sections_of(find_sources()) if each.heading in sections] == sections
 
 
 async def test_a_source_that_is_added_puts_its_line_into_the_block_and_says_why(

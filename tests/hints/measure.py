@@ -95,7 +95,7 @@ async def measure(lines: list[dict[str, Any]]) -> Report:
             ]
         for hint in hints:
             id = hint.source_preference_id
-            day.histories[id] = HintHistory(id, at, "session")
+            day.histories[id] = HintHistory(at, "session")
     return report
 
 

@@ -10,13 +10,13 @@ from ragforge.domain.context import Recalled
 from ragforge.domain.search import HitKind
 from ragforge.memory.block import CLOSING, OPENING, as_data, compose
 from ragforge.memory.context import text_tokens
-from ragforge.memory.recall.source import find_sources, shares_of
+from ragforge.memory.recall.source import find_sources, sections_of
 from ragforge.memory.recall.sources import memories, summaries
 from ragforge.memory.recall.sources import turns as past_turns
 
 AT = datetime(2026, 3, 4, tzinfo=UTC)
 FRAME = re.compile(r"<[\s/\\]*recalled", re.IGNORECASE)
-SHARES = shares_of(find_sources())
+SHARES = {each.heading: each.share for each in sections_of(find_sources())}
 pieces = st.sampled_from(
     [CLOSING, OPENING, "</RECALLED-CONTEXT>", "< /recalled", "\n## Memories\n", "- 2026", "\x1b[2J", "\u202e"]
 )

@@ -19,8 +19,8 @@ from ragforge.memory.derive.levels import (
     due,
     due_over_summaries,
     due_over_turns,
+    newest_turns,
     roll_up_session,
-    standing,
     turn_chars,
 )
 from ragforge.memory.material import summary_id
@@ -228,10 +228,11 @@ class LevelLaws(RuleBasedStateMachine):
     def only_what_lies_on_a_path_serves(
         self, summaries: list[Summary], by_id: dict[str, Summary], paths: list[set[str]]
     ) -> None:
-        served = {summary.id for summary in self.run(standing(self.store, summaries))}
+        newest = self.run(newest_turns(self.store, summaries))
+        abandoned = self.run(self.store.turns.abandoned(list(newest.values())))
         for summary in summaries:
             turns = set(self.turns_of(summary, by_id))
-            assert (summary.id in served) == any(turns <= path for path in paths)
+            assert (newest[summary.id] not in abandoned) == any(turns <= path for path in paths)
 
     def nothing_is_due(
         self, summaries: list[Summary], by_id: dict[str, Summary], path: set[str], session: str

@@ -57,12 +57,11 @@ def test_a_cut_fits_keeps_both_ends_and_counts_what_is_missing(
     text: str, chars_max: int, reference: str
 ) -> None:
     cut = cut_result(text, reference=reference, chars_max=chars_max)
-    assert len(cut.text) <= chars_max
-    assert cut.was_cut == (len(text) > chars_max)
-    if not cut.was_cut:
-        assert cut.text == text
+    assert len(cut) <= chars_max
+    if len(text) <= chars_max:
+        assert cut == text
         return
-    head, _, tail = cut.text.partition("\n[... ")
+    head, _, tail = cut.partition("\n[... ")
     missing, _, tail = tail.partition(" of ")
     tail = tail.partition(" ...]\n")[2]
     assert text.startswith(head)
@@ -70,4 +69,4 @@ def test_a_cut_fits_keeps_both_ends_and_counts_what_is_missing(
     assert head
     assert tail
     assert int(missing.replace(",", "")) == len(text) - len(head) - len(tail)
-    assert reference[:64] in cut.text
+    assert reference[:64] in cut

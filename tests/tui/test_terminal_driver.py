@@ -108,14 +108,16 @@ def test_keys_have_the_time_at_which_they_were_read() -> None:
 def test_with_vims_keys_escape_is_a_key_of_its_own_however_quickly_another_follows(
     chunks: list[bytes], keys: list[str]
 ) -> None:
-    reader = InputReader(parts_escape=True)
+    reader = InputReader()
+    reader.parts_escape = True
     now = monotonic()
     events = [event for chunk in chunks for event in reader.read(chunk, at_s=now)]
     assert [event.key for event in events if isinstance(event, Key)] == keys
 
 
 def test_an_escape_that_was_told_already_is_told_once() -> None:
-    reader = InputReader(parts_escape=True)
+    reader = InputReader()
+    reader.parts_escape = True
     events = list(reader.read(b"\x1b", at_s=1.0))
     while not events:  # a sequence could go on
         events += reader.read(None, at_s=1.0)
@@ -148,7 +150,8 @@ def test_what_is_pasted_presses_no_key_wherever_it_is_cut(
 ) -> None:
     sent = b"x\x1b[200~" + pasted + b"\x1b[201~y"
     for at in range(1, len(sent)):
-        reader = InputReader(parts_escape=parts_escape)
+        reader = InputReader()
+        reader.parts_escape = parts_escape
         chunks = [(sent[:at], 1.0), (sent[at:], 1.0)]
         read = [event for data, at_s in chunks for event in reader.read(data, at_s=at_s)]
         for events in (read, list(InputReader().replay(chunks))):

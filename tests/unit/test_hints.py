@@ -173,7 +173,7 @@ async def test_a_busy_day_has_hints_worth_giving_and_few_others(day: str, turns:
 async def test_what_was_put_off_comes_first_and_whatever_is_being_done() -> None:
     desk, wanted = said("Order a standing desk."), said(LIMIT)
     yesterday = NOON - timedelta(days=1)
-    history = {desk.id: HintHistory(desk.id, yesterday, "s", postponed=True)}
+    history = {desk.id: HintHistory(yesterday, "s", postponed=True)}
     assert [hint.message for hint in await hints_of([wanted, desk], histories=history)] == [
         desk.content,
         LIMIT,
@@ -184,8 +184,8 @@ async def test_a_session_is_told_what_was_left_open_in_its_project() -> None:
     mine, everywhere = said(LIMIT), said("Learn Rust.", MemoryType.GOAL, scope=MemoryScope.GLOBAL)
     silent, due = said("Order a desk."), said("I prefer tea.", MemoryType.PREFERENCE)
     histories = {
-        silent.id: HintHistory(silent.id, NOON, "x", IGNORED_MAX, NOON),
-        due.id: HintHistory(due.id, NOON, "before", postponed=True),
+        silent.id: HintHistory(NOON, "x", IGNORED_MAX, NOON),
+        due.id: HintHistory(NOON, "before", postponed=True),
     }
 
     async def find(wanted: MemoryFilter) -> list[Memory]:
@@ -206,7 +206,7 @@ moments = st.integers(-4_000, 4_000).map(lambda hours: NOON + timedelta(hours=ho
 def test_silence_lasts_thirty_days_whichever_way_the_clock_is_set(
     ignored: int, ignored_at: datetime, at: datetime, elsewhere: bool
 ) -> None:
-    history = HintHistory("m", ignored_at, "s", ignored, ignored_at if ignored else None)
+    history = HintHistory(ignored_at, "s", ignored, ignored_at if ignored else None)
     often = ignored in (IGNORED_MAX, 2 * IGNORED_MAX, 3 * IGNORED_MAX)
     assert is_silenced(history, at) is (often and abs(at - ignored_at) < SILENCE)
     may = may_return(history, session_id="other" if elsewhere else "s", at=at)

@@ -22,8 +22,6 @@ from ragforge.domain.programs import ProgramView
 if TYPE_CHECKING:
     pass
 
-LISTED_MAX = 20
-
 
 class LineCommands:
     """Runs them and does what they say."""

@@ -19,7 +19,6 @@ from ragforge.session.trust_words import answered_words
 from ragforge.versions.book import VersionBook
 
 LISTED_MAX = 20
-KEY_PAGE = "https://aistudio.google.com/apikey"
 HELP = {
     "hints": "Show the hints that you have not answered.",
     "store": "Show where conversations are kept.",

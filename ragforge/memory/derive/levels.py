@@ -271,13 +271,6 @@ async def due(store: Store, session_id: str, limits: MemorySettings) -> Children
     return ()
 
 
-async def standing(store: Store, summaries: Sequence[Summary]) -> list[Summary]:
-    """Those that serve: none of their turns is abandoned. Raises StoreError."""
-    newest = await newest_turns(store, summaries)
-    abandoned = await store.turns.abandoned(list(dict.fromkeys(newest.values())))
-    return [summary for summary in summaries if summary.id in newest and newest[summary.id] not in abandoned]
-
-
 async def newest_turns(store: Store, summaries: Iterable[Summary]) -> dict[str, str]:
     """For each summary, by its id, the newest turn that it stands for; if that is on a path, so are all."""
     newest: dict[str, str] = {}

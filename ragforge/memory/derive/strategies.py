@@ -1,7 +1,5 @@
 """Strategies: what held in a project where another way had failed."""
 
-import logging
-
 from msgspec.structs import replace
 
 from ragforge.domain.derivations import Underived
@@ -14,8 +12,6 @@ from ragforge.memory.recall.lessons import read_lessons, tried_words
 from ragforge.memory.recall.search import Recall
 from ragforge.memory.sentences import cut_words
 from ragforge.memory.similar import SimilarTask, find_similar
-
-log = logging.getLogger(__name__)
 
 NAME = "strategy"
 RENEWED_MAX = 20

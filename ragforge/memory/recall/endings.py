@@ -15,9 +15,7 @@ from ragforge.memory.terms import SAME_SHARE, about, terms
 from ragforge.memory.todo_list import todo_list
 from ragforge.memory.wishes import SHARED_MIN
 
-_STANDING = AnyOf(lambda language: language.standing)
 _TODO = AnyOf(lambda language: language.memories.get(MemoryType.TODO, ()))
-_POLITE = AnyOf(lambda language: language.cues.get("polite", ()))
 _SWITCHES = AnyOf(lambda language: language.switches)
 
 

@@ -348,8 +348,3 @@ def find_sources() -> list[ContextSource]:
 def sections_of(sources: Iterable[ContextSource]) -> list[Section]:
     """Return all sections, in the order of the block."""
     return sorted((each for source in sources for each in source.sections), key=lambda each: each.place)
-
-
-def shares_of(sources: Iterable[ContextSource]) -> dict[str, float]:
-    """Return the share of each section by heading, in the order of the block."""
-    return {each.heading: each.share for each in sections_of(sources)}

@@ -124,7 +124,6 @@ class HintHistory(Struct, frozen=True):
     or tomorrow.
     """
 
-    preference_id: str
     offered_at: datetime
     session_id: str
     ignored: int = 0
@@ -199,7 +198,6 @@ class OfferedHints:
             )
             return {
                 preference: HintHistory(
-                    preference,
                     moment(offered),
                     session,
                     ignored,

@@ -14,8 +14,6 @@ from collections.abc import Awaitable, Callable
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from msgspec import Struct
-
 from ragforge.domain import timeouts
 from ragforge.domain.errors import Conflict, RagforgeError, SessionBusy, StoreError, StoreUnavailable
 from ragforge.domain.ids import new_id, now, short_id
@@ -88,13 +86,6 @@ class GraphClaim:
             await self._release(self)
 
 
-class _SessionBefore(Struct, frozen=True):
-    """How the session stood before it was claimed."""
-
-    epoch: int
-    taken_over: bool
-
-
 class Claims:
     """All claims of this process."""
 
@@ -159,7 +150,7 @@ class Claims:
             reach_s=timeouts.NEO4J_CLAIM_REACH_S_MAX if row else timeouts.NEO4J_REACH_S_MAX
         )
 
-        async def work(transaction: Transaction) -> _SessionBefore | None:
+        async def work(transaction: Transaction) -> int | None:
             answer = await transaction.run(LOCK, id=claim.session_id)
             if not answer:
                 return None
@@ -180,7 +171,7 @@ class Claims:
             # One that was made without the server runs its own turns already.
             if not self.holds(claim.session_id):
                 await interrupt_left_turns(transaction, claim.session_id, taken_over=taken_over)
-            return _SessionBefore(epoch, taken_over)
+            return int(epoch)
 
         try:
             found = await self._nodes.graph.transaction(work, deadline_s=timeouts.NEO4J_CLAIM_S_MAX)
@@ -194,7 +185,7 @@ class Claims:
         if found is None:
             raise _not_stored(claim.session_id)
         claim.confirmed = True
-        self._nodes.outbox.claims[claim.session_id] = found.epoch
+        self._nodes.outbox.claims[claim.session_id] = found
 
     def _check_free(self, claim: GraphClaim, before: dict[str, object]) -> None:
         """Raise SessionBusy while another machine's lease lasts. This one's ended with its file lock."""

@@ -14,8 +14,6 @@ from ragforge.store.json_text import storable
 from ragforge.store.neo4j.rows import Props
 from ragforge.store.text import Cut
 
-INDEX = "conversation_words"
-
 WEIGHTS = (
     ("searchUser", 1.0),
     ("searchReply", 0.1),

@@ -38,7 +38,6 @@ WELCOME = (
 URL_EXAMPLE = "http://localhost:8080/v1"
 KEYS = "Up and Down choose · Enter takes it · Esc closes"
 LINE_KEYS = "Enter continues · Esc goes back"
-WITHOUT = "Without a model, answers are search results. /model chooses one."
 LISTED_MAX = 20
 """Models of one server."""
 FIRST_GEMINI = "gemini:gemini-3.8-flash"

@@ -17,7 +17,7 @@ from ragforge.tui.widgets.row_list import MUTED, NO_POINTER, POINTER, RowList
 if TYPE_CHECKING:  # loaded after the first frame
     from ragforge.session.foresight import ForeseenTurn, Foreseer, MarkedTurn
 
-WIDE, MEDIUM = 100, 60
+MEDIUM = 60
 """From so many columns on all figures are shown, or some."""
 U_CHARS = 9
 

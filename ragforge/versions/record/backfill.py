@@ -1,6 +1,5 @@
 """Make missing versions after a crash, at the next opportunity."""
 
-import logging
 from collections.abc import Collection
 
 from ragforge.domain.ids import short_id
@@ -14,8 +13,6 @@ from ragforge.versions.record.omissions import not_kept
 from ragforge.versions.record.write_ahead import take_in_planned
 from ragforge.versions.state import OpenTurn
 from ragforge.versions.tree import summed
-
-log = logging.getLogger(__name__)
 
 CUT_OFF = "Made after a crash in the middle of this turn."
 CUT_OFF_IN_COMMAND = (
