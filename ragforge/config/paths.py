@@ -1,5 +1,6 @@
 """Where ragforge keeps its files on this machine. Nothing is created before `make_private` is called."""
 
+import os
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -61,3 +62,12 @@ def _moved(environ: Mapping[str, str], name: str) -> Path | None:
         return Path(value).expanduser().absolute()
     except RuntimeError as error:  # `~nobody` where there is no such user
         raise UsageError(f"{name} = {value!r} is not a folder: {error}.") from error
+
+
+def sync_folder(folder: Path) -> None:
+    """Make what was created, renamed or removed in the folder durable. Raises OSError."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

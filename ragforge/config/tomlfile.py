@@ -6,7 +6,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from ragforge.config.paths import make_private
+from ragforge.config.paths import make_private, sync_folder
 from ragforge.domain.errors import UsageError
 
 _BYTES_MAX = 1_000_000
@@ -68,16 +68,7 @@ def write_text(file: Path, text: str, *, mode: int | None = None) -> None:
         except BaseException:
             temporary.unlink(missing_ok=True)
             raise
-        _sync_folder(folder)
+        sync_folder(folder)
     except (OSError, UnicodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else str(error)
         raise UsageError(f"Cannot write {file}: {reason}. Make its folder writable and try again.") from error
-
-
-def _sync_folder(folder: Path) -> None:
-    """Make the new name durable."""
-    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

@@ -9,6 +9,8 @@ import secrets
 import stat
 from pathlib import Path
 
+from ragforge.config.paths import sync_folder
+
 _TOKEN_BYTES = 8
 # A restore's temporary files have longer names: its journal says what becomes of them.
 _TEMPORARY = re.compile(rf"\.[0-9a-f]{{{2 * _TOKEN_BYTES}}}\.ragforge-tmp")
@@ -47,7 +49,9 @@ def write_atomic(path: Path, content: bytes, *, expected: str | None) -> None:
                 folder.rmdir()
         raise
     for folder in {path.parent, *(folder.parent for folder in made)}:
-        _sync_folder(folder)
+        # The content is safe already; some network disks cannot sync a folder.
+        with contextlib.suppress(OSError):
+            sync_folder(folder)
 
 
 def remove_temporaries(folder: Path) -> None:
@@ -110,13 +114,3 @@ def _write_new(path: Path, content: bytes, old: os.stat_result | None) -> None:
                 os.fchown(descriptor, old.st_uid, old.st_gid)
             os.fchmod(descriptor, stat.S_IMODE(old.st_mode))  # after chown, which clears setuid
         os.fsync(descriptor)
-
-
-def _sync_folder(folder: Path) -> None:
-    # The content is safe already; some network disks cannot sync a folder.
-    with contextlib.suppress(OSError):
-        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)

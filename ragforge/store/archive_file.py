@@ -19,6 +19,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
+from ragforge.config.paths import sync_folder
 from ragforge.domain.errors import RagforgeError, StoreDamaged, StoreNewer, StoreUnavailable, UsageError
 from ragforge.domain.ids import now
 from ragforge.store.archive_items import Blob, Item, kind_of
@@ -129,7 +130,7 @@ class BackupWriter:
             self._raw.flush()
             os.fsync(self._raw.fileno())
             self._name_it()
-            _sync_folder(self.file.parent)
+            sync_folder(self.file.parent)
         return closing
 
     def _name_it(self) -> None:
@@ -263,15 +264,6 @@ def _check_place(file: Path, *, force: bool) -> None:
         raise UsageError(f"{file} is not a file. Give the name of the file to write.")
     if not force:
         raise UsageError(f"{file} exists already. Give another name, or add --force to replace it.")
-
-
-def _sync_folder(folder: Path) -> None:
-    """Sync the folder, so that the new name is durable."""
-    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 @contextmanager

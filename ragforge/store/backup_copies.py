@@ -12,6 +12,7 @@ from typing import Any, cast
 import apsw
 import msgspec
 
+from ragforge.config.paths import sync_folder
 from ragforge.config.store_address import bare_url
 from ragforge.domain.errors import StoreDamaged, StoreUnavailable
 from ragforge.domain.ids import now
@@ -232,15 +233,6 @@ def _free_name(folder: Path, name: str) -> str:
         number += 1
         free = f"{name}-{number}"
     return free
-
-
-def sync_folder(folder: Path) -> None:
-    """Sync the folder, so that renames are durable."""
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 @contextmanager

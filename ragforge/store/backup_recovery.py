@@ -10,9 +10,10 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from ragforge.config.paths import sync_folder
 from ragforge.domain.errors import StoreDamaged, StoreNewer, StoreUnavailable, UsageError
 from ragforge.domain.ids import now
-from ragforge.store.backup_copies import alone, sync_folder, synced_hash
+from ragforge.store.backup_copies import alone, synced_hash
 from ragforge.store.backups import BackupSet, CopiedFile, backups_folder, get_backup, path_of
 from ragforge.store.files import Role, StoreFile, conversations_row, store_files
 from ragforge.store.role_schemas import schema_of

@@ -11,6 +11,7 @@ from typing import BinaryIO
 
 from msgspec import Struct
 
+from ragforge.config.paths import sync_folder
 from ragforge.domain.errors import StoreUnavailable
 
 ROW_BYTES_MAX = 1024 * 1024
@@ -113,7 +114,7 @@ class BlobFiles:
         path = self.path(made.digest)
         self._make(path.parent)
         made.staged.replace(path)
-        _sync(path.parent)
+        sync_folder(path.parent)
 
     def discard(self, made: Made) -> None:
         """Remove a staged content that is not needed, or could not be moved into place."""
@@ -166,11 +167,3 @@ def cannot_write(folder: Path, error: OSError) -> StoreUnavailable:
         f"Cannot store a content in {folder}: {error.strerror}. Free some space there and "
         "make the folder writable."
     )
-
-
-def _sync(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
