@@ -1,4 +1,4 @@
-"""Which memories can be stored, and how two of the same id are merged: in every store."""
+"""Which memories and summaries can be stored, and how two memories of one id are merged: in every store."""
 
 from collections.abc import Iterable, Mapping
 
@@ -17,6 +17,7 @@ from ragforge.domain.memories import (
     memory_id,
     normalised,
 )
+from ragforge.domain.summaries import Summary
 from ragforge.domain.vectors import Vector
 
 TOLD = ("type", "topic", "content")
@@ -135,3 +136,11 @@ def concepts_of(
         for topic, those in sorted(found.items(), key=lambda item: (-weights[item[0]], item[0]))
         if those
     ]
+
+
+def check_summary(summary: Summary) -> None:
+    """Raise UsageError if the summary cannot be kept."""
+    if summary.level < 1:
+        raise UsageError(f"Summary {summary.id} has level {summary.level}; the lowest is 1.")
+    if not summary.covers:
+        raise UsageError(f"Summary {summary.id} covers nothing; it must cover at least one turn.")

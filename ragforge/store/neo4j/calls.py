@@ -29,8 +29,7 @@ class Neo4jToolCalls:
                 props = call_row(call, session_id=turn["sessionId"], project_id=turn["projectId"])
                 rows.put(Label.CALL, call.id, props | call_props(props))
 
-        await self._nodes.outbox.write(write)
-        self._nodes.carrier.nudge()
+        await self._nodes.write(write)
 
     async def of_turns(self, turn_ids: Sequence[str]) -> list[ToolCall]:
         places = {turn: place for place, turn in enumerate(turn_ids)}

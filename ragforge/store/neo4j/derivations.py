@@ -1,6 +1,6 @@
 """The derived records in the graph."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 
 from ragforge.domain.derivations import (
@@ -73,7 +73,7 @@ class Neo4jDerived:
             # Another machine may have replaced what was written from here.
             rows.put(Label.DERIVED, kept.id, props, surely=before is not None)
 
-        await self._write(write)
+        await self._nodes.write(write)
 
     async def get(self, ids: Sequence[str]) -> list[Derived]:
         await self._nodes.settle()
@@ -134,7 +134,7 @@ class Neo4jDerived:
                 if row is not None and (row.props["forgottenAt"] is None) == (at is not None):
                     rows.put(Label.DERIVED, each, {"forgottenAt": at}, surely=True)
 
-        await self._write(write)
+        await self._nodes.write(write)
 
     async def _bring(self, ids: Sequence[str]) -> None:
         """Have here what is to be changed, as it is in the graph now; while that is away, as it was seen."""
@@ -144,10 +144,6 @@ class Neo4jDerived:
         except StoreUnavailable:
             return
         await self._nodes.outbox.write(lambda rows: rows.keep(Label.DERIVED, [each["n"] for each in found]))
-
-    async def _write(self, write: Callable[[Rows], None]) -> None:
-        await self._nodes.outbox.write(write)
-        self._nodes.carrier.nudge()
 
 
 def _changed(wanted: UnderivedFilter) -> str:

@@ -214,7 +214,7 @@ class Neo4jMemories:
             props |= memory_props(props)
             rows.put(Label.MEMORY, memory.id, props, notes=notes, surely=is_restored and before is not None)
 
-        await self._write(write)
+        await self._nodes.write(write)
 
     async def change(self, memory: Memory) -> None:
         """Replace what may change of it (`CHANGED`). Raises Conflict, UsageError."""
@@ -233,7 +233,7 @@ class Neo4jMemories:
                 outdate_vector(rows, "memory", memory.id)
             rows.put(Label.MEMORY, memory.id, changes, surely=True)
 
-        await self._write(write)
+        await self._nodes.write(write)
 
     async def get(self, ids: Sequence[str]) -> list[Memory]:
         if not ids:
@@ -377,7 +377,7 @@ class Neo4jMemories:
                     changes = {"validFrom": utc(each.valid_from), "validTo": ends}
                     rows.put(Label.MEMORY, identifier, changes, surely=True)
 
-        await self._write(write)
+        await self._nodes.write(write)
 
     async def touch(self, ids: Sequence[str], at: datetime) -> None:
         """Count that they were used at this moment, once, in the graph alone; not where it is away."""
@@ -411,7 +411,7 @@ class Neo4jMemories:
                 if before is None or before.props["at"] < row["at"]:
                     rows.put(ASSOCIATION, key, row)
 
-        await self._write(write)
+        await self._nodes.write(write)
 
     async def associations(self, ids: Sequence[str]) -> list[Association]:
         await self._nodes.settle()
@@ -420,10 +420,6 @@ class Neo4jMemories:
         except StoreUnavailable:
             return await self._nodes.here.memories.associations(ids)
         return [association_of(each) for each in found]
-
-    async def _write(self, write: Any) -> None:
-        await self._nodes.outbox.write(write)
-        self._nodes.carrier.nudge()
 
     async def _change(self, ids: Sequence[str], changes: Props, *, when_forgotten: bool) -> None:
         await self._bring(ids)
@@ -434,7 +430,7 @@ class Neo4jMemories:
                 if row is not None and (row.props.get("forgottenAt") is not None) == when_forgotten:
                     rows.put(Label.MEMORY, each, changes, surely=True)
 
-        await self._write(write)
+        await self._nodes.write(write)
 
     async def _bring(self, ids: Sequence[str]) -> None:
         """Have here what is to be changed, as it is in the graph now; while that is away, as it was seen."""

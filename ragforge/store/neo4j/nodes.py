@@ -3,7 +3,7 @@
 While the server is away, what is here answers alone.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from time import monotonic
 from typing import TYPE_CHECKING, Any
@@ -77,6 +77,11 @@ class Nodes:
         from ragforge.store.neo4j.replica import Replica  # mostly the server is there
 
         return Replica(self.outbox)
+
+    async def write(self, write: Callable[[Rows], object]) -> None:
+        """Keep the rows here; they are carried to the graph as soon as it answers."""
+        await self.outbox.write(write)
+        self.carrier.nudge()
 
     async def ask(
         self, query: str, /, *, deadline_s: float | None = None, **parameters: Any

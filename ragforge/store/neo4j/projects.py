@@ -28,8 +28,7 @@ class Neo4jProjects:
         def write(rows: Rows) -> None:
             rows.put(Label.PROJECT, project.id, project_row(project), surely=True)
 
-        await self._nodes.outbox.write(write)
-        self._nodes.carrier.nudge()
+        await self._nodes.write(write)
 
     async def get(self, project_id: str) -> Project | None:
         found = await self._nodes.get(Label.PROJECT, project_id)

@@ -50,8 +50,7 @@ class Neo4jSessions:
             if rows.get(Label.SESSION, session.id) is None:
                 rows.put(Label.SESSION, session.id, session_row(session))
 
-        await self._nodes.outbox.write(write)
-        self._nodes.carrier.nudge()
+        await self._nodes.write(write)
 
     async def get(self, session_id: str) -> ConversationSession | None:
         found = await self._nodes.get(Label.SESSION, session_id)
@@ -149,8 +148,7 @@ class Neo4jSessions:
     async def _set(self, session_id: str, changes: Mapping[str, Any]) -> None:
         await self._nodes.need(Label.SESSION, session_id)
         # What is known here of a session that others write may be old.
-        await self._nodes.outbox.write(lambda rows: rows.put(Label.SESSION, session_id, changes, surely=True))
-        self._nodes.carrier.nudge()
+        await self._nodes.write(lambda rows: rows.put(Label.SESSION, session_id, changes, surely=True))
 
 
 def _recent(*, in_project: bool, with_part: bool, archived: bool | None) -> str:

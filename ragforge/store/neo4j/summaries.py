@@ -4,9 +4,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ragforge.domain import timeouts
-from ragforge.domain.errors import Conflict, StoreUnavailable, UsageError
+from ragforge.domain.errors import Conflict, StoreUnavailable
 from ragforge.domain.summaries import Summary, SummaryMethod
 from ragforge.domain.turns import Turn, TurnStatus
+from ragforge.store.memory_rules import check_summary
 from ragforge.store.neo4j.carry import InTransaction, carry, whole_rows
 from ragforge.store.neo4j.connection import Transaction
 from ragforge.store.neo4j.index_rows import outdate_vector, summary_props
@@ -95,7 +96,7 @@ class Neo4jSummaries:
         Raises Conflict where its session, or something it covers, is not stored, UsageError for a summary
         of nothing or of a level below 1.
         """
-        _check(summary)
+        check_summary(summary)
         await self._nodes.need(Label.SESSION, summary.session_id)
         await self._check_covers(summary)
         before = await self._nodes.get(Label.SUMMARY, summary.id)
@@ -123,15 +124,14 @@ class Neo4jSummaries:
             for covered in {*summary.covers, *(before["covers"] if before else ())}:
                 outdate_vector(rows, "turn", covered)
 
-        await self._nodes.outbox.write(write)
-        self._nodes.carrier.nudge()
+        await self._nodes.write(write)
 
     async def roll_up(self, summary: Summary) -> bool:
         """Keep it if nothing that it covers is covered by another of its level; whether it was kept.
 
         Raises as `save`, and StoreUnavailable while the server is away.
         """
-        _check(summary)
+        check_summary(summary)
         await self._nodes.arrive()
         await self._check_covers(summary)
 
@@ -242,13 +242,6 @@ class Neo4jSummaries:
             if levels.get(each) != summary.level - 1:
                 kind = "turn" if summary.level == 1 else f"summary of level {summary.level - 1}"
                 raise Conflict(f"Summary {summary.id} covers {each}, which is no {kind} in the store.")
-
-
-def _check(summary: Summary) -> None:
-    if summary.level < 1:
-        raise UsageError(f"Summary {summary.id} has level {summary.level}; the lowest is 1.")
-    if not summary.covers:
-        raise UsageError(f"Summary {summary.id} covers nothing; it must cover at least one turn.")
 
 
 def _is_better(before: Mapping[str, Any] | None, summary: Summary) -> bool:

@@ -65,14 +65,12 @@ class Neo4jTurns:
             return
         await self._nodes.need(Label.SESSION, turn.session_id)
         await self._nodes.need(Label.TURN, turn.parent)
-        await self._nodes.outbox.write(lambda rows: _start(rows, turn))
-        self._nodes.carrier.nudge()
+        await self._nodes.write(lambda rows: _start(rows, turn))
 
     async def reword(self, turn_id: str, user: Parts) -> None:
         """Raises Conflict where it is not stored, has a step or does not run any more."""
         await self._nodes.need_whole(turn_id)
-        await self._nodes.outbox.write(lambda rows: _reword(rows, turn_id, user))
-        self._nodes.carrier.nudge()
+        await self._nodes.write(lambda rows: _reword(rows, turn_id, user))
 
     async def save_step(self, step: Step, *, waits: bool = False) -> None:
         """Keep a step before its calls run; where one waits for consent, its turn waits too.
@@ -86,14 +84,12 @@ class Neo4jTurns:
             if waits and turn["status"] == TurnStatus.RUNNING:
                 rows.put(Label.TURN, step.turn_id, {"status": str(TurnStatus.WAITING)})
 
-        await self._nodes.outbox.write(write)
-        self._nodes.carrier.nudge()
+        await self._nodes.write(write)
 
     async def end(self, end: TurnEnd) -> None:
         """Keep how the turn ended, its last step and its text. Raises Conflict where it is not stored."""
         await self._nodes.need_whole(end.turn_id)
-        await self._nodes.outbox.write(lambda rows: _end(rows, end))
-        self._nodes.carrier.nudge()
+        await self._nodes.write(lambda rows: _end(rows, end))
 
     async def reopen(self, turn_id: str) -> None:
         """Let a turn that ended or waits run on, and move its session's head to it.
@@ -114,8 +110,7 @@ class Neo4jTurns:
             rows.put(Label.TURN, turn_id, ended)
             rows.put(Label.SESSION, turn["sessionId"], {"headId": turn_id})
 
-        await self._nodes.outbox.write(write)
-        self._nodes.carrier.nudge()
+        await self._nodes.write(write)
 
     async def get(self, turn_id: str) -> Turn | None:
         found = await self._nodes.get(Label.TURN, turn_id)

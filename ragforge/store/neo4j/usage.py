@@ -130,8 +130,7 @@ class Neo4jUsageLog:
             if rows.get(Label.USAGE, spent.id) is None:
                 rows.put(Label.USAGE, spent.id, spent_row(spent))
 
-        await self._nodes.outbox.write(write)
-        self._nodes.carrier.nudge()
+        await self._nodes.write(write)
 
 
 def _conditions(

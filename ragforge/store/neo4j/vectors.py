@@ -45,8 +45,7 @@ class Neo4jVectors:
                 rows.put(EMBEDDING, f"{each.owner.kind}/{each.owner.id}", _props(each))
 
         if embeddings:
-            await self._nodes.outbox.write(write)
-            self._nodes.carrier.nudge()
+            await self._nodes.write(write)
 
     async def get(self, owners: Sequence[Owner]) -> list[Embedding]:
         await self._nodes.arrive(vectors=True)

@@ -123,7 +123,7 @@ class Neo4jVersions:
             props = version_row(after_parents(version, parents))
             rows.put(Label.VERSION, version.id, props | version_props(props))
 
-        await self._write(write)
+        await self._nodes.write(write)
 
     async def get(self, ids: Sequence[str]) -> list[Version]:
         """Those that there are, whole, in the order of the ids.
@@ -231,7 +231,7 @@ class Neo4jVersions:
             words = {"searchUser": version_props(row.props | changes)["searchUser"]}
             rows.put(Label.VERSION, version_id, changes | words, surely=True)
 
-        await self._write(write)
+        await self._nodes.write(write)
 
     async def set_branch(self, branch: Branch) -> None:
         """Let the name point to the version. Raises Conflict where that is not one of the project's."""
@@ -246,14 +246,14 @@ class Neo4jVersions:
                 )
             _put_branch(rows, branch_row(branch) | {GONE: False})
 
-        await self._write(write)
+        await self._nodes.write(write)
 
     async def delete_branch(self, project_id: str, name: str) -> bool:
         key = branch_key(project_id, name)
         found = await self._ask(BRANCH, lambda here: here.branches(project_id), branch_of, id=key)
         gone = [branch_row(branch) for branch in found if branch_key(project_id, branch.name) == key]
         for row in gone:
-            await self._write(lambda rows, row=row: _put_branch(rows, row | {GONE: True}))
+            await self._nodes.write(lambda rows, row=row: _put_branch(rows, row | {GONE: True}))
         return bool(gone)
 
     async def branches(self, project_id: str) -> list[Branch]:
@@ -272,7 +272,7 @@ class Neo4jVersions:
             if rows.get(Label.MOVE, move.id) is None:
                 rows.put(Label.MOVE, move.id, move_row(move))
 
-        await self._write(write)
+        await self._nodes.write(write)
 
     async def moves(
         self, project_id: str, *, session_id: str | None = None, limit: int | None = 100
@@ -343,10 +343,6 @@ class Neo4jVersions:
         )
         if new := [version_row(each) for each in versions if each.id not in known]:
             await self._nodes.outbox.write(lambda rows: rows.keep(Label.VERSION, new))
-
-    async def _write(self, write: Callable[[Rows], None]) -> None:
-        await self._nodes.outbox.write(write)
-        self._nodes.carrier.nudge()
 
 
 def after_parents(version: Version, parents: Sequence[Mapping[str, Any]]) -> Version:

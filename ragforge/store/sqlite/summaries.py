@@ -3,10 +3,11 @@
 import json
 from collections.abc import Sequence
 
-from ragforge.domain.errors import Conflict, UsageError
+from ragforge.domain.errors import Conflict
 from ragforge.domain.summaries import SUMMARY, Summary, SummaryMethod
 from ragforge.domain.turns import Turn
 from ragforge.store.json_text import storable
+from ragforge.store.memory_rules import check_summary
 from ragforge.store.sqlite.connection import Connection, Database
 from ragforge.store.sqlite.index import index_summary
 from ragforge.store.sqlite.owed import owe_summary, owe_turns
@@ -100,7 +101,7 @@ class SqliteSummaries:
         Raises Conflict where its session or something it covers is not stored, UsageError for a summary
         of nothing or of a level below 1.
         """
-        _check(summary)
+        check_summary(summary)
 
         def write(connection: Connection) -> None:
             check_covered(connection, summary)
@@ -110,7 +111,7 @@ class SqliteSummaries:
 
     async def roll_up(self, summary: Summary) -> bool:
         """Keep it if no other of its level covers any of what it covers; whether it was kept."""
-        _check(summary)
+        check_summary(summary)
 
         def write(connection: Connection) -> bool:
             check_covered(connection, summary)
@@ -268,10 +269,3 @@ def _covered(connection: Connection, summary: int) -> tuple[str, ...]:
 def summary_by_key(connection: Connection, key: int) -> Summary:
     """The summary, which is there."""
     return SUMMARIES.record(next(connection.execute(f"{SELECT} WHERE summary.key = ?", (key,))))
-
-
-def _check(summary: Summary) -> None:
-    if summary.level < 1:
-        raise UsageError(f"Summary {summary.id} has level {summary.level}; the lowest is 1.")
-    if not summary.covers:
-        raise UsageError(f"Summary {summary.id} covers nothing; it must cover at least one turn.")
