@@ -19,7 +19,7 @@ from ragforge.domain import timeouts
 from ragforge.domain.errors import ModelUnreachable
 from ragforge.domain.json import JsonObject
 from ragforge.domain.urls import is_encrypted
-from ragforge.providers.connections import load_connections
+from ragforge.providers.connections import encode, load_connections, read_body
 from ragforge.providers.gemini.errors import Endpoint, ServiceRefused, explain
 from ragforge.providers.retry import Retryable
 from ragforge.providers.sse import EventDecoder
@@ -31,8 +31,6 @@ Result = TypeVar("Result")
 
 API_VERSION = "v1beta"
 """Newer fields are documented only there."""
-BODY_BYTES_MAX = 8 * 1024 * 1024
-"""How much is read of a response that is not a stream."""
 PAGE_SIZE = 1_000
 
 
@@ -139,7 +137,7 @@ class GeminiClient:
             async with self._request("POST", path, data) as response:
                 kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
                 if kind not in ("text/event-stream", ""):
-                    raise ValueError(f"{kind}: {(await _read(response)).decode('utf-8', 'replace')}")
+                    raise ValueError(f"{kind}: {(await read_body(response)).decode('utf-8', 'replace')}")
                 decoder = EventDecoder()
                 async with aclosing(response.aiter_bytes()) as pieces:
                     async for piece in pieces:
@@ -191,7 +189,7 @@ class GeminiClient:
     ) -> Result:
         """Return the JSON at a path."""
         async with self._request(method, path, None if body is None else encode(body)) as response:
-            return msgspec.json.decode(await _read(response), type=kind)
+            return msgspec.json.decode(await read_body(response), type=kind)
 
     @asynccontextmanager
     async def _request(
@@ -202,7 +200,7 @@ class GeminiClient:
         url = f"{self._endpoint.url}/{API_VERSION}/{path}"
         async with client.stream(method, url, content=data) as response:
             if response.status_code >= 300:
-                raise ServiceRefused(response.status_code, await _read(response))
+                raise ServiceRefused(response.status_code, await read_body(response))
             yield response
 
     async def _call(self, make: Callable[[], Awaitable[Result]]) -> Result:
@@ -227,27 +225,12 @@ class GeminiClient:
             return self._client
 
 
-def encode(body: JsonObject) -> bytes:
-    """Return the body as UTF-8. Half a surrogate, from a terminal or a file name, becomes a question mark."""
-    return json.dumps(body, ensure_ascii=False).encode("utf-8", "replace")
-
-
 def _chunk(payload: str) -> Chunk:
     # Not with msgspec first: it rejects half a surrogate, which a model may write.
     chunk = msgspec.convert(json.loads(payload), Chunk)
     if chunk.error is not None:
         raise ServiceRefused(0, payload.encode())
     return chunk
-
-
-async def _read(response: "httpx2.Response") -> bytes:
-    """Return the body, at most BODY_BYTES_MAX of it."""
-    body = bytearray()
-    async for piece in response.aiter_bytes():
-        body += piece
-        if len(body) > BODY_BYTES_MAX:
-            break
-    return bytes(body[:BODY_BYTES_MAX])
 
 
 def _open(endpoint: Endpoint) -> "httpx2.AsyncClient":

@@ -18,8 +18,9 @@ from ragforge.domain.events import ModelEvent
 from ragforge.domain.messages import TextPart, UserMessage
 from ragforge.domain.urls import is_this_machine
 from ragforge.providers.base import LoadBlob, ModelLimits, ModelRequest, Provider, ProviderParts
+from ragforge.providers.connections import encode
 from ragforge.providers.openai_compatible.answer import DONE, Answer, StreamError
-from ragforge.providers.openai_compatible.convert import chars_of, encode, to_chat
+from ragforge.providers.openai_compatible.convert import chars_of, to_chat
 from ragforge.providers.openai_compatible.errors import (
     Service,
     failed_in_stream,

@@ -68,11 +68,6 @@ async def to_chat(
     return body
 
 
-def encode(body: JsonObject) -> bytes:
-    """Return the body as UTF-8. Half a surrogate, from a terminal or a file name, becomes a question mark."""
-    return json.dumps(body, ensure_ascii=False).encode("utf-8", "replace")
-
-
 def chars_of(body: JsonObject) -> int:
     """Return the length of the input, for an estimate; an image counts as IMAGE_CHARS, whatever its size."""
     beside = [body.get("tools", ""), body.get("response_format", "")]

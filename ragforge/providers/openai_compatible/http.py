@@ -11,8 +11,7 @@ from ragforge.domain import timeouts
 from ragforge.domain.errors import ModelRefusedKey
 from ragforge.domain.json import JsonObject, JsonValue
 from ragforge.domain.urls import is_encrypted
-from ragforge.providers.connections import load_connections
-from ragforge.providers.openai_compatible.convert import encode
+from ragforge.providers.connections import encode, load_connections, read_body
 from ragforge.providers.openai_compatible.errors import (
     Service,
     broken_off,
@@ -25,10 +24,6 @@ from ragforge.providers.retry import Retryable
 
 if TYPE_CHECKING:
     import httpx2
-
-
-BODY_BYTES_MAX = 8 * 1024 * 1024
-"""How much is read of a response that is not a stream; OpenRouter's list of models is the largest known."""
 
 
 class Http:
@@ -110,13 +105,8 @@ class Http:
 
 
 async def read(response: "httpx2.Response") -> str:
-    """Return the body as text, at most BODY_BYTES_MAX of it."""
-    body = bytearray()
-    async for chunk in response.aiter_bytes():
-        body += chunk
-        if len(body) > BODY_BYTES_MAX:
-            break
-    return body[:BODY_BYTES_MAX].decode("utf-8", "replace")
+    """Return the body as text, as far as it is read."""
+    return (await read_body(response)).decode("utf-8", "replace")
 
 
 def _make_client(service: Service) -> "httpx2.AsyncClient":
