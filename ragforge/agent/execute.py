@@ -32,7 +32,7 @@ from ragforge.domain.cancellation import undisturbed
 from ragforge.domain.errors import NotKept, StoreError, UsageError
 from ragforge.domain.events import ConstraintsMet, Notice, ToolEnded, ToolOutput, ToolStarted
 from ragforge.domain.ids import now
-from ragforge.domain.messages import CallRequest, CallResult, ToolMessage
+from ragforge.domain.messages import CallRequest, ToolMessage
 from ragforge.domain.redact import MARK
 from ragforge.domain.reveal import oddities
 from ragforge.domain.turns import CallStatus, Step, ToolCall, declined
@@ -169,12 +169,7 @@ async def execute_calls(
     except* StoreError as failures:
         raise failures.exceptions[0] from None
     ended.update((task.result().id, task.result()) for task in reading)
-    return ToolMessage(tuple(_heard(ended[request.id]) for request in step.message.calls))
-
-
-def _heard(call: ToolCall) -> CallResult:
-    failed = call.status is not CallStatus.OK
-    return CallResult(call.id, call.name, call.result, failed, call.provider_id, call.images)
+    return ToolMessage(tuple(ended[request.id].answer for request in step.message.calls))
 
 
 async def _prepare(call: _OpenCall) -> _Ready | _Refused:

@@ -7,7 +7,7 @@ from enum import StrEnum
 from msgspec import Struct, field
 
 from ragforge.domain.json import JsonObject
-from ragforge.domain.messages import ImagePart, ModelMessage, Parts
+from ragforge.domain.messages import CallResult, ImagePart, ModelMessage, Parts
 from ragforge.domain.records import Description, RecordKind
 from ragforge.domain.usage import Purpose, Usage
 
@@ -223,6 +223,12 @@ class ToolCall(Struct, frozen=True):
         """The reason that the user gave for declining it; empty if there was none."""
         said = self.status is CallStatus.DENIED and self.result.startswith(_DECLINED + _REASON)
         return self.result.removeprefix(_DECLINED + _REASON).strip() if said else ""
+
+    @property
+    def answer(self) -> CallResult:
+        """The result as told to the model."""
+        failed = self.status is not CallStatus.OK
+        return CallResult(self.id, self.name, self.result, failed, self.provider_id, self.images)
 
 
 _DECLINED = "The user declined this call; nothing was done."

@@ -24,7 +24,7 @@ from ragforge.domain.messages import (
     UserMessage,
     command_text,
 )
-from ragforge.domain.turns import NOT_ENDED, CallStatus, Step, ToolCall, Turn
+from ragforge.domain.turns import NOT_ENDED, Step, ToolCall, Turn
 
 BYTES_PER_TOKEN = 3
 """Careful for code and prose in any script: UTF-8 spends three bytes on most that is one token elsewhere."""
@@ -73,7 +73,7 @@ def step_messages(steps: Sequence[Step], ended: dict[str, ToolCall]) -> list[Mes
             messages.append(
                 ToolMessage(
                     tuple(
-                        _result(ended[call.id])
+                        ended[call.id].answer
                         if call.id in ended
                         else CallResult(call.id, call.name, NOT_ENDED, True, call.provider_id)
                         for call in step.message.calls
@@ -81,11 +81,6 @@ def step_messages(steps: Sequence[Step], ended: dict[str, ToolCall]) -> list[Mes
                 )
             )
     return messages
-
-
-def _result(call: ToolCall) -> CallResult:
-    failed = call.status is not CallStatus.OK
-    return CallResult(call.id, call.name, call.result, failed, call.provider_id, call.images)
 
 
 class Shortened(Struct, frozen=True):

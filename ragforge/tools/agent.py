@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
-from ragforge.tools.base import AgentTask, Effect, Preview, Tool, ToolContext, ToolResult
+from ragforge.tools.base import AgentTask, Effect, Tool, ToolContext, ToolResult, asks_nothing
 
 
 class AgentArgs(msgspec.Struct, forbid_unknown_fields=True):
@@ -34,11 +34,6 @@ async def run(args: AgentArgs, ctx: ToolContext) -> ToolResult:
     return await ctx.run_agent(task, ctx.emit)
 
 
-async def preview(_args: AgentArgs, _ctx: ToolContext) -> Preview:
-    """Nothing to approve yet: each of its calls is asked about like any other."""
-    return Preview()
-
-
 TOOL = Tool(
     name="agent",
     description=(
@@ -50,5 +45,5 @@ TOOL = Tool(
     args_type=AgentArgs,
     run=run,
     summarise=lambda args: args.title,
-    preview=preview,
+    preview=asks_nothing,  # each of its calls is asked about like any other
 )

@@ -176,6 +176,11 @@ class ToolContext(Struct, frozen=True):
     web_private_hosts: tuple[str, ...] = ()
 
 
+async def asks_nothing(_args: object, _ctx: ToolContext) -> Preview:
+    """Return the preview of a tool that needs no approval."""
+    return Preview()
+
+
 class Tool(Struct, Generic[Args], frozen=True):
     """A tool: its description for the model, and the function to run.
 

@@ -6,7 +6,7 @@ import msgspec
 
 from ragforge.domain import timeouts
 from ragforge.domain.errors import UsageError
-from ragforge.tools.base import Effect, Preview, Tool, ToolContext, ToolResult
+from ragforge.tools.base import Effect, Tool, ToolContext, ToolResult
 from ragforge.tools.scan import as_bytes, folder_of, preview_scan, report, scan
 from ragforge.tools.scan_values import GlobRequest
 
@@ -46,11 +46,6 @@ async def run(args: GlobArgs, ctx: ToolContext) -> ToolResult:
         return ToolResult(str(error), failed=True)
 
 
-async def preview(args: GlobArgs, ctx: ToolContext) -> Preview:
-    """Return the folder to be walked."""
-    return preview_scan(args.path, ctx)
-
-
 TOOL = Tool(
     name="glob",
     description=(
@@ -61,5 +56,5 @@ TOOL = Tool(
     args_type=GlobArgs,
     run=run,
     summarise=lambda args: args.pattern if args.path == "." else f"{args.pattern} in {args.path}",
-    preview=preview,
+    preview=lambda args, ctx: preview_scan(args.path, ctx),
 )

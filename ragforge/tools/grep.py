@@ -6,7 +6,7 @@ import msgspec
 
 from ragforge.domain import timeouts
 from ragforge.domain.errors import UsageError
-from ragforge.tools.base import Effect, Preview, Tool, ToolContext, ToolResult
+from ragforge.tools.base import Effect, Tool, ToolContext, ToolResult
 from ragforge.tools.scan import as_bytes, folder_of, preview_scan, report, scan
 from ragforge.tools.scan_values import GrepRequest
 
@@ -51,11 +51,6 @@ async def run(args: GrepArgs, ctx: ToolContext) -> ToolResult:
         return ToolResult(str(error), failed=True)
 
 
-async def preview(args: GrepArgs, ctx: ToolContext) -> Preview:
-    """Return the folder to be searched."""
-    return preview_scan(args.path, ctx)
-
-
 def summarise(args: GrepArgs) -> str:
     """Return the pattern, and where it is searched."""
     places = [place for place in (args.path if args.path != "." else "", args.include) if place]
@@ -72,5 +67,5 @@ TOOL = Tool(
     args_type=GrepArgs,
     run=run,
     summarise=summarise,
-    preview=preview,
+    preview=lambda args, ctx: preview_scan(args.path, ctx),
 )

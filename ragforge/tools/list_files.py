@@ -6,7 +6,7 @@ import msgspec
 
 from ragforge.domain import timeouts
 from ragforge.domain.errors import UsageError
-from ragforge.tools.base import Effect, Preview, Tool, ToolContext, ToolResult
+from ragforge.tools.base import Effect, Tool, ToolContext, ToolResult
 from ragforge.tools.scan import as_bytes, folder_of, preview_scan, report, scan
 from ragforge.tools.scan_values import ListRequest
 
@@ -38,11 +38,6 @@ async def run(args: ListArgs, ctx: ToolContext) -> ToolResult:
         return ToolResult(str(error), failed=True)
 
 
-async def preview(args: ListArgs, ctx: ToolContext) -> Preview:
-    """Return the folder to be read."""
-    return preview_scan(args.path, ctx)
-
-
 TOOL = Tool(
     name="list",
     description=(
@@ -53,5 +48,5 @@ TOOL = Tool(
     args_type=ListArgs,
     run=run,
     summarise=lambda args: args.path,
-    preview=preview,
+    preview=lambda args, ctx: preview_scan(args.path, ctx),
 )

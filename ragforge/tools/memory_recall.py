@@ -4,7 +4,7 @@ from typing import Annotated
 
 import msgspec
 
-from ragforge.tools.base import Effect, Preview, Tool, ToolContext, ToolResult
+from ragforge.tools.base import Effect, Tool, ToolContext, ToolResult, asks_nothing
 
 QUESTION_CHARS_MAX = 2_000
 
@@ -30,11 +30,6 @@ async def run(args: MemoryRecallArgs, ctx: ToolContext) -> ToolResult:
     return ToolResult(await ctx.recall_memory(args.question, ctx.emit))
 
 
-async def preview(_args: MemoryRecallArgs, _ctx: ToolContext) -> Preview:
-    """Nothing to approve: it only reads stored data."""
-    return Preview()
-
-
 TOOL = Tool(
     name="memory_recall",
     description=(
@@ -46,5 +41,5 @@ TOOL = Tool(
     args_type=MemoryRecallArgs,
     run=run,
     summarise=lambda args: args.question,
-    preview=preview,
+    preview=asks_nothing,  # it only reads stored data
 )

@@ -7,7 +7,7 @@ from msgspec import UNSET, Meta, UnsetType
 
 from ragforge.domain.errors import RagforgeError
 from ragforge.domain.memories import MEMORY_CHARS_MAX, Memory, MemoryOrigin, MemoryScope, MemoryType
-from ragforge.tools.base import Effect, Preview, Saved, Tool, ToolContext, ToolResult, ToSave
+from ragforge.tools.base import Effect, Saved, Tool, ToolContext, ToolResult, ToSave, asks_nothing
 
 UPDATES_MAX = 10
 ID_CHARS_SHOWN = 8
@@ -77,11 +77,6 @@ async def run(args: MemorySaveArgs, ctx: ToolContext) -> ToolResult:
     return ToolResult(_told(saved))
 
 
-async def preview(_args: MemorySaveArgs, _ctx: ToolContext) -> Preview:
-    """Nothing to approve: it touches no file, the user sees it, and `/forget` forgets it."""
-    return Preview()
-
-
 def _told(saved: Saved) -> str:
     memory = saved.memory
     if memory.forgotten_at:
@@ -116,5 +111,5 @@ TOOL = Tool(
     args_type=MemorySaveArgs,
     run=run,
     summarise=lambda args: f"{args.type}: {args.content}",
-    preview=preview,
+    preview=asks_nothing,  # it touches no file, the user sees it, and `/forget` forgets it
 )

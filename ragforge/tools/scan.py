@@ -115,7 +115,7 @@ def folder_of(path_text: str, ctx: ToolContext, *, or_file: bool = False) -> Pat
     raise UsageError(f"{display(path, ctx)} {what}. Give a folder{' or a file' if or_file else ''} as path.")
 
 
-def preview_scan(path_text: str, ctx: ToolContext) -> Preview:
+async def preview_scan(path_text: str, ctx: ToolContext) -> Preview:
     """Return the folder to be read; not whether it exists, because the path may need approval first."""
     try:
         return Preview(paths=(resolve(path_text, ctx),))

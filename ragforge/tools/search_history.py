@@ -6,7 +6,7 @@ from typing import Annotated
 import msgspec
 
 from ragforge.domain.search import Hit, what
-from ragforge.tools.base import Effect, Preview, Tool, ToolContext, ToolResult
+from ragforge.tools.base import Effect, Tool, ToolContext, ToolResult, asks_nothing
 
 HITS_MAX = 10
 PLACE_CHARS_MAX = 1_000
@@ -33,11 +33,6 @@ async def run(args: SearchHistoryArgs, ctx: ToolContext) -> ToolResult:
     if not hits:
         return ToolResult("Nothing in the history matches. Try other or fewer words.")
     return ToolResult(_listed([_shown(number, hit) for number, hit in enumerate(hits, 1)]))
-
-
-async def preview(_args: SearchHistoryArgs, _ctx: ToolContext) -> Preview:
-    """Nothing to approve: it only reads stored data."""
-    return Preview()
 
 
 def _listed(places: list[str]) -> str:
@@ -69,5 +64,5 @@ TOOL = Tool(
     args_type=SearchHistoryArgs,
     run=run,
     summarise=lambda args: args.query,
-    preview=preview,
+    preview=asks_nothing,  # it only reads stored data
 )

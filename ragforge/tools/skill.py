@@ -5,7 +5,7 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
-from ragforge.tools.base import Effect, Preview, Tool, ToolContext, ToolResult
+from ragforge.tools.base import Effect, Tool, ToolContext, ToolResult, asks_nothing
 
 
 class SkillArgs(msgspec.Struct, forbid_unknown_fields=True):
@@ -23,11 +23,6 @@ async def run(args: SkillArgs, ctx: ToolContext) -> ToolResult:
     return await ctx.read_skill(args.name, args.file)
 
 
-async def preview(_args: SkillArgs, _ctx: ToolContext) -> Preview:
-    """Nothing to approve: the user put it there, or trusts it."""
-    return Preview()
-
-
 TOOL = Tool(
     name="skill",
     description=(
@@ -38,5 +33,5 @@ TOOL = Tool(
     args_type=SkillArgs,
     run=run,
     summarise=lambda args: f"{args.name} {args.file}".rstrip(),
-    preview=preview,
+    preview=asks_nothing,  # the user put it there, or trusts it
 )

@@ -8,7 +8,7 @@ from msgspec import Meta, UnsetType
 from ragforge.domain.errors import RagforgeError
 from ragforge.domain.todos import ITEM_CHARS_MAX, ITEMS_MAX, todo_lines
 from ragforge.domain.turns import TodoItem, Todos, TodoState
-from ragforge.tools.base import Effect, Preview, Tool, ToolContext, ToolResult
+from ragforge.tools.base import Effect, Tool, ToolContext, ToolResult, asks_nothing
 
 
 class TodoItemArgs(msgspec.Struct, forbid_unknown_fields=True):
@@ -52,11 +52,6 @@ async def run(args: TodoArgs, ctx: ToolContext) -> ToolResult:
     return ToolResult(_told(kept))
 
 
-async def preview(_args: TodoArgs, _ctx: ToolContext) -> Preview:
-    """Nothing to approve: it touches no file, and the user sees the list."""
-    return Preview()
-
-
 def _todos(args: TodoArgs) -> Todos:
     items = args.items if isinstance(args.items, list) else []
     return Todos(tuple(TodoItem(" ".join(item.text.split()), TodoState(item.state)) for item in items))
@@ -87,5 +82,5 @@ TOOL = Tool(
     args_type=TodoArgs,
     run=run,
     summarise=_summary,
-    preview=preview,
+    preview=asks_nothing,  # it touches no file, and the user sees the list
 )

@@ -89,7 +89,7 @@ async def test_links_are_named_but_never_followed(tmp_path: Path) -> None:
     listed = (await list_files.run(ListArgs(depth=5), ctx)).text
     assert "c.py" not in listed
     assert "loop -> ." in listed
-    preview = await grep.preview(GrepArgs("secret", "away"), ctx)
+    preview = await grep.TOOL.preview(GrepArgs("secret", "away"), ctx)
     assert preview.paths == (outside.resolve(),)
 
 
