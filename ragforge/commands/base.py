@@ -5,13 +5,23 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequen
 from difflib import get_close_matches
 from enum import StrEnum
 from functools import cache
-from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Generic, TypeAlias, TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from ragforge.domain.approvals import ApprovalRequest, TurnTerms
-from ragforge.domain.arguments import Args, Face, Former, arguments_of, modern, parse, usage, written
+from ragforge.domain.arguments import (
+    Args,
+    Face,
+    Former,
+    arguments_of,
+    modern,
+    parse,
+    shell_option,
+    usage,
+    written,
+)
 from ragforge.domain.discovery import discover, find_one
 from ragforge.domain.errors import UsageError
 from ragforge.domain.printable import fenced
@@ -259,6 +269,12 @@ class Opens(StrEnum):
 
 class NoArguments(Struct, frozen=True):
     """A command without arguments."""
+
+
+class JsonArguments(Struct, frozen=True):
+    """How to print a list."""
+
+    json: Annotated[bool, shell_option("--json", help="Print a JSON list.")] = False
 
 
 async def _only_in_shell(session: "Session", args: Any) -> Outcome:

@@ -1,11 +1,8 @@
 """`lessons`: what failed in the project and why, and what worked instead."""
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-from msgspec import Struct
-
-from ragforge.commands.base import Emphasis, Outcome, Report, Span, Verb
-from ragforge.domain.arguments import shell_option
+from ragforge.commands.base import Emphasis, JsonArguments, Outcome, Report, Span, Verb
 from ragforge.domain.printable import inline_code, one_line
 from ragforge.domain.words import counted, day_words
 
@@ -24,17 +21,11 @@ NONE = (
 HOW = "A lesson goes when its evidence does: redo what was undone, or forget the words that give the reason."
 
 
-class LessonsArguments(Struct, frozen=True):
-    """How to print them."""
-
-    json: Annotated[bool, shell_option("--json", help="Print a JSON list.")] = False
-
-
-async def _run(session: "Session", args: LessonsArguments) -> Outcome:
+async def _run(session: "Session", args: JsonArguments) -> Outcome:
     return await _show(session.workspace, args)
 
 
-async def _show(library: "Library", args: LessonsArguments) -> Outcome:
+async def _show(library: "Library", args: JsonArguments) -> Outcome:
     from ragforge.memory.forgotten import read_forgotten
     from ragforge.memory.recall.lessons import read_lessons
 
@@ -88,7 +79,7 @@ def _as_json(lesson: "Lesson", turns: "Mapping[str, Turn]") -> dict[str, Any]:
 VERB = Verb(
     "lessons",
     "List what failed in this project and why, and what worked instead.",
-    LessonsArguments,
+    JsonArguments,
     _run,
     shell=_show,
     reads=True,

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from msgspec import Struct
 
-from ragforge.commands.base import Confirm, NoArguments, Opens, Outcome, Report, Tell, Verb
+from ragforge.commands.base import Confirm, JsonArguments, NoArguments, Opens, Outcome, Report, Tell, Verb
 from ragforge.domain.arguments import rest, shell_option, word
 from ragforge.domain.errors import UsageError
 from ragforge.domain.words import counted
@@ -19,12 +19,6 @@ if TYPE_CHECKING:
 
 
 STILL_OPEN = "Any ragforge already open in this folder stays in the previous project."
-
-
-class ListArguments(Struct, frozen=True):
-    """How to print them."""
-
-    json: Annotated[bool, shell_option("--json", help="Print a JSON list.")] = False
 
 
 class JoinArguments(Struct, frozen=True):
@@ -55,7 +49,7 @@ class SplitArguments(Struct, frozen=True):
     yes: Annotated[bool, shell_option("--yes", "-y", help="Do not ask.")] = False
 
 
-async def _list(library: "Library", args: ListArguments) -> Outcome:
+async def _list(library: "Library", args: JsonArguments) -> Outcome:
     from ragforge.session.project import describe_project, every_project, last_use
 
     found = await every_project(library.store)
@@ -222,7 +216,7 @@ VERB = Verb(
         Verb(
             "list",
             "List the projects, with who used each last, where and when; * marks the one of this folder.",
-            ListArguments,
+            JsonArguments,
             shell=_list,
             reads=True,
         ),

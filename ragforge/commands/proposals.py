@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Annotated
 
 from msgspec import Struct
 
-from ragforge.commands.base import Outcome, Report, Tell, Verb
-from ragforge.domain.arguments import rest, shell_option
+from ragforge.commands.base import JsonArguments, Outcome, Report, Tell, Verb
+from ragforge.domain.arguments import rest
 from ragforge.domain.commands import typed
 from ragforge.domain.errors import UsageError
 from ragforge.domain.printable import one_line
@@ -21,23 +21,17 @@ if TYPE_CHECKING:
 ALL = "all"
 
 
-class ProposalsArguments(Struct, frozen=True):
-    """How to print them."""
-
-    json: Annotated[bool, shell_option("--json", help="Print a JSON list.")] = False
-
-
 class DecideArguments(Struct, frozen=True):
     """Which."""
 
     ids: Annotated[str, rest("ID... | all", "Their ids, or the first characters of them; or `all`.")]
 
 
-async def _run(session: "Session", args: ProposalsArguments) -> Outcome:
+async def _run(session: "Session", args: JsonArguments) -> Outcome:
     return await _show(session.workspace, args)
 
 
-async def _show(library: "Library", args: ProposalsArguments) -> Outcome:
+async def _show(library: "Library", args: JsonArguments) -> Outcome:
     from ragforge.session.session_import import proposals
 
     found = await proposals(library.store, library.project.id)
@@ -115,7 +109,7 @@ _REFUSE = "Drop proposed memories."
 VERB = Verb(
     "proposals",
     "List memories that came with shared sessions; accept or refuse them.",
-    ProposalsArguments,
+    JsonArguments,
     _run,
     shell=_show,
     reads=True,

@@ -1,24 +1,16 @@
 """`todo`: the list of what is to do in a session."""
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import msgspec
-from msgspec import Struct
 
-from ragforge.commands.base import Opens, Outcome, Report, Verb
-from ragforge.domain.arguments import shell_option
+from ragforge.commands.base import JsonArguments, Opens, Outcome, Report, Verb
 
 if TYPE_CHECKING:
     from ragforge.session.state import Session
 
 
-class TodoArguments(Struct, frozen=True):
-    """How to print it."""
-
-    json: Annotated[bool, shell_option("--json", help="Print a JSON list.")] = False
-
-
-async def _run(session: "Session", args: TodoArguments) -> Outcome:
+async def _run(session: "Session", args: JsonArguments) -> Outcome:
     from ragforge.domain.todos import todo_lines
     from ragforge.session.todos import todos_of
 
@@ -32,4 +24,4 @@ async def _run(session: "Session", args: TodoArguments) -> Outcome:
     return Report([todos.counted, *todo_lines(todos.items)])
 
 
-VERB = Verb("todo", "Show the to-do list.", TodoArguments, _run, opens=Opens.LOOK, reads=True)
+VERB = Verb("todo", "Show the to-do list.", JsonArguments, _run, opens=Opens.LOOK, reads=True)
