@@ -16,8 +16,8 @@ from ragforge.domain.words import moment_words
 
 if TYPE_CHECKING:  # costs more than all of `ragforge --version`
     from ragforge.commands.db import BackupsArguments, RecoverArguments
+    from ragforge.session.backup_recovery import Recovered
     from ragforge.session.machine import Machine
-    from ragforge.session.recovery import Recovered
     from ragforge.store.backups import BackupSet
     from ragforge.store.files import Role
 
@@ -56,7 +56,7 @@ def recover(options: Options, args: "RecoverArguments") -> int:
     """Run `ragforge db recover`."""
 
     async def work() -> int:
-        from ragforge.session.recovery import recover as bring_back
+        from ragforge.session.backup_recovery import recover as bring_back
 
         machine = this_machine(options)
         if args.empty:

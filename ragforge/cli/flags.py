@@ -1,18 +1,48 @@
 """The flags of `ragforge` itself, as the parser reads them and `--help` shows them."""
 
-from typing import Annotated
+from collections.abc import Callable
+from typing import Annotated, TypeVar
 
 import typer
 
 from ragforge import __version__
-from ragforge.cli.numbers import amount, whole
 from ragforge.cli.options import OutputFormat
+
+Number = TypeVar("Number", int, float)
 
 
 def _tell_version(wanted: bool) -> None:
     if wanted:
         typer.echo(f"ragforge {__version__}")
         raise typer.Exit
+
+
+def whole(least: int, most: int | None = None) -> Callable[[str], int]:
+    """Return a parser of whole numbers from `least` to `most`."""
+    return _reading(int, "whole number", least, most)
+
+
+def amount(least: float) -> Callable[[str], float]:
+    """Return a parser of numbers from `least` up."""
+    return _reading(float, "number", least, None)
+
+
+def _reading(
+    kind: Callable[[str], Number], noun: str, least: Number, most: Number | None
+) -> Callable[[str], Number]:
+    range_ = f"from {least} to {most:,}" if most is not None else f"of at least {least}"
+
+    def number(text: str) -> Number:  # its name stands in the help
+        try:
+            value = kind(text)
+        except ValueError:
+            value = None
+        # `not value >= least` rather than `value < least`: comparisons with NaN are always false.
+        if value is None or not value >= least or (most is not None and value > most):
+            raise typer.BadParameter(f"must be a {noun} {range_}, not {text!r}.")
+        return value
+
+    return number
 
 
 PIPED = "-"

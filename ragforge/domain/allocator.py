@@ -1,6 +1,7 @@
 """Settings of the C library's memory allocator: fewer arenas, memory returned to the system."""
 
 import ctypes
+import sys
 
 ARENAS_MAX = 2
 MAPPED_BYTES_MIN = 1024 * 1024
@@ -27,3 +28,14 @@ def limit_memory() -> None:
         mallopt(_M_ARENA_MAX, ARENAS_MAX)
         mallopt(_M_MMAP_THRESHOLD, MAPPED_BYTES_MIN)
         mallopt(_M_TRIM_THRESHOLD, KEPT_BYTES_MAX)
+
+
+def trim_heap() -> None:
+    """Give freed memory back to the system; it takes half a millisecond.
+
+    By itself glibc gives back what lies at the end of the heap alone, so a long session grows by what turns
+    leave free between what stays. Elsewhere nothing is done.
+    """
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None) if sys.platform == "linux" else None
+    if trim is not None:
+        trim(0)

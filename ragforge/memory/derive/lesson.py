@@ -33,8 +33,7 @@ from ragforge.domain.tasks import PastTask, TaskFigures, TaskOutcome, implied_sa
 from ragforge.domain.turns import Turn
 from ragforge.memory.derive.records import keep_record
 from ragforge.memory.derive.turn_material import says_nothing
-from ragforge.memory.failure_reasons import reason_in
-from ragforge.memory.failures import failed_before
+from ragforge.memory.failures import failed_before, reason_in
 from ragforge.memory.likeness import content_words, share_of
 from ragforge.memory.material import Material, PartInput
 from ragforge.memory.part import AnswerPart, PartHome

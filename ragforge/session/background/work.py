@@ -12,6 +12,7 @@ from contextlib import suppress
 from functools import partial
 from typing import TypeVar
 
+from ragforge.domain.allocator import trim_heap
 from ragforge.domain.errors import ModelError, StoreError, UsageError
 from ragforge.domain.schedule import Progress, Timing
 from ragforge.domain.turns import Turn
@@ -26,7 +27,6 @@ from ragforge.memory.recall.search import Recall
 from ragforge.providers.base import Provider
 from ragforge.providers.registry import ModelName
 from ragforge.session.background.daily_backup import back_up_daily
-from ragforge.session.background.heap import trim_heap
 from ragforge.session.background.lane import Lane
 from ragforge.session.background.model import (
     Ready,

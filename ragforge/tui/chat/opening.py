@@ -12,10 +12,10 @@ from ragforge.tui import keys, terminal
 from ragforge.tui.chat import folder_questions
 from ragforge.tui.chat.watch import Watch
 from ragforge.tui.launch import Leaving, NotOpened, OpenedChat, OpenSession
-from ragforge.tui.prompt_history import StoredHistory
 from ragforge.tui.screens.store_failure import FailureAnswer, NotOpenedScreen
 from ragforge.tui.textual_types import app_of
 from ragforge.tui.theme import ThemedApp
+from ragforge.tui.widgets.history import StoredHistory
 from ragforge.tui.widgets.plain import PlainText
 
 if TYPE_CHECKING:  # loaded by opening it

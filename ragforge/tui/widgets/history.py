@@ -1,6 +1,6 @@
 """The messages sent before, and walking through them without losing what is being written."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Protocol
 
 from msgspec import Struct, field
@@ -31,6 +31,23 @@ class ListHistory(Struct):
     def add(self, text: str) -> None:
         """Keep a text as the newest."""
         self.texts[:] = [text, *(kept for kept in self.texts if kept != text)][: self.limit]
+
+
+class StoredHistory:
+    """What was sent before; `keep` is told of each new text."""
+
+    def __init__(self, texts: Iterable[str], keep: Callable[[str], None]) -> None:
+        self._texts = ListHistory(list(texts))
+        self._keep = keep
+
+    def entries(self) -> Sequence[str]:
+        """Newest first."""
+        return self._texts.entries()
+
+    def add(self, text: str) -> None:
+        """Keep a text as the newest."""
+        self._texts.add(text)
+        self._keep(text)
 
 
 class Walk(Struct):
