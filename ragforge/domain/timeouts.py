@@ -16,6 +16,9 @@ HEADLESS_BACKGROUND_S_MAX = 5.0
 next run does the rest."""
 HEADLESS_CALLS_S_MAX = 15.0
 """How long `-p` waits, after that, for answers that are paid for already: each would be asked for again."""
+HEADLESS_PLANS_S_MAX = 20.0
+"""How long `-p` waits, after that, for a server that has to plan what it was asked: given up, it would have
+to begin anew in the next run."""
 HEADLESS_BACKUP_S_MAX = 2.0
 """How long `-p` waits for the day's backup in progress."""
 BACKGROUND_CLOSE_S_MAX = 2.0
@@ -212,6 +215,8 @@ NEO4J_BULK_S_MAX = 10.0
 """For a batch of vectors, which no turn waits for."""
 NEO4J_VECTORS_SETTLE_S_MAX = 10.0
 NEO4J_WARM_UP_S_MAX = 15.0
+NEO4J_PLAN_S_MAX = 30.0
+"""How long a server may plan one query that nobody waits for."""
 NEO4J_CARRY_RETRY_S_FIRST = 0.5
 NEO4J_CARRY_RETRY_S_MAX = 5.0
 NEO4J_LOGIN_RETRY_S = 30.0

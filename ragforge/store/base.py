@@ -139,6 +139,12 @@ class Store(Protocol):
         """Send waiting rows for at most this long. Return what is left."""
         ...
 
+    async def planned(self, *, timeout_s: float) -> bool:
+        """Wait for at most this long while a server prepares for questions that it was too slow for.
+
+        Return whether there were any, and it is prepared for all of them: asked again, it answers."""
+        ...
+
     async def changes(self) -> object | None:
         """A value that differs once anything was written, by any process; None if that is not cheap to
         know."""

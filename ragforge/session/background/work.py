@@ -100,6 +100,9 @@ class Work:
         held = [lane for queue, lane in self._desk.lanes.items() if queue.delayed]
         for lane in held:
             lane.hold()
+        for queue, lane in self._desk.lanes.items():
+            if not queue.delayed:
+                lane.wake()  # what failed is not waited for: it is tried again now
         try:
             await self.own_done()
         finally:

@@ -92,6 +92,11 @@ class Neo4jStore:
         await self._carrier.drain(timeout_s)
         return self.link
 
+    async def planned(self, *, timeout_s: float) -> bool:
+        if not self._graph.is_planning or not await self._carrier.reached(timeouts.NEO4J_ANSWER_S_MAX):
+            return False
+        return await self._graph.planned(timeout_s=timeout_s)
+
     @property
     def stranded(self) -> tuple[Stranded, ...]:
         """What waited here for other databases at this address, when the store was opened."""

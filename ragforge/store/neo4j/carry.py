@@ -17,7 +17,7 @@ from ragforge.domain.ids import new_id
 from ragforge.store.neo4j.abandonment import SETTLE_MOVED
 from ragforge.store.neo4j.carry_memories import MEMORY_PARTS, memory_lists
 from ragforge.store.neo4j.carry_versions import VERSION_PARTS, version_lists
-from ragforge.store.neo4j.connection import Transaction
+from ragforge.store.neo4j.connection import PLAN_ONCE, Transaction
 from ragforge.store.neo4j.outbox import ASSOCIATION, EMBEDDING, Cargo, OutboxRow
 from ragforge.store.neo4j.rows import Label, Props
 
@@ -191,14 +191,6 @@ CALL (late) {
 }
 """
 
-PLAN_ONCE = "CYPHER replan=skip "
-"""All is found by unique ids, whatever the statistics say; planning anew takes longer than the writing.
-
-For the same reason the rows come in one map: Neo4j plans a text once for each order of magnitude of each list
-among its parameters, which for six lists is a new plan with almost every turn: seconds on a busy server.
-The lists in a map have no such sizes.
-"""
-
 NOTHING_MOVED = "WITH d, [] AS fenced, [] AS late, [] AS moved\n"
 
 # Always the whole of a text, whatever of it is there: the server plans each once, and planning takes long.
@@ -327,6 +319,8 @@ def statement(rows: Sequence[OutboxRow], cargo: Cargo) -> tuple[str, dict[str, A
             lists = {owner: _vectors(rows, owner) for owner in OWNERS}
         case _:
             assert_never(cargo)
+    # In one map: Neo4j plans a text for each order of magnitude of each list among its parameters, which for
+    # six lists is a new plan with almost every turn. The lists in a map have no such sizes.
     return f"{PLAN_ONCE}{HERE}{PARTS[cargo]}{ANSWER}", {"rows": lists}
 
 

@@ -28,6 +28,7 @@ from ragforge.store.neo4j.errors import (
     value_refused,
     worded,
 )
+from ragforge.store.neo4j.planning import Planning
 
 if TYPE_CHECKING:
     from neo4j import (
@@ -61,9 +62,19 @@ class Transaction(Protocol):
         ...
 
 
+PLAN_ONCE = "CYPHER replan=skip "
+"""For a query whose plan is right whatever there is: all is found by unique ids or indexes that it names.
+
+A server plans anew when a graph has grown, after a few turns of a new one, and takes seconds for that when it
+is busy."""
+
+
 def as_one(query: str, columns: Sequence[str]) -> str:
-    """The query with all its rows in one record, which has them as lists of these columns' values."""
-    return f"CALL () {{\n{query}\n}}\nRETURN collect([{', '.join(columns)}]) AS rows"
+    """The query with all its rows in one record, which has them as lists of these columns' values.
+
+    For queries whose plans do not depend on what there is: see PLAN_ONCE.
+    """
+    return f"{PLAN_ONCE}CALL () {{\n{query}\n}}\nRETURN collect([{', '.join(columns)}]) AS rows"
 
 
 def rows_of(answer: Sequence[Row], columns: Sequence[str]) -> list[Row]:
@@ -84,6 +95,7 @@ class Graph:
         self._driver: AsyncDriver | None = None
         self._bookmark_manager: AsyncBookmarkManager | None = None
         self._bookmarks = list(bookmarks)
+        self._planning = Planning(self._plan)
 
     async def connect(self) -> None:
         """Reach the server, and learn its version. Raises StoreUnavailable, LoginRefused."""
@@ -113,11 +125,17 @@ class Graph:
     async def read(self, query: str, /, *, deadline_s: float | None = None, **parameters: Any) -> list[Row]:
         """The rows. In a cluster, from a member that reads; what was written here before is seen."""
         deadline_s = timeouts.NEO4J_READ_S_MAX if deadline_s is None else deadline_s
-        return await self._called(
-            lambda: self._auto_commit(query, parameters, writes=False, deadline_s=deadline_s),
-            doing=READING,
-            deadline_s=deadline_s,
-        )
+
+        async def attempt() -> list[Row]:
+            # Not all of the time: its plan may be waited for on a connection that is dead.
+            await self._planning.wait_for(query, timeout_s=deadline_s / 2)
+            try:
+                return await self._auto_commit(query, parameters, writes=False, deadline_s=deadline_s)
+            except asyncio.CancelledError:
+                self._planning.add(query, parameters)
+                raise
+
+        return await self._called(attempt, doing=READING, deadline_s=deadline_s)
 
     async def read_as_one(self, query: str, columns: Sequence[str], /, **parameters: Any) -> list[Row]:
         """The rows of a query that returns these columns, sent as one record.
@@ -190,8 +208,18 @@ class Graph:
 
         return await self._called(attempt, doing=WRITING, deadline_s=limit_s)
 
+    @property
+    def is_planning(self) -> bool:
+        """Whether there is anything that was cut off and is still to be planned."""
+        return self._planning.waiting > 0
+
+    async def planned(self, *, timeout_s: float) -> bool:
+        """Wait while the server plans what was cut off; whether there was anything, and all is planned."""
+        return await self._planning.finish(timeout_s=timeout_s)
+
     async def close(self) -> None:
         """Release the connections, within NEO4J_CLOSE_S_MAX whatever the server does."""
+        await self._planning.close()
         driver, self._driver = self._driver, None
         if driver is None:
             return
@@ -211,6 +239,15 @@ class Graph:
             with _fitting(self.address):
                 result = await session.run(timed, dict(parameters))
             return [plain_row(record) async for record in result]
+
+    async def _plan(self, query: str, parameters: Mapping[str, Any]) -> None:
+        """Let the server plan the query and read nothing; plans depend on the types of parameters."""
+        deadline_s = timeouts.NEO4J_PLAN_S_MAX
+        await self._called(
+            lambda: self._auto_commit(f"EXPLAIN {query}", parameters, writes=False, deadline_s=deadline_s),
+            doing=READING,
+            deadline_s=deadline_s,
+        )
 
     async def _called(
         self, attempt: Callable[[], Awaitable[T]], *, doing: str, deadline_s: float, retries: bool = True

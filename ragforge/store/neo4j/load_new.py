@@ -17,7 +17,8 @@ from ragforge.domain.errors import StoreUnavailable
 from ragforge.domain.ids import new_id
 from ragforge.domain.vectors import Embedding, OwnerKind
 from ragforge.store.json_text import storable
-from ragforge.store.neo4j.carry import DRAW_PERSON, OTHER_DATABASE, PLAN_ONCE, Writer
+from ragforge.store.neo4j.carry import DRAW_PERSON, OTHER_DATABASE, Writer
+from ragforge.store.neo4j.connection import PLAN_ONCE
 from ragforge.store.neo4j.nodes import FIELDS
 from ragforge.store.neo4j.outbox import TIMES
 from ragforge.store.neo4j.rows import Label, Props

@@ -10,7 +10,7 @@ too late: whoever reads one checks whether it still holds.
 from datetime import datetime, timedelta
 
 from ragforge.domain import timeouts
-from ragforge.store.neo4j.connection import Graph
+from ragforge.store.neo4j.connection import PLAN_ONCE, Graph
 from ragforge.store.neo4j.rows import Label
 
 SESSIONS_MAX = 200
@@ -28,7 +28,7 @@ NOTE = "MATCH (d:{0}) SET d.owedAt = $until"
 
 # A turn awaits its place in a summary of level 2: level 1 only retells it. All is read first, and the session
 # is written before what belongs to it, as the carrier does, so that the two cannot lock each other out.
-MARK = f"""
+MARK = f"""{PLAN_ONCE}
 MATCH (s:{Label.SESSION}) USING INDEX SEEK s:{Label.SESSION}({{0}}) WHERE {{1}}s.carriedAt >= $since
 WITH s, s.carriedAt AS at ORDER BY at LIMIT $limit
 CALL (s) {{{{

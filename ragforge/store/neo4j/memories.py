@@ -39,7 +39,7 @@ from ragforge.store.memory_rules import (
 )
 from ragforge.store.neo4j.abandonment import MEMORY_ABANDONED
 from ragforge.store.neo4j.carry_memories import RESTORED, SAVED
-from ragforge.store.neo4j.connection import as_one, rows_of
+from ragforge.store.neo4j.connection import PLAN_ONCE, as_one, rows_of
 from ragforge.store.neo4j.index_rows import memory_props, outdate_vector
 from ragforge.store.neo4j.memory_rows import (
     REPLACED,
@@ -116,7 +116,8 @@ RETURN CASE WHEN n.strength = 'must' THEN 'constraint' WHEN n.type = 'preference
   count(*) AS number, sum(coalesce(n.held, 0)) AS held, sum(coalesce(n.broken, 0)) AS broken
 """
 WISHES = {
-    binding: f"CALL () {{{_MUST}{others}}}{_COUNTED}" for binding, others in ((True, ""), (False, _OTHERS))
+    binding: f"{PLAN_ONCE}CALL () {{{_MUST}{others}}}{_COUNTED}"
+    for binding, others in ((True, ""), (False, _OTHERS))
 }
 _WEIGHT, _USES = ORDERS[MemorySort.IMPORTANCE], ORDERS[MemorySort.USED]
 _WEIGHTIEST = "\n  UNION\n".join(
@@ -157,7 +158,7 @@ RETURN count(*) AS kept, count(CASE WHEN isRight THEN 1 END) AS right
 """
 
 FORGOTTEN = f"""
-MATCH (n:{Label.MEMORY})
+MATCH (n:{Label.MEMORY}) USING INDEX n:{Label.MEMORY}(forgottenAt)
 WHERE n.forgottenAt IS NOT NULL AND (n.scope = 'global' OR n.projectId = $project)
 WITH n ORDER BY n.forgottenAt DESC, n.id LIMIT {FORGOTTEN_MAX}
 {WHOLE} ORDER BY n.forgottenAt DESC, n.id

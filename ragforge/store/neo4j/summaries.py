@@ -9,7 +9,7 @@ from ragforge.domain.summaries import Summary, SummaryMethod
 from ragforge.domain.turns import Turn, TurnStatus
 from ragforge.store.memory_rules import check_summary
 from ragforge.store.neo4j.carry import InTransaction, carry, whole_rows
-from ragforge.store.neo4j.connection import Transaction
+from ragforge.store.neo4j.connection import PLAN_ONCE, Transaction
 from ragforge.store.neo4j.index_rows import outdate_vector, summary_props
 from ragforge.store.neo4j.marks import mark_owed
 from ragforge.store.neo4j.nodes import Nodes, fields, valid_ids
@@ -33,32 +33,32 @@ RETURN t.id AS turn, {fields("n", Label.SUMMARY)} AS n ORDER BY n.level, n.times
 """
 
 # A project narrows them at `AND true`. Where none is of the kind, nothing is read but the index.
-LACKING = f"""
+LACKING = f"""{PLAN_ONCE}
 MATCH (n:{Label.TURN}) USING INDEX SEEK n:{Label.TURN}(summaryDue)
 WHERE n.summaryDue = true AND n.status IN $ended AND true
   AND NOT EXISTS {{ (n)<-[:SUMMARIZES]-(:{Label.SUMMARY} {{level: 1}}) }}
 RETURN {fields("n", Label.TURN)} AS n ORDER BY n.timestamp, n.id LIMIT $limit
 """
 
-STAND_INS = f"""
+STAND_INS = f"""{PLAN_ONCE}
 MATCH (n:{Label.SUMMARY}) USING INDEX SEEK n:{Label.SUMMARY}(method, level)
 WHERE n.method = 'extractive' AND n.level = 1 AND true
 RETURN {fields("n", Label.SUMMARY)} AS n ORDER BY n.timestamp DESC, n.id DESC LIMIT $limit
 """
 
-UPPER_STAND_INS = f"""
+UPPER_STAND_INS = f"""{PLAN_ONCE}
 MATCH (n:{Label.SUMMARY}) USING INDEX SEEK n:{Label.SUMMARY}(method, level)
 WHERE n.method = 'extractive' AND n.level > 1 AND true
     AND NOT EXISTS {{ (n)-[:SUMMARIZES]->(:{Label.SUMMARY} {{method: 'extractive'}}) }}
 RETURN {fields("n", Label.SUMMARY)} AS n ORDER BY n.level, n.timestamp, n.id LIMIT $limit
 """
 
-OUTDATED = f"""
+OUTDATED = f"""{PLAN_ONCE}
 MATCH (n:{Label.SUMMARY}) USING INDEX SEEK n:{Label.SUMMARY}(outdated) WHERE n.outdated = true AND true
 RETURN {fields("n", Label.SUMMARY)} AS n ORDER BY n.level, n.timestamp, n.id LIMIT $limit
 """
 
-TO_ROLL_UP = f"""
+TO_ROLL_UP = f"""{PLAN_ONCE}
 MATCH (n:{Label.SESSION}) USING INDEX SEEK n:{Label.SESSION}(awaitsChars)
 WHERE n.awaitsChars > $chars AND true
 RETURN {{id: n.sessionId}} AS n ORDER BY n.startTime, n.sessionId LIMIT $limit

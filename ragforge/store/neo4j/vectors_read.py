@@ -16,7 +16,7 @@ from msgspec import Struct
 from ragforge.domain import timeouts
 from ragforge.domain.vectors import Embedding, Near, Nearby, Owner, OwnerKind, Vector, check_vector
 from ragforge.store.json_text import storable
-from ragforge.store.neo4j.connection import Graph
+from ragforge.store.neo4j.connection import PLAN_ONCE, Graph
 from ragforge.store.neo4j.errors import StatementRefused
 from ragforge.store.neo4j.marks import mark_owed
 from ragforge.store.neo4j.rows import Label, utc
@@ -266,7 +266,7 @@ def _lacking(ways: Sequence[tuple[str, str]], *, in_project: bool) -> str:
             "ORDER BY at DESC, level DESC, id DESC LIMIT $limit"
         )
     return (
-        f"CALL () {{ {' UNION ALL '.join(parts)} }}\n"
+        f"{PLAN_ONCE}CALL () {{ {' UNION ALL '.join(parts)} }}\n"
         "RETURN kind, id ORDER BY at DESC, level DESC, id DESC LIMIT $limit"
     )
 
@@ -332,7 +332,10 @@ def _query(kinds: Sequence[OwnerKind], conditions: Sequence[str], *, filtered: b
         inside = filtered and not (kind is OwnerKind.MEMORY and PROJECT in conditions)
         indexed = (FILTERED if inside else OVERFETCHED).format(**names)
         parts.append(NEAREST.format(count=count, exact=exact, indexed=indexed, kind=kind))
-    return f"{'CYPHER 25' if filtered else ''}{'UNION ALL'.join(parts)}"
+    # Only of a project is each index named.
+    is_named = PROJECT in conditions and SESSION not in conditions
+    options = [*(["25"] if filtered else []), *(["replan=skip"] if is_named else [])]
+    return f"{' '.join(['CYPHER', *options]) if options else ''}{'UNION ALL'.join(parts)}"
 
 
 def _size(kind: OwnerKind, conditions: Sequence[str]) -> str:

@@ -87,6 +87,11 @@ class SqliteStore:
         del timeout_s
         return Link()
 
+    async def planned(self, *, timeout_s: float) -> bool:
+        """There is no server that would have to prepare."""
+        del timeout_s
+        return False
+
     async def changes(self) -> object | None:
         """The number that SQLite gives the connection that reads, which moves when any other one commits."""
         return await self._database.read(lambda connection: connection.pragma("data_version"))
