@@ -5,9 +5,9 @@ number of rows is read.
 """
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from datetime import timedelta
-from typing import Any
+from typing import Any, TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -33,7 +33,9 @@ from ragforge.domain.usage import Purpose, sum_costs
 from ragforge.memory.prohibitions import forbids_something, is_path, names_in, used_in
 from ragforge.session.machine import Library
 from ragforge.session.metrics import all_counts
-from ragforge.store.base_conversations import SessionRow
+from ragforge.store.base_conversations import PersonUsage, SessionRow
+
+T = TypeVar("T")
 
 WISHES_MAX = 200
 """So many wishes that bind, and so many others, are read at first: the newest ones."""
@@ -59,7 +61,7 @@ class Concept(Struct, frozen=True):
 
 
 class SessionFigures(Struct, frozen=True):
-    """A session. cost_usd: None where a price is unknown. person: who began it."""
+    """A session. cost_usd: None where a price is unknown, or the server is away. person: who began it."""
 
     row: SessionRow
     decided: tuple[str, ...]
@@ -82,7 +84,8 @@ class Figure(Struct, frozen=True):
 
 
 class Cost(Struct, frozen=True):
-    """What was spent in US dollars, None where a price is unknown, and how that is counted."""
+    """What was spent in US dollars, and how that is counted; None where a price is unknown, or
+    the server is away."""
 
     name: str
     usd: float | None
@@ -195,12 +198,13 @@ async def read_sessions(library: Library, limit: int) -> tuple[SessionFigures, .
     rows = await library.store.sessions.recent(project_id=library.project.id, limit=limit)
     here = replace(_fitting(library, DECISIONS_MAX), types=(MemoryType.DECISION,))
     decisions = await library.store.memories.find(here)
-    costs = await library.store.usage.by_session([row.session.id for row in rows])
+    ids = [row.session.id for row in rows]
+    costs, is_whole = await _read_whole(library, library.store.usage.by_session(ids))
     return tuple(
         SessionFigures(
             row,
             tuple(each.content for each in decisions if each.session_id == row.session.id),
-            costs[row.session.id],
+            costs[row.session.id] if is_whole else None,
             row.session.begun_by(library.person),
         )
         for row in rows
@@ -210,8 +214,15 @@ async def read_sessions(library: Library, limit: int) -> tuple[SessionFigures, .
 async def read_numbers(library: Library) -> Numbers:
     """Return how well memory does. Raises StoreError."""
     usage, project_id = library.store.usage, library.project.id
-    spent = await usage.by_model(project_id=project_id)
-    people = [] if library.person.alone else await usage.by_person(project_id=project_id)
+    spent, is_whole = await _read_whole(library, usage.by_model(project_id=project_id))
+    people: list[PersonUsage] = []
+    if not library.person.alone:
+        people, is_whole_of_people = await _read_whole(library, usage.by_person(project_id=project_id))
+        is_whole = is_whole and is_whole_of_people
+
+    def cost(name: str, costs: Iterable[float | None], counted: str) -> Cost:
+        return Cost(name, sum_costs(costs) if is_whole else None, counted)
+
     return Numbers(
         figures=(
             await _recall_rate(library),
@@ -220,21 +231,28 @@ async def read_numbers(library: Library) -> Numbers:
             await _cache_hits(library),
             await _constraints_held(library),
         ),
-        memory=Cost(
+        memory=cost(
             "memory cost",
-            sum_costs(row.cost_usd for row in spent if row.purpose.is_memory),
+            (row.cost_usd for row in spent if row.purpose.is_memory),
             "summaries, extraction, embeddings and look-ups, of all users of the project",
         ),
-        chat=Cost(
+        chat=cost(
             "chat cost",
-            sum_costs(row.cost_usd for row in spent if row.purpose is Purpose.CHAT),
+            (row.cost_usd for row in spent if row.purpose is Purpose.CHAT),
             "the turns themselves, of all users of the project",
         ),
         people=tuple(
-            Cost(f"cost of {each.person or 'unknown users'}", each.cost_usd, "chat and memory of one user")
+            cost(f"cost of {each.person or 'unknown users'}", [each.cost_usd], "chat and memory of one user")
             for each in (people if len(people) > 1 else ())
         ),
     )
+
+
+async def _read_whole(library: Library, answer: Awaitable[T]) -> tuple[T, bool]:
+    """Return the answer, and whether it is of all that there is: not only of this machine."""
+    before = library.store.link.partial
+    found = await answer
+    return found, library.store.link.partial == before
 
 
 async def _recall_rate(library: Library) -> Figure:
