@@ -52,8 +52,15 @@ class Neo4jUsageLog:
         """Sums a model and purpose, most expensive first; an unknown price may be the highest: it leads."""
         await self._nodes.settle()
         conditions = _conditions(session_id=session_id, project_id=project_id, since=since, person=person)
-        by_project = project_id is not None and session_id is None
-        query = _sums(conditions, "name", "purpose", by_project=by_project)
+        if session_id is not None:
+            index = "sessionId"
+        elif project_id is not None:
+            index = "projectId, timestamp"
+        else:
+            index = ""
+            if since is not None:
+                index = "timestamp" if person is None else "person, timestamp"
+        query = _sums(conditions, "name", "purpose", index=index)
         moment = None if since is None else utc(since)
         try:
             found = await self._nodes.ask(
@@ -72,7 +79,9 @@ class Neo4jUsageLog:
     async def by_person(self, *, project_id: str | None = None) -> list[PersonUsage]:
         """Sums a user, most expensive first; an unknown price may be the highest: it leads."""
         await self._nodes.settle()
-        query = _sums([OF_PROJECT] if project_id else [], "person", by_project=bool(project_id))
+        query = _sums(
+            [OF_PROJECT] if project_id else [], "person", index="projectId, timestamp" if project_id else ""
+        )
         try:
             found = await self._nodes.ask(query, project=project_id)
         except StoreUnavailable:
@@ -156,13 +165,16 @@ def _usage(row: Mapping[str, Any]) -> Usage:
     return Usage(row["input"], row["cached"], row["output"], row["thought"])
 
 
-def _sums(conditions: Sequence[str], *keys: str, by_project: bool) -> str:
-    """The query: sums by these keys. conditions: on the turn of a step, or another call, as `{0}`."""
+def _sums(conditions: Sequence[str], *keys: str, index: str) -> str:
+    """The query: sums by these keys. conditions: on the turn of a step, or another call, as `{0}`.
+
+    index: the properties of the one that finds them, empty where all are summed.
+    """
     scope, names = " AND ".join(conditions) or "true", ", ".join(keys)
-    # Named, for a server that has seen few projects reads those of all.
-    index = "USING INDEX SEEK {0}:{1}(projectId, timestamp) " if by_project else ""
+    # Named, for a server that has seen few turns reads them all.
+    named = f"USING INDEX SEEK {{0}}:{{1}}({index}) " if index else ""
     of_turns, of_others = (
-        f"{index}WHERE {scope}".format(*each) for each in (("t", Label.TURN), ("n", Label.USAGE))
+        f"{named}WHERE {scope}".format(*each) for each in (("t", Label.TURN), ("n", Label.USAGE))
     )
     return f"""
 CALL () {{
