@@ -4,6 +4,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
 
 from msgspec import Meta, Struct
+from msgspec.structs import replace
 
 from ragforge.commands.base import Instead, Open, Outcome, Report, Verb
 from ragforge.domain.arguments import Face, rest, shell_option, word
@@ -14,7 +15,7 @@ from ragforge.domain.printable import one_line
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
 
-    from ragforge.domain.memories import Memory
+    from ragforge.domain.memories import Memory, MemoryFilter
     from ragforge.session.machine import Library
     from ragforge.session.state import Session
     from ragforge.store.base import Store
@@ -151,7 +152,17 @@ async def _list(library: "Library", args: ListArguments) -> Outcome:
     shown = [memory for memory in found if args.scope in (None, memory.scope)][: args.limit]
     if args.json:
         return Report(data=list(map(as_json, shown)))
-    return Report([list_line(each, whose=args.all_owners) for each in shown], _notes(len(shown), args))
+    newer = await _newer_rules(library, wanted) if any(each.strength for each in shown) else {}
+    lines = [list_line(each, newer=newer.get(each.id), whose=args.all_owners) for each in shown]
+    return Report(lines, _notes(len(shown), args))
+
+
+async def _newer_rules(library: "Library", wanted: "MemoryFilter") -> "dict[str, Memory]":
+    """Return the rules that contradict older ones, by the older one's id, whether they are listed or not."""
+    from ragforge.memory.constraints import overruled
+
+    binding = replace(wanted, types=(), binding=True, sort=MemorySort.RECENT, limit=READ_MAX)
+    return overruled(await library.store.memories.find(binding))
 
 
 def _notes(count: int, args: ListArguments) -> tuple[str, ...]:

@@ -29,10 +29,14 @@ _IN = {
 }
 
 
-def list_line(memory: Memory, *, whose: bool = False) -> str:
-    """Its id, type, importance, date, scope, words, and what is special of it; its owner too with `whose`."""
+def list_line(memory: Memory, *, newer: Memory | None = None, whose: bool = False) -> str:
+    """Its id, type, importance, date, scope, words, and what is special of it; its owner too with `whose`.
+
+    newer: a rule that says the opposite of it and applies in its place.
+    """
     until = [f"until {last_moment(memory):%Y-%m-%d}"] if last_moment(memory) else []
-    marks = "".join(f" [{mark}]" for mark in [*marks_of(memory), *until])
+    contradicted = [f"contradicted by the newer {newer.id[:ID_CHARS_SHOWN]}"] if newer else []
+    marks = "".join(f" [{mark}]" for mark in [*marks_of(memory), *contradicted, *until])
     return (
         f"{memory.id[:ID_CHARS_SHOWN]}  {memory.type:<11}  {memory.importance:.2f}  "
         f"{memory.updated_at.astimezone():%Y-%m-%d}  {memory.scope:<7}  {one_line(memory.content)}{marks}"

@@ -1,14 +1,23 @@
 """What the user demands, found by rules: what binds, how much, and what it is about."""
 
 import re
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
 from functools import cache, lru_cache
 
 from msgspec.structs import replace
 
 from ragforge.domain.approvals import Constraint
 from ragforge.domain.language.base import AnyOf, Language, first_group, language_of, languages, words_in
-from ragforge.domain.memories import STRENGTHS, Memory, MemorySource, MemoryType, Strength
+from ragforge.domain.memories import (
+    STRENGTHS,
+    Memory,
+    MemoryScope,
+    MemorySource,
+    MemoryType,
+    Strength,
+    marks_of,
+)
 from ragforge.domain.turns import Turn
 from ragforge.memory.material import CONSTRAINT_CHARS_MAX, CONSTRAINTS_MAX
 from ragforge.memory.prohibitions import (
@@ -201,6 +210,38 @@ def constraint_of(memory: Memory, newest: Turn | None = None, known: Constraint 
         forbidden,
         tuple(each for each in wanted if not any(each in one.objects for one in forbidden)),
     )
+
+
+def overruled(memories: Iterable[Memory]) -> dict[str, Memory]:
+    """Return, by the id of each rule that a newer one says the opposite of, the newest of those.
+
+    Of two rules that contradict each other the newer one applies to calls; the older one is kept, for the
+    newer may be undone or forgotten.
+    """
+    rules = [each for each in memories if each.strength and not marks_of(each)]
+    forbids, wants = defaultdict[str, list[Memory]](list), defaultdict[str, list[Memory]](list)
+    newest: dict[str, Memory] = {}
+    for rule in sorted(rules, key=lambda each: each.updated_at, reverse=True):
+        constraint = constraint_of(rule)
+        forbidden = {name.casefold() for each in constraint.prohibitions for name in each.objects}
+        wanted = {name.casefold() for name in constraint.wants}
+        newer = [each for name in forbidden for each in wants[name]]
+        newer += [each for name in wanted for each in forbids[name]]
+        if found := [each for each in newer if _concerns_the_same(rule, each)]:
+            newest[rule.id] = max(found, key=lambda each: each.updated_at)
+        for known, names in ((forbids, forbidden), (wants, wanted)):
+            for name in names:
+                known[name].append(rule)
+    return newest
+
+
+def _concerns_the_same(one: Memory, other: Memory) -> bool:
+    """Whether both apply to one user in one project or session."""
+    scopes = {one.scope, other.scope}
+    same_place = MemoryScope.GLOBAL in scopes or one.project_id == other.project_id
+    if scopes == {MemoryScope.SESSION}:
+        same_place = one.session_id == other.session_id
+    return same_place and (one.owner == other.owner or "" in (one.owner, other.owner))
 
 
 def constraints_in(user: str) -> tuple[str, ...]:

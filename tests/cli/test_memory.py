@@ -261,6 +261,22 @@ async def test_a_memory_may_begin_with_its_type_as_in_the_interface(alone: Progr
     assert named.out.split(maxsplit=2)[2] == "preference  decision: use tabs\n"
 
 
+async def test_of_rules_that_contradict_each_other_the_older_one_names_the_newer(alone: Program) -> None:
+    for words in ("Never use npm", "Use two spaces", "Always use npm", "Never use docker"):
+        await alone.run("memory", "add", words, "--type", "preference")
+    rows = {row["content"]: row["id"][:8] for row in (await alone.run("memory", "list", "--json")).json}
+
+    lines = (await alone.run("memory", "list")).out.splitlines()
+    marked = {line.split()[0]: line for line in lines if "contradicted" in line}
+    assert list(marked) == [rows["Never use npm"]], lines
+    assert marked[rows["Never use npm"]].endswith(f"[contradicted by the newer {rows['Always use npm']}]")
+
+    only_old = await alone.run("memory", "list", "--limit", "1", "--sort", "created", "--type", "preference")
+    assert "contradicted" not in only_old.out, "the newest is contradicted by none"
+    await alone.run("memory", "forget", rows["Always use npm"])
+    assert "contradicted" not in (await alone.run("memory", "list")).out
+
+
 async def test_what_held_at_a_moment_is_listed(alone: Program) -> None:
     library = await open_library(cwd=alone.project, flags={}, environ=alone.env)
     await keep_project(library.store, library.project)
