@@ -28,7 +28,7 @@ from ragforge.store.neo4j.errors import (
     value_refused,
     worded,
 )
-from ragforge.store.neo4j.planning import Planning
+from ragforge.store.neo4j.query_plans import QueryPlans
 
 if TYPE_CHECKING:
     from neo4j import (
@@ -95,7 +95,7 @@ class Graph:
         self._driver: AsyncDriver | None = None
         self._bookmark_manager: AsyncBookmarkManager | None = None
         self._bookmarks = list(bookmarks)
-        self._planning = Planning(self._plan)
+        self._plans = QueryPlans(self._plan)
 
     async def connect(self) -> None:
         """Reach the server, and learn its version. Raises StoreUnavailable, LoginRefused."""
@@ -128,11 +128,11 @@ class Graph:
 
         async def attempt() -> list[Row]:
             # Not all of the time: its plan may be waited for on a connection that is dead.
-            await self._planning.wait_for(query, timeout_s=deadline_s / 2)
+            await self._plans.wait_for(query, timeout_s=deadline_s / 2)
             try:
                 return await self._auto_commit(query, parameters, writes=False, deadline_s=deadline_s)
             except asyncio.CancelledError:
-                self._planning.add(query, parameters)
+                self._plans.add(query, parameters)
                 raise
 
         return await self._called(attempt, doing=READING, deadline_s=deadline_s)
@@ -211,15 +211,15 @@ class Graph:
     @property
     def is_planning(self) -> bool:
         """Whether there is anything that was cut off and is still to be planned."""
-        return self._planning.waiting > 0
+        return self._plans.waiting > 0
 
     async def planned(self, *, timeout_s: float) -> bool:
         """Wait while the server plans what was cut off; whether there was anything, and all is planned."""
-        return await self._planning.finish(timeout_s=timeout_s)
+        return await self._plans.finish(timeout_s=timeout_s)
 
     async def close(self) -> None:
         """Release the connections, within NEO4J_CLOSE_S_MAX whatever the server does."""
-        await self._planning.close()
+        await self._plans.close()
         driver, self._driver = self._driver, None
         if driver is None:
             return

@@ -26,7 +26,7 @@ class _CutOff(Struct, frozen=True):
     planned: asyncio.Event = field(default_factory=asyncio.Event)
 
 
-class Planning:
+class QueryPlans:
     """Queries whose answers were not waited for, until the server has planned them."""
 
     def __init__(self, plan: Callable[[str, Mapping[str, Any]], Awaitable[object]]) -> None:

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ragforge.domain.errors import StoreUnavailable
-from ragforge.store.neo4j.planning import QUERIES_MAX, Planning
+from ragforge.store.neo4j.query_plans import QUERIES_MAX, QueryPlans
 
 SOON_S, LONG_S = 0.01, 60.0
 
@@ -28,25 +28,25 @@ class SlowServer:
 
 async def test_one_query_is_planned_at_a_time_and_each_once() -> None:
     server = SlowServer()
-    planning = Planning(server.plan)
+    plans = QueryPlans(server.plan)
     for query in ("a", "b", "a"):
-        planning.add(query, {})
-    assert not await planning.finish(timeout_s=SOON_S)
+        plans.add(query, {})
+    assert not await plans.finish(timeout_s=SOON_S)
     assert server.asked == ["a"]
 
     server.go_on.set()
-    assert await planning.finish(timeout_s=LONG_S)
+    assert await plans.finish(timeout_s=LONG_S)
     assert server.asked == ["a", "b"]
-    assert not await planning.finish(timeout_s=LONG_S), "nothing was left"
+    assert not await plans.finish(timeout_s=LONG_S), "nothing was left"
 
 
 async def test_who_asks_for_what_is_being_planned_waits_but_not_for_ever() -> None:
     server = SlowServer()
-    planning = Planning(server.plan)
-    planning.add("a", {})
-    await planning.wait_for("a", timeout_s=SOON_S)
-    waiting = asyncio.create_task(planning.wait_for("a", timeout_s=LONG_S))
-    await planning.wait_for("b", timeout_s=LONG_S)
+    plans = QueryPlans(server.plan)
+    plans.add("a", {})
+    await plans.wait_for("a", timeout_s=SOON_S)
+    waiting = asyncio.create_task(plans.wait_for("a", timeout_s=LONG_S))
+    await plans.wait_for("b", timeout_s=LONG_S)
     assert not waiting.done()
 
     server.go_on.set()
@@ -56,11 +56,11 @@ async def test_who_asks_for_what_is_being_planned_waits_but_not_for_ever() -> No
 async def test_a_server_that_fails_is_asked_for_no_more_and_keeps_nobody_waiting() -> None:
     server = SlowServer()
     server.failing = True
-    planning = Planning(server.plan)
-    planning.add("a", {})
-    planning.add("b", {})
-    waiting = asyncio.create_task(planning.wait_for("b", timeout_s=LONG_S))
-    finishing = asyncio.create_task(planning.finish(timeout_s=LONG_S))
+    plans = QueryPlans(server.plan)
+    plans.add("a", {})
+    plans.add("b", {})
+    waiting = asyncio.create_task(plans.wait_for("b", timeout_s=LONG_S))
+    finishing = asyncio.create_task(plans.finish(timeout_s=LONG_S))
     await asyncio.sleep(0)
     server.go_on.set()
 
@@ -71,12 +71,12 @@ async def test_a_server_that_fails_is_asked_for_no_more_and_keeps_nobody_waiting
 
 async def test_closing_gives_up_what_is_under_way() -> None:
     server = SlowServer()
-    planning = Planning(server.plan)
+    plans = QueryPlans(server.plan)
     for number in range(2 * QUERIES_MAX):
-        planning.add(str(number), {})
+        plans.add(str(number), {})
     await asyncio.sleep(0)
-    waiting = asyncio.create_task(planning.wait_for("0", timeout_s=LONG_S))
+    waiting = asyncio.create_task(plans.wait_for("0", timeout_s=LONG_S))
     await asyncio.sleep(0)
-    await planning.close()
+    await plans.close()
     await waiting
     assert server.asked == ["0"]
