@@ -4,6 +4,7 @@ import asyncio
 import logging
 from collections.abc import AsyncGenerator, Coroutine, Sequence
 from contextlib import aclosing, suppress
+from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
 
@@ -44,6 +45,10 @@ log = logging.getLogger(__name__)
 
 SEEN_TURNS_MAX = 50
 """How far back a call that waits may rest on a file that was read."""
+
+TICK = timedelta(milliseconds=1)
+CLOCK_SET_BACK_MAX = timedelta(days=2)
+"""If a turn is dated further ahead of the clock, its own date was wrong."""
 
 GOES_ON = (TurnStatus.FINISHED, TurnStatus.CONTINUED)
 """After these ends, what is queued is sent."""
@@ -331,7 +336,7 @@ async def _begin(session: Session, parts: Parts) -> _Run:
         parent=parent.id if parent else None,
         index=parent.index + 1 if parent else 0,
         user=kept,
-        started_at=now(),
+        started_at=_moment_after(parent),
         model=live.record.model or "local",
         person=workspace.person.id,
         purpose=live.purpose,
@@ -342,6 +347,16 @@ async def _begin(session: Session, parts: Parts) -> _Run:
     live.view.window = window
     await shell_commands.sent(session, kept)
     return _Run(turn, TurnProgress(turn.id, [UserMessage(kept)]), before=window)
+
+
+def _moment_after(parent: Turn | None) -> datetime:
+    """Return the current time, but later than the turn that is continued: of two statements that contradict
+    each other the later one applies, and a clock may be set back."""
+    moment = now()
+    if parent is None:
+        return moment
+    least = (parent.ended_at or parent.started_at) + TICK
+    return max(moment, least) if least - moment <= CLOCK_SET_BACK_MAX else moment
 
 
 async def _begin_queued(session: Session) -> _Run:
@@ -447,7 +462,7 @@ async def _end(session: Session, run: _Run, outcome: Outcome) -> Turn:
             turn_id=run.turn.id,
             status=outcome.status,
             assistant=redactor.exact(_text((*run.earlier_steps, *run.progress.steps))),
-            ended_at=now(),
+            ended_at=max(now(), run.turn.started_at),
             error=redactor.text(outcome.error),
             last_step=safe_step(last, redactor) if last else None,
         )

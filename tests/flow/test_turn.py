@@ -3,8 +3,10 @@
 import asyncio
 import os
 from contextlib import aclosing
+from datetime import timedelta
 from pathlib import Path
 
+import pytest
 from msgspec.structs import replace
 
 from ragforge.commands.base import run_command
@@ -31,12 +33,14 @@ from ragforge.domain.events import (
     TurnStarted,
     UsageUpdated,
 )
+from ragforge.domain.ids import now
 from ragforge.domain.messages import TextPart, text_of
 from ragforge.domain.turns import CallStatus, TurnStatus
 from ragforge.session import queue
 from ragforge.session.open import close_session, resume_session
 from ragforge.session.state import Session
 from ragforge.session.turn import interrupt, submit
+from tests.contract.builders import a_turn, an_end
 from tests.flow.recalling import chats, remembered, texts
 from tests.flow.running import User, ended, environ, of_type, opened, say, say_retry, says_no
 from tests.standins.gemini import (
@@ -51,6 +55,24 @@ from tests.standins.gemini import (
     Tokens,
     Until,
 )
+
+
+@pytest.mark.parametrize(("ahead", "is_set_back"), [(timedelta(days=1), True), (timedelta(days=30), False)])
+async def test_a_clock_that_was_set_back_leaves_turns_in_their_order(
+    session: Session, gemini: GeminiStandIn, ahead: timedelta, *, is_set_back: bool
+) -> None:
+    gemini.script(Text("Hello."), Text("Noted."))
+    first = ended(await say(session, "Hello."))
+    before = a_turn(session.live.record, "Never use npm.", parent=first, started_at=now() + ahead)
+    await session.workspace.store.turns.start(before)
+    await session.workspace.store.turns.end(an_end(before, ended_at=before.started_at))
+    session.change(head=before.id)
+
+    turn = ended(await say(session, "Always use npm."))
+    assert turn.parent == before.id
+    assert (turn.started_at > before.started_at) is is_set_back
+    assert turn.ended_at is not None
+    assert turn.ended_at >= turn.started_at
 
 
 async def test_an_answer_streams_and_is_stored(session: Session, gemini: GeminiStandIn) -> None:
