@@ -248,9 +248,11 @@ class Execution:
         return [redactor.fields(to_builtins(each)) for each in found.found]
 
     async def load_patterns(self) -> list[Fields]:
-        found = await self.library.documents(PATTERN)
+        kept = await self.library.documents(PATTERN)
+        # Any program may keep documents of this type.
+        found = [each for each in kept if "text" in each and isinstance(each.get("support"), int)]
         found.sort(key=lambda each: -each["support"])
-        return [{key: each[key] for key in ("kind", "text", "support")} for each in found[:PATTERNS_MAX]]
+        return [{key: each.get(key) for key in ("kind", "text", "support")} for each in found[:PATTERNS_MAX]]
 
     async def run_tool(self, name: str, args: Fields) -> Fields:
         found = await self._assistant.run_tool(name, args)

@@ -1,6 +1,6 @@
 """The contract of an operation: values in, a value out."""
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextvars import ContextVar
 from datetime import datetime
 from functools import cache
@@ -228,7 +228,12 @@ def is_object(value: Value) -> TypeGuard[Fields]:
 
 def is_version(value: Value) -> TypeGuard[Fields]:
     """Whether it is a version of a program: it stands for its code."""
-    return is_object(value) and value.get("type") == VERSION_TYPE
+    return (
+        is_object(value)
+        and value.get("type") == VERSION_TYPE
+        and _are_texts(value.get(each) for each in ("id", "program", "code"))
+        and {"parent", "alternatives"} <= value.keys()
+    )
 
 
 def plain(value: Value) -> Value:
@@ -263,6 +268,39 @@ def as_object(value: Value, what: str) -> Fields:
     if not is_object(value):
         raise ProgramFault(f"{what} takes an object, not {type_words(value)}.")
     return value
+
+
+def as_session(value: Value, operation: str) -> Fields:
+    """A session as SESSION_INIT makes it. Raises ProgramFault."""
+    session = as_object(value, operation)
+    is_whole = (
+        _are_texts(session.get(each) for each in ("id", "program"))
+        and _are_texts(session.get(each) or "" for each in ("target", "current_version", "started"))
+        and _refers(session.get("conversation"), "message")
+        and _refers(session.get("versions"), "version")
+    )
+    if not is_whole:
+        raise ProgramFault(f"{operation} takes a session as SESSION_INIT makes it.")
+    return session
+
+
+def as_document(value: Value, operation: str) -> Fields:
+    """A document as DOC_CREATE makes it. Raises ProgramFault."""
+    document = as_object(value, operation)
+    if not _are_texts(document.get(each) for each in ("_id", "type", "userId")):
+        raise ProgramFault(f"{operation} takes a document as DOC_CREATE makes it.")
+    return document
+
+
+def _refers(value: Value, field: str) -> bool:
+    """Whether it is a list of references such as `{message: id}`."""
+    return isinstance(value, list) and _are_texts(
+        each.get(field) if is_object(each) else None for each in cast("list[Value]", value)
+    )
+
+
+def _are_texts(values: Iterable[Value]) -> bool:
+    return all(isinstance(each, str) for each in values)
 
 
 def as_text(value: Value, what: str) -> str:

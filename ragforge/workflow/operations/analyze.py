@@ -8,7 +8,8 @@ CHARS_MAX = 200
 
 async def _run(host: ProgramHost, operands: tuple[Value, ...]) -> Value:
     conversation = as_list(operands[0], "ANALYZE")
-    messages = await host.library.messages([each["message"] for each in conversation if is_object(each)])
+    ids = [each.get("message") for each in conversation if is_object(each)]
+    messages = await host.library.messages([each for each in ids if isinstance(each, str)])
     patterns: list[Fields] = []
     prompt = ""
     for message in messages:

@@ -9,7 +9,7 @@ from ragforge.workflow.operation import (
     ProgramFault,
     ProgramHost,
     Value,
-    as_object,
+    as_session,
     is_version,
 )
 
@@ -25,7 +25,7 @@ TYPES = (
 
 async def _run(host: ProgramHost, operands: tuple[Value, ...]) -> Value:
     before, value, kind = operands
-    session = as_object(before, "CONV_SAVE")
+    session = as_session(before, "CONV_SAVE")
     if kind not in TYPES:
         raise ProgramFault(f"There is no message {kind!r}; there are {', '.join(TYPES)}.")
     message: Fields = {

@@ -2,11 +2,11 @@
 
 from typing import cast
 
-from ragforge.workflow.operation import Operation, ProgramHost, Value, as_object, is_object, is_version
+from ragforge.workflow.operation import Operation, ProgramHost, Value, as_document, is_object, is_version
 
 
 async def _run(host: ProgramHost, operands: tuple[Value, ...]) -> Value:
-    document = as_object(operands[0], "DOC_STORE")
+    document = as_document(operands[0], "DOC_STORE")
     stored = next(
         (
             each

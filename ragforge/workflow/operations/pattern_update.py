@@ -3,14 +3,23 @@
 import hashlib
 from typing import cast
 
-from ragforge.workflow.operation import Fields, Operation, ProgramHost, Value, as_list, is_error, is_object
+from ragforge.workflow.operation import (
+    Fields,
+    Operation,
+    ProgramFault,
+    ProgramHost,
+    Value,
+    as_list,
+    is_error,
+    is_object,
+)
 
 TYPE = "pattern"
 EVIDENCE_MAX = 20
 
 
 async def _run(host: ProgramHost, operands: tuple[Value, ...]) -> Value:
-    patterns: list[Fields] = as_list(operands[0], "PATTERN_UPDATE")
+    patterns = list(map(_pattern, as_list(operands[0], "PATTERN_UPDATE")))
     kept = {each["_id"]: each for each in await host.library.documents(TYPE)}
     known = {each["text"]: each for each in patterns}
     for each in _found(operands[1]):
@@ -23,6 +32,13 @@ async def _run(host: ProgramHost, operands: tuple[Value, ...]) -> Value:
             document |= {"evidence": list(both)[-EVIDENCE_MAX:], "support": len(both)}
         await host.library.keep_document(document)
     return list(known.values())
+
+
+def _pattern(value: Value) -> Fields:
+    if not is_object(value) or not isinstance(value.get("text"), str):
+        raise ProgramFault("PATTERN_UPDATE takes a list of patterns as ANALYZE makes it.")
+    evidence: Value = value.get("evidence")
+    return {"support": 1, **value, "evidence": evidence if isinstance(evidence, list) else []}
 
 
 def _found(value: Value) -> list[Fields]:

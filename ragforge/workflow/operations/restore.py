@@ -11,7 +11,7 @@ async def _run(host: ProgramHost, operands: tuple[Value, ...]) -> Value:
         return present
     if is_object(present) and isinstance(saved, list):
         items = cast("list[Value]", saved)
-        part = "conversation" if items and "message" in items[0] else "versions"
+        part = "conversation" if items and is_object(items[0]) and "message" in items[0] else "versions"
         return {**present, part: items}
     return {**saved, **present} if is_object(present) and is_object(saved) else saved
 

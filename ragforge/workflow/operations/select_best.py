@@ -43,7 +43,11 @@ async def _run(host: ProgramHost, operands: tuple[Value, ...]) -> Value:
 
 def _is_of_copy(value: Value) -> TypeGuard[Fields]:
     """Whether it is what an agent made in a copy of the project."""
-    return is_object(value) and {"version", "diff", "check"} <= value.keys()
+    return (
+        is_object(value)
+        and {"text", "failed", "version", "diff", "check"} <= value.keys()
+        and isinstance(value["version"], str | None)
+    )
 
 
 async def _taken(host: ProgramHost, made: list[Fields]) -> Fields:

@@ -1,14 +1,14 @@
 """`SESSION_UPDATE`: set a field of the session, durably; of `current_version` it is a checkout."""
 
-from ragforge.workflow.operation import Operation, ProgramFault, ProgramHost, Value, as_object, as_text
+from ragforge.workflow.operation import Operation, ProgramFault, ProgramHost, Value, as_session, as_text
 
 
 async def _run(host: ProgramHost, operands: tuple[Value, ...]) -> Value:
     before, name, value = operands
-    session, field = as_object(before, "SESSION_UPDATE"), as_text(name, "SESSION_UPDATE")
+    session, field = as_session(before, "SESSION_UPDATE"), as_text(name, "SESSION_UPDATE")
     if field in ("id", "program", "type"):
         raise ProgramFault(f"SESSION_UPDATE cannot change {field}.")
-    session = {**session, field: value}
+    session = as_session({**session, field: value}, f"SESSION_UPDATE of {field}")
     if field == "current_version" and isinstance(value, str) and value != await _head(host, value):
         await host.library.move(value)
     await host.library.keep_session(session)

@@ -21,12 +21,18 @@ async def _run(host: ProgramHost, operands: tuple[Value, ...]) -> Value:
     given = as_object(operands[0], "VERSION_CREATE")
     code = as_text(given.get("code"), "The code of VERSION_CREATE")
     parent = given.get("parent")
+    parent = parent.get("id") if is_object(parent) else parent
+    if not is_error(given.get("diff")):
+        as_list(given.get("diff"), "The diff of VERSION_CREATE")
+    for each in as_list(given.get("mergedFrom"), "The mergedFrom of VERSION_CREATE"):
+        as_text(each, "The mergedFrom of VERSION_CREATE")
     return {
         **{key: value for key, value in given.items() if key not in ("type", "id")},
         "type": VERSION_TYPE,
         "id": new_id(),
+        "title": as_text(given.get("title") or "", "The title of VERSION_CREATE"),
         "program": name_of(code),
-        "parent": parent["id"] if is_object(parent) else parent,
+        "parent": as_text(parent, "The parent of VERSION_CREATE") if parent else None,
         "code": code,
         "alternatives": [
             _alternative(host, each)

@@ -13,7 +13,7 @@ from ragforge.workflow.operation import (
     ProgramFault,
     ProgramHost,
     Value,
-    as_object,
+    as_session,
     is_error,
     is_object,
     is_version,
@@ -28,7 +28,7 @@ async def _run(host: ProgramHost, operands: tuple[Value, ...]) -> Value:
     session, version = operands
     if not is_version(version):
         raise ProgramFault(f"VERSION_SAVE takes what VERSION_CREATE made, not {type_words(version)}.")
-    session = as_object(session or {}, "VERSION_SAVE")
+    session = as_session(session, "VERSION_SAVE") if session else {}
     version = await _passed(host, version)
     name = version["program"]
     parent = await host.library.version(version["parent"]) if version["parent"] else None
