@@ -107,8 +107,9 @@ class _Commands(TyperGroup):
         except _NOT_UNDERSTOOD as error:
             said = _TOO_MANY.sub(r"Too many arguments: \1.", error.message)
             if len(words) >= _WORDS_OF_A_PROMPT and not any(word.startswith("-") for word in words):
-                said = said if said.endswith((".", "?")) else f"{said}."
-                said = f"{said} To send this as a message, use: ragforge -- {shlex.join(words)}"
+                if said and not said.endswith((".", "?")):  # of a missing argument it is empty
+                    said = f"{said}."
+                said = f"{said} To send this as a message, use: ragforge -- {shlex.join(words)}".strip()
             error.message = said
             raise
 

@@ -168,10 +168,8 @@ async def test_a_subcommand_is_one_and_a_slip_is_no_prompt(quick: Program, opena
     assert "Did you mean `ragforge search`?" in slip.err
     assert "ragforge -- searchh" in slip.err
     for words, said in (
-        (
-            "cost of living",
-            "Too many arguments: of living. To send this as a message, use: ragforge -- cost",
-        ),
+        ("cost of living", "Too many arguments: of living. To send this as a message, use: ragforge -- cost"),
+        ("program branch mails", "'BRANCH'. To send this as a message, use: ragforge -- program"),
         ("undo the last thing", "not 'the'. To send this as a message, use: ragforge -- undo the last thing"),
         (
             "memory about 'dogs'",
