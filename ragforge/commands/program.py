@@ -238,10 +238,16 @@ async def _language(session: "Session", args: NoArguments) -> Outcome:
 
 
 async def _merge(session: "Session", args: ProgramMergeArguments) -> Outcome:
+    from ragforge.versions.merge.ancestors import common_bases
+
     tree = await _existing(session, args.name)
     one, other = await tree.named(args.other or "HEAD"), await tree.named(args.version)
     if one.id == other.id:
         raise UsageError(f"{args.version} is the current version, so there is nothing to merge.")
+    _, bases = await common_bases(session.workspace.store.versions, one.id, other.id)
+    if other.id in bases:
+        whole = args.other or "the current version"
+        raise UsageError(f"{args.version} is already part of {whole}, so there is nothing to merge.")
     return Follow(_merged(session, args, one.id, other.id), STOPPED)
 
 

@@ -90,6 +90,10 @@ async def keeps_an_example_and_merges(program: Program, gemini: GeminiStandIn, o
     title = f"Merge {' and '.join(each[-8:] for each in newest['parents'])}"
     assert title in (await program.run("program", "log", "mails")).out
     assert file.read_text().endswith("    DISPLAY 'merged'\n")
+    asked = len(gemini.requests)
+    again = await program.run("program", "merge", "mails", other[-8:], "--yes")
+    assert (again.code, len(gemini.requests)) == (2, asked)
+    assert f"{other[-8:]} is already part of the current version" in again.err
 
 
 async def test_a_program_is_shared_with_whoever_clones_the_project(
