@@ -146,6 +146,24 @@ async def test_a_model_that_was_left_alone_is_asked_again_when_it_is_chosen(
         await until(partial(understood, session))
         assert len(gemini.structured()) > asked
 
+        assert await session.workspace.local.chosen.unusable_in_a_row("gemini:gemini-3.5-flash-lite") == 0
+
+
+async def test_a_model_that_was_of_no_use_in_earlier_runs_is_asked_once_in_the_next(
+    tmp_path: Path, gemini: GeminiStandIn
+) -> None:
+    gemini.always_structured(lambda request: GARBAGE)
+    counts: list[int] = []
+    for text in ("one", "two"):
+        before = len(gemini.structured())
+        async with beside(tmp_path, environ(tmp_path, gemini), timing=replace(QUICK, final_s=600)) as session:
+            for number in ("first", "second", "third"):
+                await say(session, f"{number} {text}")
+                await done(session)
+        counts.append(len(gemini.structured()) - before)
+    assert counts[0] >= 3
+    assert counts[1] == 1
+
 
 async def understood(session: Session) -> bool:
     """Whether a model's summary is there."""

@@ -20,6 +20,7 @@ from ragforge.domain.errors import (
     ModelRefusedKey,
     ModelUnknown,
     ModelUnreachable,
+    StoreError,
     UsageError,
 )
 from ragforge.domain.ids import new_id, now
@@ -223,9 +224,18 @@ class Thinker(Struct):
         except (ModelError, UsageError) as error:
             self.failed(name, error)
             return None
+        if name not in self._providers:
+            await self._recall_failures(session.workspace, provider)
         self._providers[name] = provider
         here = is_on_this_machine(session.workspace.settings, name.provider)
         return Ready(session.workspace, session.id, name, provider, here)
+
+    async def _recall_failures(self, workspace: Workspace, provider: Provider) -> None:
+        """Let one more unusable answer be enough for a model that gave nothing else in earlier runs."""
+        model = f"{provider.name}:{provider.model}"
+        with suppress(StoreError):  # this machine's own file: nothing is lost without it
+            if await workspace.local.chosen.unusable_in_a_row(model) >= UNUSABLE_MAX:
+                self._unusable = UNUSABLE_MAX - 1
 
     async def ask(self, ready: Ready, call: Callable[[Provider], Awaitable[T]]) -> T:
         """What the call returns. Raises ModelError, and TakenBack where the user came first."""

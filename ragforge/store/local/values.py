@@ -82,6 +82,11 @@ class Choices:
 
         return await self._database.read(job)
 
+    async def unusable_in_a_row(self, model: str) -> int:
+        """How many of the newest structured answers of the model could not be used, one after the other."""
+        answers = await self._database.value("SELECT value FROM chosen WHERE name = ?", _ANSWERS + model)
+        return len(answers or "") - len((answers or "").rstrip("0"))
+
 
 CountOf: TypeAlias = tuple[str, tuple[str, ...], str]
 """A count: a metric, the values of its labels, and a part of it."""
