@@ -25,7 +25,12 @@ async def creator_execution(
     """The creator, about to do what the user wants of the program `target`. Raises UsageError."""
     file = find_program(session.workspace, CREATOR, session.cwd, shipped=shipped)
     content = await read_program(session.workspace, file)
-    program = assembled(content, file.path.name)
+    try:
+        program = assembled(content, file.path.name)
+    except UsageError as error:
+        if file.origin != "user":
+            raise
+        raise UsageError(f"{error}\n--shipped uses the creator that ships with ragforge.") from error
     run = new_run(program, content, file.path.name, {})
     return Execution(session, program, run, front, price_usd_max=price_usd_max, target=target, intent=intent)
 

@@ -499,8 +499,8 @@ class Machine:
 
     def _where(self, at: int) -> str:
         instruction = self.program.code[at]
-        text = "std.spu" if at >= self.program.own_length else "line"
-        return f"{text} {instruction.at.line}, {instruction.operation}"
+        is_standard = at >= self.program.own_length  # its lines have no numbers here
+        return f"{'std.spu' if is_standard else f'line {instruction.at.line}'}, {instruction.operation}"
 
 
 def _prepared(instruction: Instruction, operation: Operation) -> Prepared:

@@ -137,6 +137,13 @@ async def test_a_changed_creator_lies_in_the_users_folder(program: Program, gemi
     assert own.read_text() == shipped.read_text().replace(edit["old"], edit["new"])
     assert (await program.run("program", "undo", "creator")).code == 0
     assert own.read_bytes() == shipped.read_bytes()
+    own.write_text(".program creator\nJMP nowhere\n")
+    broken = await program.run("program", "undo", "creator")
+    assert broken.code == 2
+    assert "There is no label nowhere." in broken.err
+    assert "--shipped uses the creator that ships with ragforge." in broken.err
+    assert (await program.run("program", "undo", "creator", "--shipped")).code == 0
+    assert own.read_bytes() == shipped.read_bytes()
     own.write_text(".program creator\nDISPLAY 'mine'\n")
     assert (await program.run("run", "creator")).out == "mine\n"
     assert (await program.run("run", "creator", "--shipped", "--dry-run")).out.startswith(

@@ -68,7 +68,7 @@ async def test_what_there_is_none_of_is_said() -> None:
         "There is nothing to redo: no version follows this one.",
     ]
     assert "has no output" in world.displayed[3]
-    assert "There is no program yet" in world.displayed[4]
+    assert world.displayed[4].startswith("Failed. std.spu, LLM_EXEC: There is no program yet")
     assert not world.library.versions
 
 
