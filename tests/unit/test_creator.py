@@ -12,6 +12,7 @@ from ragforge.workflow.edits import EditFault, apply_edits
 from ragforge.workflow.gate import faults_of_program
 from ragforge.workflow.library import in_words
 from ragforge.workflow.machine import Machine
+from ragforge.workflow.operation import ProgramFault
 from ragforge.workflow.rehearsal import Rehearsal, ScriptedAnswer
 from tests.program_answers import CREATING, GREETING, MAILS, WHOLE
 
@@ -206,3 +207,27 @@ def test_what_a_message_contains_is_shown_in_words() -> None:
     understood = {"intent": "sort", "steps": ["read", "show"], "goal": None}
     assert in_words(understood) == "intent: sort; steps: read, show"
     assert in_words("sort my mail") == "sort my mail"
+
+
+@pytest.mark.parametrize("merged", [False, True])
+async def test_what_is_made_of_one_program_replaces_no_other(merged: bool) -> None:
+    fields = "parent: $OLD" + (", mergedFrom: [$OLD, $OLD]" if merged else "")
+    code = (
+        ".program saver\n.input $OLD a version\n.input $CODE a text\n"
+        f"VERSION_CREATE $V, {{code: $CODE, {fields}}}\nVERSION_SAVE $S, $V\n"
+    )
+    program = assemble(code.encode()).program
+    assert program is not None
+    world = Rehearsal("saver", [])
+    for name in ("mails", "letters"):
+        old = {"id": name, "program": name, "parent": None, "code": f".program {name}\n", "alternatives": []}
+        await world.library.add_version(old, program=name, description="")
+    for name, is_kept in (("letters", False), ("post", not merged), ("mails", True)):
+        machine = Machine(program, world)
+        machine.state.registers |= {"OLD": "mails", "CODE": f".program {name}\nDISPLAY '{name}'\n"}
+        if is_kept:
+            await machine.run()
+        else:
+            with pytest.raises(ProgramFault, match=f"keep its name: .program mails, not {name}"):
+                await machine.run()
+    assert world.library.heads["letters"] == "letters"

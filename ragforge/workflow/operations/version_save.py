@@ -78,6 +78,8 @@ async def _passed(host: ProgramHost, version: Fields) -> Fields:
 async def _faults(host: ProgramHost, version: Fields, *, is_first: bool) -> list[str]:
     if faults := faults_of_program(version["code"]):
         return faults
+    if fault := await _fault_of_name(host, version):
+        return [fault]
     if faults := await failed_examples(version["code"], await host.library.examples(version["program"])):
         return faults
     validation = version.get("validation")
@@ -89,6 +91,16 @@ async def _faults(host: ProgramHost, version: Fields, *, is_first: bool) -> list
     if is_object(validation) and validation.get("holds") is False:
         return [str(each) for each in validation.get("reasons") or ["The second model does not agree."]]
     return []
+
+
+async def _fault_of_name(host: ProgramHost, version: Fields) -> str:
+    """Why it may not have its name: a change may rename a program, but never replace another one."""
+    parent = await host.library.version(version["parent"]) if version["parent"] else None
+    if parent is None or parent["program"] == version["program"]:
+        return ""
+    if not version.get("mergedFrom") and not await host.library.head(version["program"]):
+        return ""
+    return f"It must keep its name: .program {parent['program']}, not {version['program']}."
 
 
 OPERATION = Operation("VERSION_SAVE", _run, is_durable=True)
