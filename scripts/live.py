@@ -80,9 +80,18 @@ def main() -> int:
         return 2
     for model in models:
         print(f"{model}: {_estimate(model, options.turns)}")
-    if not options.yes and input("Go on? [y/N] ").strip().lower() != "y":
+    if not options.yes and not _confirmed():
+        print("Nothing was sent. YES=1 skips the question.")
         return 2
     return max(_try(model, options.turns) for model in models)
+
+
+def _confirmed() -> bool:
+    try:
+        return input("Go on? [y/N] ").strip().lower() == "y"
+    except EOFError:  # nobody is there to answer
+        print()
+        return False
 
 
 def _estimate(model: str, turns: int) -> str:

@@ -24,9 +24,22 @@ async def test_turns_are_checked_and_their_cost_is_told(tmp_path: Path, gemini: 
     assert (refused.returncode, "never run in CI" in refused.stdout) == (2, True)
 
 
+async def test_nothing_is_sent_without_a_yes_or_a_key(tmp_path: Path, gemini: GeminiStandIn) -> None:
+    unanswered = await _live(environ(tmp_path, gemini))
+    assert (unanswered.returncode, unanswered.stderr) == (2, "")
+    assert "at most about $" in unanswered.stdout
+    assert "Nothing was sent." in unanswered.stdout
+    without_key = await _live({**environ(tmp_path, gemini), "GEMINI_API_KEY": ""})
+    assert (without_key.returncode, without_key.stderr) == (2, "")
+    assert "No key is set." in without_key.stdout
+    assert gemini.requests == []
+
+
 async def _live(env: dict[str, str], *args: str) -> subprocess.CompletedProcess[str]:
     def run() -> subprocess.CompletedProcess[str]:
         command = [sys.executable, str(SCRIPT), *args]
-        return subprocess.run(command, env=env, capture_output=True, text=True, check=False)
+        return subprocess.run(
+            command, env=env, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
+        )
 
     return await asyncio.to_thread(run)
