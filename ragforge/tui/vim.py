@@ -1,21 +1,37 @@
 """Vim's keys for the prompt: what a key does to a text and a place in it. Knows no widget."""
 
-import re
 from enum import StrEnum
 
 from msgspec import Struct
 
+from ragforge.tui.vim_motions import (
+    FINDS,
+    find,
+    first_word,
+    line_at,
+    line_end,
+    line_start,
+    motion,
+    next_words,
+    row_below,
+    text_object,
+    words_end,
+)
+
 COUNT_MAX = 9_999
-_PIECE = re.compile(r"\w+|[^\w\s]+")
-_MOTIONS = frozenset("hlwbe0^$G")
+_MOTIONS = frozenset("hlwbe0^$")
 _OPERATORS = frozenset("dcy")
+_INSERTS = frozenset("iaIAoO")
+_SHORT = {"s": "cl", "S": "cc", "Y": "yy", "C": "c$", "D": "d$"}
+"""Commands that stand for others."""
 
 
 class VimMode(StrEnum):
-    """What keys do: type, or move and change."""
+    """What keys do: type, move and change, or extend a selection."""
 
     INSERT = "insert"
     NORMAL = "normal"
+    VISUAL = "visual"
 
 
 class Edit(Struct, frozen=True):
@@ -40,19 +56,32 @@ NOTHING = VimStep()
 
 
 class Vim:
-    """The state between keys: the mode, a count and an operator that wait, and what was deleted last."""
+    """The state between keys: the mode, what waits for more keys, what was deleted and changed last."""
 
     def __init__(self) -> None:
         self.mode = VimMode.INSERT
-        self._count = ""
+        self.anchor = 0
+        """In visual mode: where the selection began."""
+        self._keys = ""
+        """Of the command that is being typed."""
+        self._count = self._count_before = ""
+        """The number that is being typed, and the one before the operator."""
         self._operator = ""
-        self._is_g = False
+        self._waiting = ""
+        """What waits for a character: g, r, one of `FINDS`, or i and a behind an operator."""
+        self._found = ("", "")
+        """The last of `FINDS`, with its character."""
         self._register = ""
         self._is_linewise = False
+        self._changed = ""
+        """The keys of the last change, for `.`."""
+        self._inserted = ""
+        """What was typed in insert mode behind them."""
+        self._before_insert: tuple[str, int] | None = None
 
     def keep(self, text: str) -> None:
         """Take what an edit removed, for `p`."""
-        self._register = text.strip("\n") if self._is_linewise else text
+        self._register = text
 
     def press(self, key: str, char: str, text: str, at: int) -> VimStep | None:
         """What the key does; None where it does what it does without Vim."""
@@ -60,111 +89,191 @@ class Vim:
             if key != "escape":
                 return None
             self.mode = VimMode.NORMAL
-            return VimStep(at=max(_line_start(text, at), at - 1))
+            self._note_inserted(text)
+            return VimStep(at=max(line_start(text, at), at - 1))
         if key == "escape":
-            was_waiting = bool(self._count or self._operator or self._is_g)
-            self._forget()
-            return NOTHING if was_waiting else None
+            return self._escape(at)
         if key == "ctrl+r":
             return self._done(VimStep(action="redo", times=self._times()))
         if key == "backspace":
-            return self._done(VimStep(at=max(_line_start(text, at), at - 1)))
+            return self._done(VimStep(at=max(line_start(text, at), at - 1)))
         if len(char) != 1 or not char.isprintable():
             self._forget()
             return None
-        return self._normal(char, text, at)
+        step = self._normal(char, text, at)
+        if step is not None:
+            self._note_insertion(step, text, at)
+        return step
+
+    def _note_insertion(self, step: VimStep, text: str, at: int) -> None:
+        """Keep the text as it is when insert mode begins, for what is typed then to be known at its end."""
+        if self.mode is VimMode.INSERT:
+            edit = step.edit or Edit(at, at)
+            self._before_insert = (text[: edit.start] + edit.insert + text[edit.end :], step.at or 0)
+
+    def _escape(self, at: int) -> VimStep | None:
+        was_waiting = bool(self._count or self._count_before or self._operator or self._waiting)
+        self._forget()
+        if self.mode is VimMode.VISUAL:
+            self.mode = VimMode.NORMAL
+            return VimStep(at=at)
+        return NOTHING if was_waiting else None
+
+    def _note_inserted(self, text: str) -> None:
+        """Keep what insert mode put in, if nothing else has changed."""
+        self._inserted = ""
+        if self._before_insert:
+            before, at = self._before_insert
+            end = len(text) - (len(before) - at)
+            if end >= at and text[:at] == before[:at] and text[end:] == before[at:]:
+                self._inserted = text[at:end]
+        self._before_insert = None
 
     def _normal(self, char: str, text: str, at: int) -> VimStep | None:
+        self._keys += char
+        if self._waiting:
+            return self._completed(self._waiting, char, text, at)
         if char.isdecimal() and (char != "0" or self._count):
             self._count = str(min(COUNT_MAX, int(self._count + char)))
             return NOTHING
-        if char == "g" and not self._is_g:
-            self._is_g = True
+        is_visual = self.mode is VimMode.VISUAL
+        if char in ("g", "r", *FINDS) or (char in "ia" and (self._operator or is_visual)):
+            self._waiting = char
             return NOTHING
-        if self._is_g:
-            char = "gg" if char == "g" else ""
+        if is_visual:
+            return self._selected(char, text, at)
         if char in _OPERATORS and not self._operator:
-            self._operator = char
+            self._operator, self._count_before, self._count = char, self._count, ""
             return NOTHING
         if char == "/" and not text:
             self.mode = VimMode.INSERT
             return None
-        step = self._operated(char, text, at) if self._operator else self._alone(char, text, at)
-        return self._done(step)
+        if char == "." and not self._operator:
+            return self._again(text, at)
+        return self._done(self._operated(char, text, at) if self._operator else self._alone(char, text, at))
+
+    def _completed(self, waiting: str, char: str, text: str, at: int) -> VimStep:
+        """What a command does with the character that it waited for."""
+        if waiting == "g":
+            return self._done(self._gone("gg" if char == "g" else "", text, at))
+        if waiting == "r":
+            return self._done(NOTHING if self._operator else self._replaced(char, text, at))
+        if waiting in FINDS:
+            self._found = (waiting, char)
+            return self._done(self._gone(waiting, text, at))
+        span = text_object(char, text, at, around=waiting == "a")
+        if span is None:
+            return self._done(NOTHING)
+        if self.mode is VimMode.VISUAL:
+            self.anchor = span[0]
+            return self._done(VimStep(at=max(span[0], span[1] - 1)))
+        return self._done(self._on(*span, text))
+
+    def _gone(self, char: str, text: str, at: int) -> VimStep:
+        """Move, or let the operator that waits work on the way."""
+        if self._operator:
+            return self._operated(char, text, at)
+        target = self._target(char, text, at)
+        return NOTHING if target is None else VimStep(at=target)
 
     def _done(self, step: VimStep) -> VimStep:
+        is_change = step.edit is not None or self.mode is VimMode.INSERT
+        if is_change and self._keys and self._keys[0] != "v":
+            self._changed, self._inserted = self._keys, ""
         self._forget()
         return step
 
     def _forget(self) -> None:
-        self._count = self._operator = ""
-        self._is_g = False
+        self._count = self._count_before = self._operator = self._waiting = ""
+        if self.mode is not VimMode.VISUAL:
+            self._keys = ""
 
     def _times(self) -> int:
-        return int(self._count or 1)
+        return min(COUNT_MAX, int(self._count or 1) * int(self._count_before or 1))
+
+    def _again(self, text: str, at: int) -> VimStep:
+        """Do the last change once more, with what was typed for it."""
+        keys, inserted, count = self._changed, self._inserted, self._count
+        self._forget()
+        if not keys:
+            return NOTHING
+        step: VimStep | None = NOTHING
+        for char in count + keys.lstrip("123456789") if count else keys:
+            step = self._normal(char, text, at)
+        if step is None or self.mode is not VimMode.INSERT:
+            return step or NOTHING
+        self.mode = VimMode.NORMAL
+        self._inserted = inserted
+        at = at if step.at is None else step.at
+        edit = step.edit or Edit(at, at)
+        cut = at - edit.start
+        put = edit.insert[:cut] + inserted + edit.insert[cut:]
+        return VimStep(Edit(edit.start, edit.end, put, edit.kept), at=max(edit.start, at + len(inserted) - 1))
 
     # Moving
 
-    def _target(self, char: str, text: str, at: int) -> int:
-        """Where the motion leads."""
-        start, end, times = _line_start(text, at), _line_end(text, at), self._times()
-        match char:
-            case "h":
-                return max(start, at - times)
-            case "l":
-                return min(end, at + times)
-            case "0":
-                return start
-            case "^":
-                return _first_word(text, start)
-            case "$":
-                return end
-            case "w":
-                starts = [found.start() for found in _PIECE.finditer(text) if found.start() > at]
-                return [*starts, *[len(text)] * times][times - 1]
-            case "b":
-                starts = [found.start() for found in _PIECE.finditer(text) if found.start() < at]
-                return [*[0] * times, *starts][-times]
-            case "e":
-                ends = [found.end() - 1 for found in _PIECE.finditer(text) if found.end() - 1 > at]
-                return [*ends, *[len(text)] * times][times - 1]
-            case _:  # gg, G: to a line
-                lines = text.split("\n")
-                row = int(self._count or (1 if char == "gg" else len(lines)))
-                return sum(len(line) + 1 for line in lines[: min(row, len(lines)) - 1])
+    def _target(self, char: str, text: str, at: int) -> int | None:
+        """Where the motion leads; None if it leads nowhere."""
+        times = self._times()
+        if char in ("gg", "G"):
+            given = self._count or self._count_before
+            last = text.count("\n") + 1
+            return first_word(text, line_at(text, times if given else 1 if char == "gg" else last))
+        if char and char in ";,":
+            kind, char_found = self._found
+            kind = kind.swapcase() if char == "," else kind
+            beside = {"t": 1, "T": -1}.get(kind, 0)  # else it would find the same again
+            return find(kind, char_found, text, at + beside, times) if kind else None
+        if char and char in FINDS:
+            return find(char, self._found[1], text, at, times)
+        return motion(char, text, at, times) if char in _MOTIONS else None
 
     # What stands by itself
 
     def _alone(self, char: str, text: str, at: int) -> VimStep:
-        start, end, times = _line_start(text, at), _line_end(text, at), self._times()
+        start, end, times = line_start(text, at), line_end(text, at), self._times()
+        if char in _SHORT:
+            self._operator, moved = _SHORT[char]
+            return self._operated(moved, text, at)
+        if char in _INSERTS:
+            self.mode = VimMode.INSERT
         match char:
             case "j" | "k":
                 return VimStep(action="down" if char == "j" else "up", times=times)
             case "i" | "a" | "I" | "A":
-                self.mode = VimMode.INSERT
-                places = {"i": at, "a": min(end, at + 1), "I": _first_word(text, start), "A": end}
-                return VimStep(at=places[char])
+                return VimStep(at={"i": at, "a": min(end, at + 1), "I": first_word(text, at), "A": end}[char])
             case "o" | "O":
-                self.mode = VimMode.INSERT
                 place = end if char == "o" else start
                 return VimStep(Edit(place, place, "\n"), at=end + 1 if char == "o" else start)
             case "x":
                 return self._cut(at, min(end, at + times))
             case "X":
                 return self._cut(max(start, at - times), at)
-            case "D":
-                return self._cut(at, end)
-            case "C":
-                self.mode = VimMode.INSERT
-                return self._cut(at, end)
+            case "~":
+                last = min(end, at + times)
+                return VimStep(Edit(at, last, text[at:last].swapcase()), at=last)
+            case "J":
+                return _joined(text, at, max(1, times - 1))
             case "p" | "P":
                 return self._put(char, text, at)
             case "u":
                 return VimStep(action="undo", times=times)
-            case _ if char in _MOTIONS or char == "gg":
-                return VimStep(at=self._target(char, text, at))
+            case "v":
+                self.mode, self.anchor = VimMode.VISUAL, at
+                return VimStep(at=at)
             case _:
-                return NOTHING
+                target = self._target(char, text, at)
+                return NOTHING if target is None else VimStep(at=target)
+
+    def _replaced(self, char: str, text: str, at: int) -> VimStep:
+        """Put the character in the place of so many, or of each that is selected."""
+        if self.mode is VimMode.VISUAL:
+            self.mode = VimMode.NORMAL
+            start, end = self._span(text, at)
+            put = "".join("\n" if each == "\n" else char for each in text[start:end])
+            return VimStep(Edit(start, end, put), at=start)
+        end = at + self._times()
+        return VimStep(Edit(at, end, char * (end - at)), at=end - 1) if end <= line_end(text, at) else NOTHING
 
     def _cut(self, start: int, end: int) -> VimStep:
         self._is_linewise = False
@@ -175,62 +284,121 @@ class Vim:
         if not kept:
             return NOTHING
         if not self._is_linewise:
-            place = min(_line_end(text, at), at + 1) if char == "p" else at
+            place = min(line_end(text, at), at + 1) if char == "p" else at
             put = kept * self._times()
-            return VimStep(Edit(place, place, put), at=place + len(put) - 1)
+            return VimStep(Edit(place, place, put), at=place if "\n" in put else place + len(put) - 1)
         put = "\n".join([kept] * self._times())
+        indent = len(put) - len(put.lstrip(" \t"))
         if char == "p":
-            place = _line_end(text, at)
-            return VimStep(Edit(place, place, f"\n{put}"), at=place + 1)
-        place = _line_start(text, at)
-        return VimStep(Edit(place, place, f"{put}\n"), at=place)
+            place = line_end(text, at)
+            return VimStep(Edit(place, place, f"\n{put}"), at=place + 1 + indent)
+        place = line_start(text, at)
+        return VimStep(Edit(place, place, f"{put}\n"), at=place + indent)
 
     # An operator and a motion
 
     def _operated(self, char: str, text: str, at: int) -> VimStep:
+        times = self._times()
         if char == self._operator:
-            return self._on_lines(text, at)
-        if char not in _MOTIONS and char != "gg":
-            return NOTHING
-        is_change = self._operator == "c"
-        if char == "w" and is_change and not text[at : at + 1].isspace():
-            char = "e"
+            last = row_below(text, at, times - 1)
+            return NOTHING if times > 1 and last == at else self._on_lines(text, at, last)
+        if char and char in "jk":
+            other = row_below(text, at, times if char == "j" else -times)
+            return NOTHING if other == at else self._on_lines(text, min(at, other), max(at, other))
         target = self._target(char, text, at)
-        start, end = min(at, target), max(at, target)
-        if char == "e":
-            end = min(len(text), end + 1)
-        if char == "w":  # not into the next line
-            end = min(end, _line_end(text, start)) if start < _line_end(text, start) else end
+        if target is None:
+            return NOTHING
+        if char in ("gg", "G"):
+            return self._on_lines(text, min(at, target), max(at, target))
+        if char == "w":
+            is_word_changed = self._operator == "c" and not text[at : at + 1].isspace()
+            return self._on(at, (words_end if is_word_changed else next_words)(text, at, times), text)
+        found = self._found[0].swapcase() if char == "," else self._found[0] if char == ";" else char
+        is_onto = found in ("e", "f", "t")
+        return self._on(min(at, target), min(len(text), max(at, target) + is_onto), text)
+
+    def _on(self, start: int, end: int, text: str) -> VimStep:
+        """What the operator does to a part of the text."""
         if self._operator == "y":
             self._is_linewise, self._register = False, text[start:end]
             return VimStep(at=start)
-        if is_change:
+        if self._operator == "c":
             self.mode = VimMode.INSERT
         return self._cut(start, end)
 
-    def _on_lines(self, text: str, at: int) -> VimStep:
-        """The operator twice: so many whole lines."""
-        start, end = _line_start(text, at), _line_end(text, at)
-        for _ in range(self._times() - 1):
-            end = _line_end(text, min(len(text), end + 1))
-        self._is_linewise = True
+    def _on_lines(self, text: str, first: int, last: int) -> VimStep:
+        """What the operator does to whole lines."""
+        start, end = line_start(text, first), line_end(text, last)
+        self._is_linewise, self._register = True, text[start:end]
         if self._operator == "y":
-            self.keep(text[start:end])
-            return VimStep(at=at)
+            return VimStep(at=first)
         if self._operator == "c":
             self.mode = VimMode.INSERT
-            return VimStep(Edit(start, end, kept=True), at=start)
+            return VimStep(Edit(start, end), at=start)
         if end < len(text):
-            return VimStep(Edit(start, end + 1, kept=True), at=start)
+            return VimStep(Edit(start, end + 1), at=first_word(text, end + 1) - (end + 1 - start))
         before = max(0, start - 1)
-        return VimStep(Edit(before, end, kept=True), at=_line_start(text, before))
+        return VimStep(Edit(before, end), at=first_word(text, before) if start else 0)
+
+    # A selection
+
+    def _span(self, text: str, at: int) -> tuple[int, int]:
+        return min(at, self.anchor), min(len(text), max(at, self.anchor) + 1)
+
+    def _selected(self, char: str, text: str, at: int) -> VimStep:
+        """What the key does while something is selected."""
+        times = self._times()
+        start, end = self._span(text, at)
+        if char == "o":
+            self.anchor, at = at, self.anchor
+            return self._done(VimStep(at=at))
+        if char in "jk":
+            return self._done(VimStep(at=row_below(text, at, times if char == "j" else -times)))
+        if char not in "vdxcsy~Jp":
+            target = self._target(char, text, at)
+            return self._done(VimStep(at=at if target is None else target))
+        self.mode = VimMode.NORMAL
+        self._operator = {"x": "d", "s": "c"}.get(char, char)
+        match char:
+            case "v":
+                step = VimStep(at=at)
+            case "~":
+                step = VimStep(Edit(start, end, text[start:end].swapcase()), at=start)
+            case "J":
+                step = _joined(text, start, max(1, text.count("\n", start, end - 1)))
+            case "p":
+                put = f"\n{self._register}\n" if self._is_linewise else self._register
+                self._is_linewise = False
+                step = VimStep(Edit(start, end, put, kept=True), at=max(start, start + len(put) - 1))
+            case _:
+                step = self._on(start, end, text)
+        return self._done(step)
+
+
+def _joined(text: str, at: int, times: int) -> VimStep:
+    """Join so many lines to this one, with a space between."""
+    end = last = line_end(text, at)
+    if last == len(text):
+        return NOTHING
+    place, put = end, ""
+    for _ in range(times):
+        if last == len(text):
+            break
+        start = first_word(text, last + 1)
+        last = line_end(text, last + 1)
+        piece = text[start:last]
+        before = (put or text[line_start(text, end) : end])[-1:]
+        space = "" if not piece or piece[0] == ")" or not before or before.isspace() else " "
+        place = end + len(put)
+        put += space + piece
+    return VimStep(Edit(end, last, put), at=place)
 
 
 def place_in(text: str, at: int, mode: VimMode) -> int:
-    """The nearest offset for the cursor: in normal mode it stands on a character."""
+    """The nearest offset for the cursor: except in insert mode it stands on a character."""
     at = max(0, min(at, len(text)))
-    if mode is VimMode.NORMAL and at == _line_end(text, at):
-        return max(_line_start(text, at), at - 1)
+    if mode is not VimMode.INSERT and at == line_end(text, at):
+        return max(line_start(text, at), at - 1)
     return at
 
 
@@ -242,18 +410,4 @@ def offset_of(text: str, location: tuple[int, int]) -> int:
 
 def location_of(text: str, at: int) -> tuple[int, int]:
     """The row and column of an offset."""
-    return text.count("\n", 0, at), at - _line_start(text, at)
-
-
-def _line_start(text: str, at: int) -> int:
-    return text.rfind("\n", 0, at) + 1
-
-
-def _line_end(text: str, at: int) -> int:
-    found = text.find("\n", at)
-    return len(text) if found < 0 else found
-
-
-def _first_word(text: str, start: int) -> int:
-    line = text[start : _line_end(text, start)]
-    return start + len(line) - len(line.lstrip())
+    return text.count("\n", 0, at), at - line_start(text, at)

@@ -34,3 +34,22 @@ async def test_vims_keys_edit_send_and_leave_escape_to_the_chat(lab: Lab) -> Non
         await chat.type("config ui.keys usual")
         await chat.pilot.press("enter")
         await chat.until(lambda: "INSERT" not in chat.status, "so does this")
+
+
+async def test_a_selection_is_shown_and_a_change_is_repeated(lab: Lab) -> None:
+    async with lab.chat() as chat:
+        await chat.say("/config ui.keys vim")
+        await chat.until(lambda: "-- INSERT --" in chat.status)
+        await chat.type("one two three four")
+        await chat.pilot.press("escape", "0", "v", "e")
+        await chat.until(lambda: "-- VISUAL --" in chat.status)
+        assert chat.screen.prompt.selected_text == "on"  # and the character under the cursor
+        await chat.pilot.press("d")
+        await chat.until(lambda: "-- NORMAL --" in chat.status)
+        assert (chat.draft, chat.screen.prompt.selected_text) == (" two three four", "")
+        await chat.pilot.press("u", "0", "c", "w", *"six", "escape", "w", ".")
+        assert chat.draft == "six six three four"
+        await chat.pilot.press("u")
+        assert chat.draft == "six two three four"
+        await chat.pilot.press("v", "e", "escape", "x")
+        assert chat.draft == "six tw three four"

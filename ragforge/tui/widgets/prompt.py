@@ -178,7 +178,7 @@ class Prompt(RecallArea, inherit_bindings=False):
 
     def is_command(self, key: str) -> bool:
         """Whether the table has the key, or Vim's normal mode has all of them."""
-        return key in self._actions or (self._vim is not None and self._vim.mode is VimMode.NORMAL)
+        return key in self._actions or (self._vim is not None and self._vim.mode is not VimMode.INSERT)
 
     def sends(self, key: str) -> bool:
         """Enter, where no line of a list is to be taken."""
@@ -234,6 +234,8 @@ class Prompt(RecallArea, inherit_bindings=False):
         if step.at is not None or step.action:
             at = offset_of(self.text, self.cursor_location) if step.at is None else step.at
             self.move_cursor(location_of(self.text, place_in(self.text, at, vim.mode)))
+            if vim.mode is VimMode.VISUAL:
+                self.selection = Selection(location_of(self.text, vim.anchor), self.cursor_location)
         self._completion.close()
         return True
 
@@ -262,7 +264,7 @@ class Prompt(RecallArea, inherit_bindings=False):
         if self._searching:
             return
         text = self.whole
-        if self._vim is not None and self._vim.mode is VimMode.NORMAL:
+        if self._vim is not None and self._vim.mode is not VimMode.INSERT:
             self._vim.mode = VimMode.INSERT  # the next message begins with typing
             self.post_message(self.VimModeChanged(self._vim.mode))
         self.keep_pastes()
