@@ -42,7 +42,7 @@ from ragforge.domain.printable import fenced
 from ragforge.domain.redact import Redactor
 from ragforge.domain.text_pieces import TextPieces
 from ragforge.domain.turns import CallStatus, ToolCall, Turn, TurnStatus
-from ragforge.domain.usage import Usage, sum_costs
+from ragforge.domain.usage import NO_MODEL, Usage, sum_costs
 from ragforge.domain.versions import Version
 from ragforge.session.context import prepare_recall
 from ragforge.session.logs import start_log
@@ -263,8 +263,12 @@ async def _images(options: Options, session: Session) -> Parts:
 
 
 def _check_model(session: Session) -> None:
-    """Raise ModelError where no model is chosen: an answer from what is stored has to be asked for."""
-    if not session.live.record.model:
+    """Raise ModelError where no model is chosen: an answer from what is stored has to be asked for.
+
+    To go on without a model in the interface asks for it there only.
+    """
+    model = session.live.record.model
+    if not model or (model == NO_MODEL and session.workspace.settings.model != NO_MODEL):
         raise ModelError(
             "No model is chosen. Add --model PROVIDER:NAME, as in --model gemini:gemini-3.8-flash, or set "
             "GEMINI_API_KEY. --model local answers with search results, without a model."

@@ -22,6 +22,17 @@ async def test_a_prompt_needs_a_model_unless_the_store_is_asked_for(alone: Progr
     assert (await alone.run("-p", "x", "--model", "local", env={"RAGFORGE_MODEL": ""})).code == 0
 
 
+async def test_to_go_on_without_a_model_in_the_interface_holds_for_no_script(alone: Program) -> None:
+    unset = {"RAGFORGE_MODEL": ""}
+    chosen = await alone.run("-p", "/model local", env=unset)
+    assert (chosen.code, "uses **local**" in chosen.out) == (0, True)
+    ran = await alone.run("-p", "where is the parser?", env=unset)
+    assert (ran.code, ran.out) == (3, "")
+    assert "No model is chosen." in ran.err
+    assert (await alone.run("-p", "x", "--model", "local", env=unset)).code == 0
+    assert (await alone.run("-c", "-p", "x", "--model", "local", env=unset)).code == 0
+
+
 def is_calendar(lines: list[str]) -> bool:
     """Whether its newest week is in sight at 40 columns."""
     return lines[0].startswith("Prompts a day since") and max(map(len, lines)) <= 32
