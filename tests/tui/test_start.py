@@ -68,6 +68,33 @@ async def test_without_a_model_a_key_is_asked_for_proved_and_kept(lab: Lab) -> N
         await chat.sees("Hello.")
 
 
+async def test_a_key_or_a_url_pasted_into_the_setup_goes_to_its_line(lab: Lab) -> None:
+    lab.set_environ(key=False)
+    async with lab.chat() as chat:
+        await at_setup(chat)
+        field = chat.top.query_one(Input)
+        for pasted, is_secret in (("http://localhost:9/v1", False), (f"{lab.gemini.key}\n", True)):
+            chat.app.post_message(events.Paste(pasted))
+            await chat.until(lambda: field.has_focus, "its line takes it")
+            assert (field.value, field.password) == (pasted.strip(), is_secret)
+            if not is_secret:
+                await chat.pilot.press("escape")
+                await at_setup(chat)
+        await chat.pilot.press("enter")
+        await chat.until(lambda: not isinstance(chat.top, ModelScreen))
+        await chat.sees("Now using gemini:")
+
+
+async def test_a_message_pasted_into_the_setup_goes_to_the_prompt(lab: Lab) -> None:
+    lab.set_environ(key=False)
+    async with lab.chat() as chat:
+        await at_setup(chat)
+        chat.app.post_message(events.Paste("fix the login page"))
+        await chat.until(lambda: chat.top.typed_meanwhile == "fix the login page")
+        await chat.pilot.press("escape")
+        await chat.until(lambda: chat.draft == "fix the login page")
+
+
 async def test_what_is_typed_before_the_setup_is_seen_goes_to_the_prompt(lab: Lab) -> None:
     lab.set_environ(key=False)
     async with lab.chat() as chat:

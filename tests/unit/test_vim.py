@@ -84,7 +84,7 @@ def pressed(text: str, keys: str) -> str:
         # to a character
         ("|one, two, three", "f,", "one|, two, three"),
         ("|one, two, three", "t,;", "one, tw|o, three"),
-        ("one, two, thre|e", "2F,,", "one, two|, three"),
+        ("one, two, si|x", "2F,,", "one, two|, six"),
         ("|one, two", "df,", "| two"),
         ("|one, two", "ct,x<esc>", "|x, two"),
         ("|one", "dfz", "|one"),

@@ -36,6 +36,9 @@ WELCOME = (
     "approval. Choose one now, or later with /model:"
 )
 URL_EXAMPLE = "http://localhost:8080/v1"
+URL_HINT = "The endpoint's URL, up to and with its version."
+KEY_EXAMPLE = "Paste the key"
+KEY_HINT = "Get one at https://aistudio.google.com/apikey."
 KEYS = "Up and Down choose · Enter takes it · Esc closes"
 LINE_KEYS = "Enter continues · Esc goes back"
 LISTED_MAX = 20
@@ -132,6 +135,20 @@ class ModelScreen(Dialog[str | None]):
             event.stop()
             self.keep_typed(event)
 
+    def on_paste(self, event: events.Paste) -> None:
+        """Take a key or a URL that is pasted into the list for what the list asks to paste."""
+        if self._asks_for:
+            return  # the line takes it
+        event.stop()
+        pasted = event.text.strip()
+        if self._is_typing or len(pasted.split()) != 1:
+            if self._first:
+                self.keep_typed(event)
+        elif pasted.startswith(("http://", "https://")):
+            self._ask_for("url", URL_EXAMPLE, URL_HINT, typed=pasted)
+        else:
+            self._ask_for("key", KEY_EXAMPLE, KEY_HINT, typed=pasted)
+
     def action_end_message(self) -> None:
         """End the message that is being typed; else Enter is the list's or the line's."""
         is_early = self._first and monotonic() - self._prompt_key_s < timeouts.APPROVAL_QUIET_S
@@ -146,11 +163,11 @@ class ModelScreen(Dialog[str | None]):
         chosen = event.option_id or ""
         match chosen.split(" ", 1):
             case ["paste-key"]:
-                self._ask_for("key", "Paste the key", "Get one at https://aistudio.google.com/apikey.")
+                self._ask_for("key", KEY_EXAMPLE, KEY_HINT)
             case ["list-gemini"]:
                 self._list_models("gemini")
             case ["other"]:
-                self._ask_for("url", URL_EXAMPLE, "The endpoint's URL, up to and with its version.")
+                self._ask_for("url", URL_EXAMPLE, URL_HINT)
             case ["none"]:
                 self._asking = self._choose(
                     "local",
