@@ -75,6 +75,29 @@ class Provider(Protocol):
         ...
 
 
+class WithoutService:
+    """The part of a `Provider` that is the same for all that answer within this process."""
+
+    model: str
+
+    async def limits(self) -> ModelLimits:
+        """Return limits that nothing reaches."""
+        return ModelLimits(context_tokens_max=1_000_000, output_tokens_max=10_000)
+
+    async def prepare(self) -> None:
+        """Nothing to load."""
+
+    async def verify(self) -> None:
+        """Nothing to check."""
+
+    async def models(self) -> list[str]:
+        """Return the only model."""
+        return [self.model]
+
+    async def close(self) -> None:
+        """Nothing to release."""
+
+
 FindKey = Callable[[str], tuple[str, str] | None]
 """A provider's key and where it was found, or None."""
 

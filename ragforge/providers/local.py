@@ -9,7 +9,7 @@ from ragforge.domain.messages import ModelMessage, TextPart, UserMessage
 from ragforge.domain.search import Hit, what
 from ragforge.domain.usage import Usage
 from ragforge.domain.words import moment_words
-from ragforge.providers.base import ModelLimits, ModelRequest, OwnProtocol, Search
+from ragforge.providers.base import ModelRequest, OwnProtocol, Search, WithoutService
 
 FIRST_LINE = "No model configured: search results, not generated text"
 HOW_TO_GET_A_MODEL = "To talk to a model, choose one with /model, or start with --model PROVIDER:NAME."
@@ -21,7 +21,7 @@ QUOTE_CHARS_MAX = 600
 MODEL = "search"
 
 
-class LocalProvider:
+class LocalProvider(WithoutService):
     """Search in place of a model. It never asks for tools and costs nothing."""
 
     def __init__(self, search: Search) -> None:
@@ -44,23 +44,6 @@ class LocalProvider:
         yield TextDelta(text)
         yield UsageSeen(Usage())
         yield AnswerEnded(ModelMessage(self.name, self.model, text), FinishReason.STOP)
-
-    async def limits(self) -> ModelLimits:
-        """Return a window that is never full: only the newest message is read."""
-        return ModelLimits(context_tokens_max=1_000_000, output_tokens_max=10_000)
-
-    async def prepare(self) -> None:
-        """Nothing to load."""
-
-    async def verify(self) -> None:
-        """Nothing to check."""
-
-    async def models(self) -> list[str]:
-        """Return the only model."""
-        return [MODEL]
-
-    async def close(self) -> None:
-        """Nothing to release."""
 
 
 def _question(request: ModelRequest) -> str:

@@ -31,7 +31,7 @@ from ragforge.domain.redact import Redactor
 from ragforge.domain.turns import CallStatus, TurnStatus
 from ragforge.domain.usage import Purpose, Usage, sum_costs
 from ragforge.memory.window import Window
-from ragforge.providers.base import ModelLimits, ModelRequest, Provider
+from ragforge.providers.base import ModelRequest, Provider, WithoutService
 from ragforge.providers.local import MODEL
 from ragforge.providers.registry import ModelName
 from ragforge.session.history import window_limits
@@ -220,7 +220,7 @@ def check_fields(checked: Checked, redactor: Redactor) -> Fields:
     return {"passed": checked.passed, "exit_code": code, "tail": redactor.text(checked.output)}
 
 
-class _OneCall(Provider):
+class _OneCall(WithoutService):
     """Asks for one call of a tool, then ends: so it goes the way of every call."""
 
     name, model = NO_MODEL, MODEL
@@ -233,18 +233,3 @@ class _OneCall(Provider):
         yield UsageSeen(Usage())
         message = ModelMessage(self.name, self.model, "" if call else "Done.", (call,) if call else ())
         yield AnswerEnded(message, FinishReason.CALLS if call else FinishReason.STOP)
-
-    async def limits(self) -> ModelLimits:
-        return ModelLimits(context_tokens_max=1_000_000, output_tokens_max=10_000)
-
-    async def prepare(self) -> None:
-        """There is nothing to load."""
-
-    async def verify(self) -> None:
-        """Nothing can be wrong."""
-
-    async def models(self) -> list[str]:
-        return [MODEL]
-
-    async def close(self) -> None:
-        """There is nothing to release."""
