@@ -23,11 +23,9 @@ class TurnRow(Struct, frozen=True):
     recorded: bool
 
 
-async def turn_rows(
-    store: Store, session_id: str, head: str | None, *, limit: int = LISTED_MAX
-) -> list[TurnRow]:
+async def turn_rows(store: Store, session_id: str, head: str | None) -> list[TurnRow]:
     """Return the newest turns of its own on the session's path, oldest first."""
-    path = await store.turns.path(head, limit=limit)
+    path = await store.turns.path(head, limit=LISTED_MAX)
     own = [turn for turn in path if turn.session_id == session_id]
     versions = await store.versions.of_turns([turn.id for turn in own])
     rows: list[TurnRow] = []

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from ragforge.versions.state import HistoryState, open_history_state
+from tests.scanned import Project
 
 
 @pytest.fixture(scope="module")
@@ -39,3 +40,11 @@ async def other(state: HistoryState) -> AsyncIterator[HistoryState]:
     opened = await open_history_state(state.path.parent)
     yield opened
     await opened.close()
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Project:
+    """An empty project to scan."""
+    root = tmp_path / "project"
+    root.mkdir()
+    return Project(root.resolve())

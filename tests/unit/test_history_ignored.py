@@ -9,16 +9,9 @@ import pytest
 
 from ragforge.domain.errors import UsageError
 from ragforge.files.open import NotAFile
-from ragforge.versions.scan.changes import node_at
+from ragforge.versions.scan.nodes import node_at
 from tests.scanned import LIMIT, Project, file_node, sign
 from tests.tool_context import folder_of_nobody
-
-
-@pytest.fixture
-def project(tmp_path: Path) -> Project:
-    root = tmp_path / "project"
-    root.mkdir()
-    return Project(root.resolve())
 
 
 def test_what_git_ignores_is_not_tracked_and_a_folder_is_one_entry(project: Project) -> None:

@@ -10,15 +10,9 @@ from types import FrameType
 import pytest
 
 from ragforge.domain.versions import Node, NodeKind
-from ragforge.versions.scan.changes import node_at, scan
+from ragforge.versions.scan.changes import scan
+from ragforge.versions.scan.nodes import node_at
 from tests.scanned import Project, file_node, sign
-
-
-@pytest.fixture
-def project(tmp_path: Path) -> Project:
-    root = tmp_path / "project"
-    root.mkdir()
-    return Project(root.resolve())
 
 
 def test_the_first_scan_covers_everything_and_finds_no_differences(project: Project) -> None:

@@ -8,17 +8,11 @@ from ragforge.config.schema import HistorySettings
 from ragforge.config.settings import Settings
 from ragforge.domain.errors import StoreDamaged, StoreNewer
 from ragforge.domain.versions import Change, Node, NodeKind, Provenance
-from ragforge.versions.scan.changes import renames, scan
+from ragforge.versions.scan.changes import scan
 from ragforge.versions.scan.manifest import Manifest
+from ragforge.versions.scan.renames import renames
 from ragforge.versions.scan.track_rules import TrackRules, track_rules_of
 from tests.scanned import Project, file_node
-
-
-@pytest.fixture
-def project(tmp_path: Path) -> Project:
-    root = tmp_path / "project"
-    root.mkdir()
-    return Project(root.resolve())
 
 
 def test_manifests_of_others_are_refused(project: Project) -> None:
