@@ -16,7 +16,8 @@ from ragforge.domain.moves import ConflictChoice
 from ragforge.domain.versions import Node, NodeKind
 from ragforge.store.blobs import SqliteBlobs
 from ragforge.store.json_text import to_json
-from ragforge.versions.restore.operation import Plan, Skipped, apply, make_plan
+from ragforge.versions.restore.operation import Plan, Skipped, apply
+from ragforge.versions.restore.plan import make_plan
 from ragforge.versions.state import HistoryState, open_history_state
 from ragforge.versions.tree import WantedFile, with_usual_modes
 

@@ -16,7 +16,8 @@ from pathlib import Path
 
 from ragforge.domain.versions import Node, NodeKind
 from ragforge.store.blobs import SqliteBlobs
-from ragforge.versions.restore.operation import apply, find_conflicts, make_plan
+from ragforge.versions.restore.operation import apply
+from ragforge.versions.restore.plan import find_conflicts, make_plan
 from ragforge.versions.state import HistoryState, open_history_state
 from ragforge.versions.tree import WantedFile
 

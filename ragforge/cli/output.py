@@ -5,9 +5,7 @@ import re
 import sys
 from typing import Any
 
-from ragforge.domain.printable import one_line, printable
-
-__all__ = ["answer_text", "json_line", "one_line", "printable"]
+from ragforge.domain.printable import printable
 
 # JSON has its own way to write the lower control characters only. Half a character cannot be printed.
 _COMMANDS = re.compile("[\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")

@@ -22,16 +22,6 @@ from ragforge.domain.errors import UsageError
 from ragforge.domain.json import JsonValue
 from ragforge.domain.redact import hide_url_passwords
 
-__all__ = [
-    "Loaded",
-    "SettingRow",
-    "SettingSource",
-    "Settings",
-    "SourceKind",
-    "embedded_store",
-    "load_settings",
-]
-
 
 class SourceKind(StrEnum):
     """The kind of source of a value; later ones override earlier ones."""

@@ -37,19 +37,6 @@ from ragforge.store.transfer_stream import (
 OWNED_SINCE = {"SQLite": 10, "Neo4j": 7}
 """The schemas from which on a memory has an owner."""
 
-__all__ = [
-    "Backup",
-    "BackupMade",
-    "Progress",
-    "Stage",
-    "Tell",
-    "TransferResult",
-    "backup",
-    "copy",
-    "restore",
-    "verified",
-]
-
 
 class BackupMade(Struct, frozen=True):
     """What a backup came to."""

@@ -40,7 +40,8 @@ from ragforge.versions.project_files import ProjectFiles
 from ragforge.versions.restore.operation import apply, recover
 from ragforge.versions.restore.plan import FileConflict, Plan, Skipped, find_conflicts, make_plan
 from ragforge.versions.restore.reach import parents, same
-from ragforge.versions.scan.changes import Manifest, TrackRules, node_at, scan
+from ragforge.versions.scan.changes import Manifest, TrackRules, scan
+from ragforge.versions.scan.nodes import node_at
 from ragforge.versions.state import Head
 from ragforge.versions.tree import WantedFile, between, is_folder_let_go, way_between, with_usual_modes
 

@@ -24,7 +24,7 @@ from ragforge.session.state import Session
 from ragforge.session.turn import submit
 from ragforge.versions.record.backfill import came_to_nothing
 from ragforge.versions.restore.operation import RestoreFailed, RestoreStopped, apply, recover
-from ragforge.versions.scan.changes import node_at
+from ragforge.versions.scan.nodes import node_at
 from ragforge.versions.tree import state_of
 from ragforge.workflow import records
 from ragforge.workflow.runs import KIND as RUN

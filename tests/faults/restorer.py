@@ -17,7 +17,8 @@ from typing import Any
 from msgspec import to_builtins
 
 from ragforge.domain.printable import escaped
-from ragforge.versions.restore.operation import RestoreFailed, RestoreStopped, apply, make_plan, recover
+from ragforge.versions.restore.operation import RestoreFailed, RestoreStopped, apply, recover
+from ragforge.versions.restore.plan import make_plan
 from tests.restoring import Place, open_place, read_wanted
 
 THEN = {"head": "the version before", "paths": ["x", "\udce9"]}

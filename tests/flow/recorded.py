@@ -11,7 +11,7 @@ from ragforge.domain.versions import Change, Node, Version
 from ragforge.files.folder_lock import folder_lock
 from ragforge.session.state import Session
 from ragforge.store.sqlite.connection import Connection, Database
-from ragforge.versions.scan.changes import node_at
+from ragforge.versions.scan.nodes import node_at
 from ragforge.versions.tree import state_of
 from tests.standins.gemini import Call, Calls, Recorded, Reply, Text
 

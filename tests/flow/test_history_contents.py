@@ -25,8 +25,9 @@ from ragforge.store.open import open_store
 from ragforge.store.sqlite.connection import connect
 from ragforge.versions.clean_up import Collected, collect, size
 from ragforge.versions.record.contents import keep_contents, keep_found, scan_and_keep
-from ragforge.versions.scan.changes import begin_scan, node_at, scan
+from ragforge.versions.scan.changes import begin_scan, scan
 from ragforge.versions.scan.manifest import Manifest
+from ragforge.versions.scan.nodes import node_at
 from ragforge.versions.scan.track_rules import TrackRules
 from ragforge.versions.state import Head, HistoryState, open_history_state
 from tests.contract.builders import a_call, a_project, a_request, a_session, a_step, a_turn, said

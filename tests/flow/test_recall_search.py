@@ -17,7 +17,8 @@ from ragforge.embedders.base import Embedder
 from ragforge.embedders.registry import open_embedder
 from ragforge.memory.derive.vectors import embed_owners
 from ragforge.memory.recall.explain import reason
-from ragforge.memory.recall.search import HitSource, Recall, SearchResults, search
+from ragforge.memory.recall.results import HitSource
+from ragforge.memory.recall.search import Recall, SearchResults, search
 from ragforge.store.base import Store
 from ragforge.store.open import open_store
 from tests.contract.builders import NOON, a_memory, a_project, a_summary, an_association, new_session, said

@@ -27,7 +27,8 @@ from ragforge.session.open import (
 from ragforge.session.state import Session
 from ragforge.session.turn import submit
 from ragforge.versions.head_move import Move, end_restore, lines_of
-from ragforge.versions.restore.operation import apply, make_plan
+from ragforge.versions.restore.operation import apply
+from ragforge.versions.restore.plan import make_plan
 from ragforge.versions.tree import between
 from tests.cli.running import Program
 from tests.flow.recorded import assert_head_is_disk, contents, kinds, line, line_now, version_of, write

@@ -8,7 +8,7 @@ from pathlib import Path
 from hypothesis import strategies as st
 
 from ragforge.domain.versions import Node, Version
-from ragforge.versions.scan.changes import node_at
+from ragforge.versions.scan.nodes import node_at
 from ragforge.versions.tree import state_of
 
 # A path may be a file now and a folder with something in it later.

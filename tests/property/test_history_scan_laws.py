@@ -11,8 +11,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from ragforge.domain.versions import Node, NodeKind
-from ragforge.versions.scan.changes import node_at, scan
+from ragforge.versions.scan.changes import scan
 from ragforge.versions.scan.manifest import Manifest
+from ragforge.versions.scan.nodes import node_at
 from ragforge.versions.scan.track_rules import TrackRules
 
 NAMES = ("a", "b", "dir", "\udce9t\udce9", "line\nfeed")

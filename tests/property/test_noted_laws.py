@@ -7,8 +7,9 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from ragforge.domain.versions import Change, Node, NodeKind, Provenance
-from ragforge.versions.scan.changes import node_at, scan
+from ragforge.versions.scan.changes import scan
 from ragforge.versions.scan.manifest import Manifest, part_of, with_notes
+from ragforge.versions.scan.nodes import node_at
 from ragforge.versions.scan.track_rules import TrackRules
 from ragforge.versions.tree import changes_of, merged, touches
 

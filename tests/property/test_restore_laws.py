@@ -12,7 +12,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from ragforge.domain.moves import ConflictChoice
-from ragforge.versions.restore.operation import find_conflicts
+from ragforge.versions.restore.plan import find_conflicts
 from tests.faults.killing import Restorer, restoring_children
 from tests.faults.restorer import THEN
 from tests.restoring import (

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from ragforge.domain.moves import ConflictChoice
-from ragforge.versions.restore.operation import Skipped, apply, find_conflicts
+from ragforge.versions.restore.operation import Skipped, apply
+from ragforge.versions.restore.plan import find_conflicts
 from ragforge.versions.tree import WantedFile
 from tests.restoring import (
     A,

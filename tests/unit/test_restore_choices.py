@@ -7,7 +7,8 @@ import pytest
 
 from ragforge.domain.errors import UsageError
 from ragforge.domain.moves import ConflictChoice
-from ragforge.versions.restore.operation import FileConflict, Skipped, find_conflicts
+from ragforge.versions.restore.operation import Skipped
+from ragforge.versions.restore.plan import FileConflict, find_conflicts
 from ragforge.versions.tree import WantedFile
 from tests.restoring import A, Place, Tree, a_file, a_folder, a_link, open_place, read_tree, write_tree
 

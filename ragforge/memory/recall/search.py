@@ -11,10 +11,8 @@ from ragforge.domain.search import Candidate, HitKind, Query, Related
 from ragforge.domain.vectors import Nearby, OwnerKind, Vector
 from ragforge.embedders.base import Embedder
 from ragforge.memory.recall.fusion import Shares, convex, reciprocal, spread, totals, weigh
-from ragforge.memory.recall.results import HitSource, Kept, Key, RankedHit, Recall, SearchResults, Why, key_of
+from ragforge.memory.recall.results import Kept, Key, RankedHit, Recall, SearchResults, key_of
 from ragforge.store.base import Store
-
-__all__ = ["HitSource", "RankedHit", "Recall", "SearchResults", "Why", "search"]
 
 DEPTH_MIN = 100
 """How many are looked at by words and by meaning, however few are wanted; a shorter answer is the start of

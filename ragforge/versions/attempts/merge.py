@@ -16,8 +16,6 @@ from ragforge.versions.attempts.trials import Tell, try_out
 from ragforge.versions.branch_merge import three_ways
 from ragforge.versions.head_move import ChatHead, MoveResult
 
-__all__ = ["clashes", "merge", "take_candidate"]
-
 clashes = of_session(branch_merge.clashes)
 
 

@@ -15,7 +15,8 @@ from ragforge.domain.errors import UsageError
 from ragforge.domain.printable import escaped
 from ragforge.versions.copies.file_copies import Copied, Room, copy_project
 from ragforge.versions.head_move import Ground
-from ragforge.versions.restore.operation import apply, make_plan
+from ragforge.versions.restore.operation import apply
+from ragforge.versions.restore.plan import make_plan
 from ragforge.versions.scan.changes import scan
 from ragforge.versions.scan.manifest import Manifest
 from ragforge.versions.scan.track_rules import TrackRules

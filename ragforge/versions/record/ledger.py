@@ -22,8 +22,9 @@ from ragforge.store.files import CHECK, REPAIR
 from ragforge.versions.assembly import TurnFacts, outside_version, turn_version
 from ragforge.versions.project_files import ProjectFiles
 from ragforge.versions.record.contents import Proof, Sampling, keep_contents, prove_contents, scan_and_keep
-from ragforge.versions.scan.changes import Scan, renames
+from ragforge.versions.scan.changes import Scan
 from ragforge.versions.scan.manifest import Manifest, part_of, with_notes
+from ragforge.versions.scan.renames import renames
 from ragforge.versions.scan.track_rules import TrackRules
 from ragforge.versions.state import Head, HistoryState, OpenTurn
 from ragforge.versions.tree import changes_of, merged, touches

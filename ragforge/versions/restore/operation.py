@@ -16,14 +16,12 @@ from msgspec.structs import replace
 
 from ragforge.domain.errors import RagforgeError, StoreError
 from ragforge.domain.json import JsonObject
-from ragforge.domain.moves import ConflictChoice
 from ragforge.domain.printable import escaped
 from ragforge.domain.words import counted
 from ragforge.files.open import why
 from ragforge.store.base import Blobs
 from ragforge.versions.restore.execution import carry_out
 from ragforge.versions.restore.plan import (
-    FileConflict,
     Journal,
     Phase,
     Plan,
@@ -32,9 +30,7 @@ from ragforge.versions.restore.plan import (
     Task,
     Temporary,
     check_contents,
-    find_conflicts,
     journal_from,
-    make_plan,
     named,
 )
 from ragforge.versions.restore.stage import (
@@ -50,22 +46,6 @@ from ragforge.versions.restore.stage import (
     unstaged,
 )
 from ragforge.versions.state import HistoryState
-
-__all__ = [
-    "Applied",
-    "ConflictChoice",
-    "FileConflict",
-    "Plan",
-    "PlanStep",
-    "Recovered",
-    "RestoreFailed",
-    "RestoreStopped",
-    "Skipped",
-    "apply",
-    "find_conflicts",
-    "make_plan",
-    "recover",
-]
 
 
 class RestoreFailed(RagforgeError):

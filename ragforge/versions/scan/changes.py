@@ -15,12 +15,9 @@ from ragforge.domain.errors import UsageError
 from ragforge.domain.versions import Node, Untracked
 from ragforge.files.open import why
 from ragforge.versions.scan.manifest import Manifest
-from ragforge.versions.scan.nodes import node_at, now_ns
-from ragforge.versions.scan.renames import renames
+from ragforge.versions.scan.nodes import now_ns
 from ragforge.versions.scan.track_rules import TrackRules
 from ragforge.versions.scan.walk import Walking
-
-__all__ = ["Scan", "begin_scan", "end_scan", "node_at", "renames", "scan"]
 
 
 class Scan(Struct, frozen=True):
