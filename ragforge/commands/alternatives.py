@@ -8,10 +8,10 @@ from msgspec import Meta, Struct
 from msgspec.structs import replace
 
 from ragforge.commands.base import Confirm, Follow, Opens, Outcome, Tell, Verb
+from ragforge.commands.check_question import CheckAnswer, question_before, take_answer
+from ragforge.commands.move_verbs import TakeArguments, moved_or_asked
 from ragforge.domain.arguments import Former, option, rest, shell_option, word
 from ragforge.domain.errors import UsageError
-from ragforge.session.move_verbs import TakeArguments, moved_or_asked
-from ragforge.versions.attempts.check_question import CheckAnswer, question_before, take_answer
 
 if TYPE_CHECKING:
     from ragforge.session.state import Session

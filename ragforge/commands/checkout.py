@@ -3,8 +3,8 @@
 from typing import TYPE_CHECKING, Annotated
 
 from ragforge.commands.base import Opens, Outcome, Verb
+from ragforge.commands.move_verbs import MoveArguments, moved_or_asked
 from ragforge.domain.arguments import ValuesOf, word
-from ragforge.session.move_verbs import MoveArguments, moved_or_asked
 
 if TYPE_CHECKING:
     from ragforge.session.state import Session

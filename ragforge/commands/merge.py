@@ -8,14 +8,14 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ragforge.commands.base import Choose, Follow, HeadMoved, Opens, Option, Outcome, Tell, Verb
+from ragforge.commands.check_question import CheckAnswer, question_before, take_answer
+from ragforge.commands.move_verbs import PATHS_SHOWN
 from ragforge.domain.arguments import Former, ValuesOf, option, word
 from ragforge.domain.commands import is_in_shell
 from ragforge.domain.errors import UsageError
 from ragforge.domain.moves import MergeMode, Side
 from ragforge.domain.printable import escaped
 from ragforge.domain.words import counted
-from ragforge.session.move_verbs import PATHS_SHOWN
-from ragforge.versions.attempts.check_question import CheckAnswer, question_before, take_answer
 
 if TYPE_CHECKING:
     from ragforge.session.state import Session

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Annotated
 from msgspec import Meta
 
 from ragforge.commands.base import Opens, Outcome, Verb
+from ragforge.commands.move_verbs import MoveArguments, moved_or_asked
 from ragforge.domain.arguments import word
-from ragforge.session.move_verbs import MoveArguments, moved_or_asked
 
 if TYPE_CHECKING:
     from ragforge.session.state import Session
