@@ -50,6 +50,16 @@ class WellFormedStream:
         return well_formed(half)
 
 
+def as_object(value: JsonValue) -> JsonObject:
+    """Return the value if it is an object, otherwise an empty one."""
+    return value if isinstance(value, dict) else {}
+
+
+def as_list(value: JsonValue) -> list[JsonValue]:
+    """Return the value if it is a list, otherwise an empty one."""
+    return value if isinstance(value, list) else []
+
+
 def well_formed(text: str) -> str:
     """Return the text with U+FFFD for each half of a surrogate pair that lacks the other."""
     if text.isascii():

@@ -10,8 +10,8 @@ from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 from ragforge.domain import timeouts
-from ragforge.domain.errors import StoreUnavailable, UsageError
-from ragforge.files.locks import Holder, holder_of, open_lock, sign, try_lock
+from ragforge.domain.errors import UsageError
+from ragforge.files.locks import Holder, cannot_lock, holder_of, open_lock, sign, try_lock
 
 
 class FolderBusy(UsageError):
@@ -35,7 +35,7 @@ async def folder_lock(data_dir: Path, root: Path, *, timeout_s: float) -> AsyncG
         # Not in a thread: one that is cancelled would leave the file open.
         descriptor = _opened(path)
     except OSError as error:
-        raise _impossible(path, error) from error
+        raise cannot_lock(path, error) from error
     try:
         await _taken(descriptor, path, root, timeout_s)
         try:
@@ -68,7 +68,7 @@ async def _taken(descriptor: int, path: Path, root: Path, timeout_s: float) -> N
         try:
             is_ours = try_lock(descriptor)
         except OSError as error:
-            raise _impossible(path, error) from error
+            raise cannot_lock(path, error) from error
         if is_ours:
             # It only tells others whom they wait for: the lock holds on a full disk too.
             with suppress(OSError):
@@ -90,7 +90,3 @@ def _words(holder: Holder | None) -> str:
         return "another process"
     who = "another session of this process" if holder.pid == os.getpid() else "another process"
     return f"{who} ({holder.pid}) since {holder.since}"
-
-
-def _impossible(path: Path, error: OSError) -> StoreUnavailable:
-    return StoreUnavailable(f"Cannot lock {path}: {error.strerror}. Make its folder writable and try again.")

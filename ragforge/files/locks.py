@@ -87,7 +87,7 @@ class Presence:
             self._descriptor: int | None = open_lock(self._path, flags=os.O_EXCL)
             try_lock(self._descriptor)
         except OSError as error:
-            raise _unusable(self._path, error) from error
+            raise cannot_lock(self._path, error) from error
         with suppress(OSError):  # without it a killed process counts as alive for a moment longer
             sign(self._descriptor)
 
@@ -113,7 +113,7 @@ def is_present(folder: Path, name: str) -> bool:
     except FileNotFoundError:
         return False
     except OSError as error:
-        raise _unusable(path, error) from error
+        raise cannot_lock(path, error) from error
     try:
         until = time.monotonic() + timeouts.CLAIM_LEFT_S_MAX
         while not _try_shared(descriptor):
@@ -125,7 +125,7 @@ def is_present(folder: Path, name: str) -> bool:
             path.unlink()
         return False
     except OSError as error:
-        raise _unusable(path, error) from error
+        raise cannot_lock(path, error) from error
     finally:
         os.close(descriptor)
 
@@ -143,5 +143,6 @@ def _path(folder: Path, name: str) -> Path:
     return folder / f"history-{name}.lock"
 
 
-def _unusable(path: Path, error: OSError) -> StoreUnavailable:
+def cannot_lock(path: Path, error: OSError) -> StoreUnavailable:
+    """Return the error for a lock that cannot be made or read."""
     return StoreUnavailable(f"Cannot lock {path}: {error.strerror}. Make its folder writable and try again.")

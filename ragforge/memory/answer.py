@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from ragforge.domain.json import JsonObject, JsonValue, read_in_threads
+from ragforge.domain.json import JsonObject, JsonValue, as_list, read_in_threads
 from ragforge.domain.memories import (
     IMPORTANCE,
     INTENTS,
@@ -209,7 +209,7 @@ class _Reader:
 
     def read(self, part: JsonObject, model: str) -> Understanding | None:
         """Return the contents of the part; None if nothing can be read."""
-        for item in _items(part.get("memories"))[:MEMORIES_MAX]:
+        for item in as_list(part.get("memories"))[:MEMORIES_MAX]:
             self._read_memory(item)
         if self._refused:
             # In words that are not the user's; in theirs, rules may find it.
@@ -249,7 +249,7 @@ class _Reader:
         memory = self._memory(said)
         if memory is None:
             return
-        relations = [found for each in _items(said.relations) if (found := self._relation(each))][
+        relations = [found for each in as_list(said.relations) if (found := self._relation(each))][
             :RELATIONS_MAX
         ]
         for kind, old in relations:
@@ -363,12 +363,8 @@ def _agrees(memory: Memory, others: Iterable[Memory]) -> bool:
     )
 
 
-def _items(value: JsonValue) -> list[JsonValue]:
-    return value if isinstance(value, list) else []
-
-
 def _texts(value: JsonValue) -> list[str]:
-    return [item for item in _items(value) if isinstance(item, str)]
+    return [item for item in as_list(value) if isinstance(item, str)]
 
 
 def _united(value: JsonValue, chars_max: int, count_max: int) -> tuple[str, ...]:

@@ -189,7 +189,7 @@ def with_usual_modes(wanted: Sequence[WantedFile], staying: Iterable[str]) -> li
     staying: paths that are on disk now, and also in the wanted state. A folder that only contains what came
     since keeps its mode, because whoever put it there may depend on it.
     """
-    holding = {folder for path in staying for folder in _folders_above(path)}
+    holding = {folder for path in staying for folder in folders_above(path)}
     usual = Node(NodeKind.FOLDER, "", FOLDER_MODE)
     return [
         replace(each, wanted=usual) if is_folder_let_go(each) and each.path in holding else each
@@ -226,7 +226,8 @@ def way_between(head_line: Sequence[Version], target_line: Sequence[Version]) ->
     return Way(tuple(head_line), None, tuple(reversed(target_line)))
 
 
-def _folders_above(path: str) -> Iterable[str]:
+def folders_above(path: str) -> Iterable[str]:
+    """Yield the folders above the path, the innermost first."""
     while path := path.rpartition("/")[0]:
         yield path
 

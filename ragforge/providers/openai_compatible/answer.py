@@ -18,7 +18,7 @@ from ragforge.domain.events import (
     UsageSeen,
 )
 from ragforge.domain.ids import new_id
-from ragforge.domain.json import JsonObject, JsonValue, read_json, well_formed
+from ragforge.domain.json import JsonObject, JsonValue, as_list, as_object, read_json, well_formed
 from ragforge.domain.messages import CallRequest, ModelMessage, WebSearch, WebSource
 from ragforge.domain.text_pieces import TextPieces
 from ragforge.domain.usage import Usage, tokens_told
@@ -83,18 +83,18 @@ class Answer:
         chunk = _decode(payload)
         if chunk.get("error"):
             raise StreamError(chunk)
-        self._usage = _object(chunk.get("usage")) or self._usage
-        for choice in map(_object, _list(chunk.get("choices"))):
+        self._usage = as_object(chunk.get("usage")) or self._usage
+        for choice in map(as_object, as_list(chunk.get("choices"))):
             # A server that ignores `stream` sends one complete message instead of deltas.
-            delta = _object(choice.get("delta")) or _object(choice.get("message"))
+            delta = as_object(choice.get("delta")) or as_object(choice.get("message"))
             yield from self._take_texts(delta)
-            for call in map(_object, _list(delta.get("tool_calls"))):
+            for call in map(as_object, as_list(delta.get("tool_calls"))):
                 self._take_call(call)
             self._finish = _text(choice.get("finish_reason")) or self._finish
 
     def _take_texts(self, delta: JsonObject) -> Iterator[ModelEvent]:
         self._take_details(delta)
-        cited = [_object(_object(note).get("url_citation")) for note in _list(delta.get("annotations"))]
+        cited = [as_object(as_object(note).get("url_citation")) for note in as_list(delta.get("annotations"))]
         pages = [WebSource(_text(page.get("title")), _text(page.get("url"))) for page in cited]
         self._searched = self._searched.joined(WebSearch(sources=tuple(pages)))
         for name in THOUGHT_FIELDS:
@@ -110,7 +110,7 @@ class Answer:
 
     def _take_details(self, delta: JsonObject) -> None:
         """OpenRouter's `reasoning_details`: signed thoughts in pieces, to be sent back complete."""
-        for piece in map(_object, _list(delta.get("reasoning_details"))):
+        for piece in map(as_object, as_list(delta.get("reasoning_details"))):
             place = (piece.get("type"), piece.get("index"))
             whole = next((old for old in self._details if (old.get("type"), old.get("index")) == place), None)
             if whole is None or piece.get("index") is None:
@@ -123,7 +123,7 @@ class Answer:
                     whole[name] = value
 
     def _take_call(self, delta: JsonObject) -> None:
-        function = _object(delta.get("function"))
+        function = as_object(delta.get("function"))
         arguments = function.get("arguments")
         # Ollama's own form has an object where OpenAI's has text.
         piece = arguments if isinstance(arguments, str) else json.dumps(arguments) if arguments else ""
@@ -243,8 +243,8 @@ def _request(call: _Call, taken: set[str]) -> CallRequest:
 
 def _usage(told: JsonObject) -> Usage:
     """Return the reported tokens. OpenAI counts thoughts as output, we count them separately."""
-    thoughts = tokens_told(_object(told.get("completion_tokens_details")).get("reasoning_tokens"))
-    cached = tokens_told(_object(told.get("prompt_tokens_details")).get("cached_tokens"))
+    thoughts = tokens_told(as_object(told.get("completion_tokens_details")).get("reasoning_tokens"))
+    cached = tokens_told(as_object(told.get("prompt_tokens_details")).get("cached_tokens"))
     written = tokens_told(told.get("completion_tokens"))
     return Usage(
         input_tokens=tokens_told(told.get("prompt_tokens")),
@@ -283,18 +283,10 @@ def _is_object(text: str) -> bool:
         return False
 
 
-def _object(value: JsonValue) -> JsonObject:
-    return value if isinstance(value, dict) else {}
-
-
-def _list(value: JsonValue) -> list[JsonValue]:
-    return value if isinstance(value, list) else []
-
-
 def _text_of_parts(value: JsonValue) -> str:
     """Return the text; some servers send a list of parts, as in requests."""
     if isinstance(value, list):
-        return "".join(_text(_object(part).get("text")) for part in value)
+        return "".join(_text(as_object(part).get("text")) for part in value)
     return _text(value)
 
 

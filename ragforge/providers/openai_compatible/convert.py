@@ -14,7 +14,7 @@ from typing import cast
 from msgspec.structs import replace
 
 from ragforge.domain.errors import StoreError
-from ragforge.domain.json import JsonObject, JsonValue
+from ragforge.domain.json import JsonObject, JsonValue, as_list
 from ragforge.domain.messages import (
     CallResult,
     CommandPart,
@@ -72,7 +72,7 @@ def chars_of(body: JsonObject) -> int:
     """Return the length of the input, for an estimate; an image counts as IMAGE_CHARS, whatever its size."""
     beside = [body.get("tools", ""), body.get("response_format", "")]
     chars = len(json.dumps(beside, ensure_ascii=False))
-    for message in cast(list[JsonObject], _list(body["messages"])):
+    for message in cast(list[JsonObject], as_list(body["messages"])):
         chars += len(json.dumps(message.get("tool_calls", ""), ensure_ascii=False))
         for part in _as_parts(message.get("content") or ""):
             chars += len(str(part["text"])) if part["type"] == "text" else IMAGE_CHARS
@@ -152,7 +152,7 @@ class _Messages:
             native = {**native, "content": "\n\n".join(texts)}
             self._list.pop()
         self._list.append(native)
-        wire_ids = [str(cast(JsonObject, call)["id"]) for call in _list(native.get("tool_calls"))]
+        wire_ids = [str(cast(JsonObject, call)["id"]) for call in as_list(native.get("tool_calls"))]
         self._open = dict(zip((call.id for call in message.calls), wire_ids, strict=False))
 
     async def _add_results(self, results: tuple[CallResult, ...]) -> None:
@@ -197,8 +197,4 @@ def _model_message(message: ModelMessage) -> JsonObject:
 def _as_parts(content: JsonValue) -> list[JsonObject]:
     if isinstance(content, str):
         return [{"type": "text", "text": content}]
-    return cast(list[JsonObject], _list(content))
-
-
-def _list(value: JsonValue) -> list[JsonValue]:
-    return value if isinstance(value, list) else []
+    return cast(list[JsonObject], as_list(content))

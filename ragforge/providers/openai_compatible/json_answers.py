@@ -7,7 +7,7 @@ structured outputs, tried against a stand-in only.
 
 import json
 
-from ragforge.domain.json import JsonObject, JsonValue
+from ragforge.domain.json import JsonObject, JsonValue, as_list, as_object
 
 ASKED = "Answer with one JSON object and nothing else, no words and no fence around it. Its JSON Schema:"
 """The beginning of the system text for a service without schemas."""
@@ -37,22 +37,14 @@ def is_strict(schema: JsonValue) -> bool:
     """Whether OpenAI accepts the schema as strict: objects closed, all properties required, known words."""
     if not isinstance(schema, dict) or not _STRICT_WORDS.issuperset(schema):
         return False
-    properties = _object(schema.get("properties"))
+    properties = as_object(schema.get("properties"))
     if schema.get("type") == "object" or "properties" in schema:
         required = schema.get("required", [])
         if schema.get("additionalProperties") is not False or not isinstance(required, list):
             return False
         if set(properties) != {name for name in required if isinstance(name, str)}:
             return False
-    within = [*properties.values(), *_list(schema.get("anyOf"))]
+    within = [*properties.values(), *as_list(schema.get("anyOf"))]
     if "items" in schema:
         within.append(schema["items"])
     return all(map(is_strict, within))
-
-
-def _object(value: JsonValue) -> JsonObject:
-    return value if isinstance(value, dict) else {}
-
-
-def _list(value: JsonValue) -> list[JsonValue]:
-    return value if isinstance(value, list) else []

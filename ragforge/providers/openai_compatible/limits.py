@@ -19,7 +19,7 @@ from urllib.parse import quote
 
 from msgspec import Struct
 
-from ragforge.domain.json import JsonObject, JsonValue
+from ragforge.domain.json import JsonObject, JsonValue, as_list, as_object
 from ragforge.providers.base import ModelLimits
 
 CONTEXT_TOKENS_LOCAL = 8_192
@@ -50,17 +50,17 @@ async def ask_window(ask: Ask, base_url: str, model: str) -> Window:
     """Return the server's limits of the model. Addresses outside the protocol are at the server's root."""
     root = base_url.removesuffix("/v1")
     listed = await ask(f"{base_url}/models")
-    entries = [entry for item in _list(listed.get("data")) if (entry := _object(item))]
+    entries = [entry for item in as_list(listed.get("data")) if (entry := as_object(item))]
     named = [entry for entry in entries if entry.get("id") == model]
     # llama-server has one model and answers with it whatever name is requested.
     entry = named[0] if named else entries[0] if len(entries) == 1 else {}
-    output = _count(_object(entry.get("top_provider")).get("max_completion_tokens"))
+    output = _count(as_object(entry.get("top_provider")).get("max_completion_tokens"))
     told = _first(entry, "context_length", "context_window", "max_model_len")
     if told:
         return Window(told, output=output)
     match entry.get("owned_by"):
         case "llamacpp":
-            return await _llama_server(ask, root, _object(entry.get("meta")))
+            return await _llama_server(ask, root, as_object(entry.get("meta")))
         case "library":
             return await _ollama(ask, root, model)
         case "organization_owner":
@@ -82,19 +82,19 @@ def limits_of(window: Window, *, configured: int | None, is_local: bool) -> Mode
 
 
 async def _llama_server(ask: Ask, root: str, meta: JsonObject) -> Window:
-    settings = _object((await ask(f"{root}/props")).get("default_generation_settings"))
+    settings = as_object((await ask(f"{root}/props")).get("default_generation_settings"))
     return Window(_first(settings, "n_ctx") or _first(meta, "n_ctx"), _first(meta, "n_ctx_train"))
 
 
 async def _ollama(ask: Ask, root: str, model: str) -> Window:
     shown = await ask(f"{root}/api/show", {"model": model})
-    info = _object(shown.get("model_info"))
+    info = as_object(shown.get("model_info"))
     trained = next((_count(value) for key, value in info.items() if key.endswith(".context_length")), None)
     parameters = shown.get("parameters")
     found = re.search(r"^num_ctx\s+(\d+)", parameters, re.MULTILINE) if isinstance(parameters, str) else None
     if found:
         return Window(int(found[1]), trained)
-    running = [_object(item) for item in _list((await ask(f"{root}/api/ps")).get("models"))]
+    running = [as_object(item) for item in as_list((await ask(f"{root}/api/ps")).get("models"))]
     # Ollama adds the tag `latest` to a name without one.
     names = (model, f"{model}:latest")
     loaded = [_first(entry, "context_length") for entry in running if entry.get("name") in names]
@@ -107,11 +107,3 @@ def _first(fields: JsonObject, *names: str) -> int | None:
 
 def _count(value: JsonValue) -> int | None:
     return int(value) if isinstance(value, (int, float)) and value >= 1 else None
-
-
-def _object(value: JsonValue) -> JsonObject:
-    return value if isinstance(value, dict) else {}
-
-
-def _list(value: JsonValue) -> list[JsonValue]:
-    return value if isinstance(value, list) else []

@@ -1,7 +1,7 @@
 """A three-way merge of two versions: the changes to ours, and the conflicts to decide."""
 
 import asyncio
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from enum import StrEnum
 from typing import TypeVar
 
@@ -15,7 +15,7 @@ from ragforge.versions.merge.ancestors import State, Three, common_bases, three_
 from ragforge.versions.merge.bases import states_from_several
 from ragforge.versions.merge.diff3 import LABELS, merge3
 from ragforge.versions.merge.similarity import renamed
-from ragforge.versions.tree import WantedFile
+from ragforge.versions.tree import WantedFile, folders_above
 
 Value = TypeVar("Value")
 
@@ -292,11 +292,13 @@ class _Merging(Struct):
     def _without_place(self) -> str | None:
         result = self.states.ours | {path: each.wanted for path, each in self.wanted.items()}
         files = {path for path, node in result.items() if _solid(node)}
-        folders = {folder for path in files for folder in _folders(path)}
+        folders = {folder for path in files for folder in folders_above(path)}
         new = (
             path for path, each in self.wanted.items() if _solid(each.wanted) and not _solid(each.expected)
         )
-        return next((path for path in new if path in folders or not files.isdisjoint(_folders(path))), None)
+        return next(
+            (path for path in new if path in folders or not files.isdisjoint(folders_above(path))), None
+        )
 
 
 def _undisputed(
@@ -338,8 +340,3 @@ def _three_way(base: Value, ours: Value, theirs: Value, otherwise: Value) -> Val
 def _solid(node: Node | None) -> Node | None:
     """Return the node, unless it is an empty folder, which is only a place for files."""
     return None if node is None or node.kind is NodeKind.FOLDER else node
-
-
-def _folders(path: str) -> Iterator[str]:
-    while path := path.rpartition("/")[0]:
-        yield path
