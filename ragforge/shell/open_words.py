@@ -16,6 +16,9 @@ from ragforge.shell.program_names import RUNNERS
 
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.:+-]*")
 _REMOTE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
+_ARGUMENT_FILE = re.compile(r"(-\w+)?@")
+_GNU = "g"
+"""Before the names of GNU's programs, where the system has its own: `gsed`."""
 _VERSION = re.compile(r"[\d.]+$")
 _ABBREVIATION_CHARS_MIN = 2
 """A single letter after one dash is a short flag, not an abbreviation."""
@@ -78,7 +81,7 @@ def are_open(command: SimpleCommand, count: int, place: Surroundings, *, exact: 
     name = _base(texts[0])
     program = _program(texts)
     if program is None:
-        return not {name.lower(), _plain(name)} & RUNNERS
+        return not {name.lower(), _plain(name), _plain(name).removeprefix(_GNU)} & RUNNERS
     if _is_exact(program, texts, count):
         return False
     if not all(word.literal or stays_inside(word, place.folders, place.root) for word in command.words):
@@ -157,7 +160,7 @@ def _same(name: str) -> str:
 
 
 def _is_covered_by_none(word: str, flags: _Names, name: str) -> bool:
-    if word.startswith("@") and flags.program.argument_files:
+    if _ARGUMENT_FILE.match(word) and flags.program.argument_files:
         return True
     if word.startswith("/") and _base(name) == "dotnet":
         word = "-" + word[1:].replace("/", "-")  # MSBuild accepts /p:x=y too
@@ -208,6 +211,8 @@ def _operands_stay(texts: Sequence[str], count: int, flags: _Names, place: Surro
     """Whether no word names a path outside or in `.git`, another task, or a source to fetch from."""
     behind = list(_words_behind(texts, count, flags))
     if any(_leads_out(path, place) for word in behind for path in _paths_in(word, flags)):
+        return False
+    if flags.program.remote and any(":" in word for word in behind):
         return False
     operands = [word for word in behind if not word.startswith("-")]
     if flags.program.tasks and not all(_is_task(word, is_named=count > 1) for word in operands):
@@ -272,7 +277,7 @@ def _paths_in(word: str, flags: _Names) -> Iterator[str]:
 def _leads_out(path: str, place: Surroundings) -> bool:
     if path == os.devnull:
         return False
-    if path.startswith("~") or "://" in path:
+    if path.startswith("~") or "://" in path or path.lower().startswith("file:"):
         return True
     resolved = [Path(os.path.realpath(each / path)) for each in place.folders]
     return any(not inside(each, place.root) or is_protected(each, place.root) for each in resolved)

@@ -21,6 +21,7 @@ class Program(Struct, frozen=True):
     tasks: further words name more tasks, or reach a shell. scripts: further words go to a script.
     source: the first further word names where something is fetched from or sent to; switches: the long
     flags without a value in the next word, so that the first further word can be found.
+    remote: a word with a colon names another machine. argument_files: `@x` reads the file x.
     bare_cluster: the first word is a cluster of short flags without a dash, as in `tar xf`.
     """
 
@@ -37,6 +38,7 @@ class Program(Struct, frozen=True):
     source: bool = False
     switches: str = ""
     bare_cluster: bool = False
+    remote: bool = False
     one_dash_names: bool = False
     clusters: bool = True
     abbreviates: bool = False
@@ -115,7 +117,7 @@ _PROGRAMS: dict[str, Program] = {
         names="exec exec-path ext-diff textconv upload-pack receive-pack output output-directory no-index "
         "open-files-in-pager extcmd config-env git-dir work-tree contents pathspec-from-file "
         "ignore-revs-file exclude-from exclude-per-directory template file trailer strategy gpg-sign "
-        "show-signature verify-signatures",
+        "show-signature verify-signatures alternate-refs",
         letters="O",
         harmless="text exclude ignore-rev verify",
         values="message author date grep",
@@ -126,7 +128,14 @@ _PROGRAMS: dict[str, Program] = {
     "git pull": Program(
         letters="sS", value_letters="Xoj", values=_FETCH_VALUES, source=True, switches=_FETCH_SWITCHES
     ),
-    "git fetch": Program(value_letters="oj", values=_FETCH_VALUES, source=True, switches=_FETCH_SWITCHES),
+    "git fetch": Program(
+        names="multiple",
+        letters="m",
+        value_letters="oj",
+        values=_FETCH_VALUES,
+        source=True,
+        switches=_FETCH_SWITCHES,
+    ),
     "git push": Program(names="repo", value_letters="o", source=True, switches=_PUSH_SWITCHES),
     "git cherry-pick": Program(letters="S", value_letters="mX"),
     "git blame": Program(letters="S", value_letters="L"),
@@ -141,6 +150,13 @@ _PROGRAMS: dict[str, Program] = {
         one_dash_names=True,
         clusters=False,
     ),
+    "fd": Program(
+        names="exec exec-batch ignore-file base-directory search-path",
+        letters="xX",
+        value_letters="etEdcjSo",
+    ),
+    "ag": Program(names="pager path-to-ignore", letters="p", value_letters="ABCgGm"),
+    "ack": Program(names="pager ackrc files-from create-ackrc", letters="x", value_letters="ABCgm"),
     "rg": Program(names="pre hostname-bin search-zip ignore-file file", letters="zf"),
     "sort": Program(
         names="compress-program output files0-from temporary-directory",
@@ -150,17 +166,20 @@ _PROGRAMS: dict[str, Program] = {
     ),
     "tar": Program(
         names="to-command checkpoint-action use-compress-program rsh-command rmt-command info-script "
-        "new-volume-script",
-        letters="IF",
+        "new-volume-script files-from absolute-names",
+        letters="IFTP",
         bare_cluster=True,
+        remote=True,
         abbreviates=True,
     ),
     "tree": Program(letters="o"),
     "curl": Program(
         names="engine config output output-dir remote-name remote-name-all remote-header-name cookie-jar "
         "dump-header trace trace-ascii stderr upload-file form data-binary data libcurl hsts alt-svc "
-        "netrc-file unix-socket abstract-unix-socket etag-save",
-        letters="KoOJcDTFd",
+        "netrc-file unix-socket abstract-unix-socket etag-save json data-ascii data-urlencode url-query "
+        "cookie write-out variable cert key netrc ssl-sessions proxy",
+        letters="KoOJcDTFdbwEnx",
+        argument_files=True,
         abbreviates=True,
     ),
     "wget": Program(
@@ -172,7 +191,7 @@ _PROGRAMS: dict[str, Program] = {
     "zip": Program(names="unzip-command test out output-file", letters="TO", abbreviates=True),
     "make": Program(
         always=("*",),
-        names="eval file makefile directory include-dir",
+        names="eval file makefile directory include-dir temp-stdin",
         letters="fCIE",
         tasks=True,
         abbreviates=True,
@@ -293,6 +312,39 @@ _PROGRAMS: dict[str, Program] = {
         values="example tag seed order format",
         abbreviates=True,
     ),
+    "mocha": Program(
+        always=("",),
+        names="require import loader config opts package node-option file spec-file ui reporter "
+        "reporter-option reporter-options compilers",
+        letters="rnuRO",
+        value_letters="gfjt",
+        values="grep fgrep timeout jobs",
+    ),
+    "rubocop": Program(
+        always=("",),
+        names="require plugin config out format formatter server start-server cache-root init "
+        "auto-gen-config",
+        letters="rcof",
+        abbreviates=True,
+        harmless="only",
+    ),
+    "pylint": Program(
+        always=("",),
+        names="init-hook load-plugins rcfile output-format output source-roots import-graph "
+        "ext-import-graph int-import-graph spelling-private-dict-file",
+        letters="f",
+        values="disable enable jobs",
+        value_letters="jde",
+        abbreviates=True,
+    ),
+    "coverage": Program(
+        always=("report", "combine"),
+        exact="run erase debug help",
+        names="rcfile data-file directory source",
+        letters="do",
+        value_letters="im",
+        abbreviates=True,
+    ),
     "mypy": Program(
         always=("",),
         names="python-executable install-types config-file config cache-dir custom-typing-module "
@@ -355,6 +407,22 @@ _PROGRAMS: dict[str, Program] = {
         values="run skip bench tags timeout parallel count cpu",
         one_dash_names=True,
         clusters=False,
+    ),
+    "gotestsum": Program(
+        names="post-run-command raw-command junitfile jsonfile jsonfile-timing-events watch-chdir "
+        "rerun-fails-report packages exec toolexec vettool o C",
+        values="format",
+        value_letters="f",
+        one_dash_names=True,
+        clusters=False,
+    ),
+    "golangci-lint": Program(
+        always=("run", "linters", "version"),
+        exact="custom migrate config cache",
+        names="config out-format output cpu-profile-path mem-profile-path trace-path path-prefix "
+        "modules-download-mode",
+        letters="c",
+        value_letters="ED",
     ),
     "gofmt": Program(always=("",), names="cpuprofile", values="r", one_dash_names=True, clusters=False),
     "rustfmt": Program(always=("",), names="config-path config backup print-config emit"),
@@ -552,6 +620,7 @@ PROGRAMS: dict[str, Program] = {
     "bsdtar": _PROGRAMS["tar"],
     "gsort": _PROGRAMS["sort"],
     "gfind": _PROGRAMS["find"],
+    "fdfind": _PROGRAMS["fd"],
     "bundler": _PROGRAMS["bundle"],
     "dmypy": Program(exact="run start restart"),
 }

@@ -12,7 +12,8 @@ python pypy ipython bpython pdb node nodejs deno bun tsx ts-node ruby irb pry pe
 rscript julia java jshell jjs jrunscript groovy scala kotlin tclsh wish expect ghc ghci runghc guile clisp
 sbcl racket elixir iex erl escript octave gnuplot gimp ginsh maxima dc awk gawk mawk nawk sed m4 eb gdb lldb
 strace ltrace bpftrace rlwrap perf valgrind scanmem genie cobc msfconsole volatility tshark wireshark nmap
-knife opencode code codex
+knife opencode code codex dart nim raku crystal janet sbt amm ant lein clojure clj invoke inv fab jupyter
+papermill pre-commit lefthook bazelisk pants flask django-admin gunicorn uvicorn celery
 """
 _EDITORS_AND_PAGERS = """
 ed ex vi vim view rview rvim nvim vimdiff vigr vipw emacs nano pico rnano jove jed joe mcedit red less
@@ -27,7 +28,10 @@ exec command builtin npx pnpx bunx uvx
 _STARTERS = """
 su sg ksu runuser pexec chroot nsenter capsh setarch linux32 linux64 arch-nspawn taskset script scriptreplay
 flock setlock logsave aa-exec run-parts run-mailcap runscript start-stop-daemon service entr direnv dotenv
-coproc faketime xdotool tasksh ld.so split csvtool hyperfine source . trap alias
+coproc faketime xdotool concurrently cross-env cross-env-shell env-cmd nodemon watchexec chokidar onchange
+npm-run-all npm-run-all2 run-s run-p turbo nx lerna rush lage moon foreman honcho pm2 forever supervisord
+supervisor reflex gow air wtr dotenvx doppler chamber aws-vault envchain tini dumb-init gosu su-exec
+tasksh ld.so split csvtool hyperfine source . trap alias
 enable hash set shopt export read mapfile readarray getopts cd pushd popd let test [ printf
 """
 _REMOTE = """

