@@ -32,10 +32,11 @@ HINTS = (
     "auth",
     "mdp",
     "mot de passe",
+    "psk",
 )
 """In lower case, what a name or a sentence contains where a search starts."""
 
-SAID_HINTS = ("pass word", "pass phrase", "pw ", "pin", "jeton", "clé", "cle d", "cle a")
+SAID_HINTS = ("pass word", "pass phrase", "pw ", "pw:", "pin", "jeton", "clé", "cle d", "cle a")
 """The same, for patterns of sentences only."""
 
 
@@ -43,7 +44,7 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-_STRONG = _words("password passwd passphrase passcode passwort pwd pass secret mdp motdepasse")
+_STRONG = _words("password passwd passphrase passcode passwort pwd pass secret mdp motdepasse psk")
 _WEAK = _words("token apikey authkey accesskey secretkey privatekey credential credentials creds auth bearer")
 _STRONG_ENDS = ("password", "passwd", "passphrase", "passcode", "secret")
 _WEAK_ENDS = ("token", "apikey", "accesskey", "privatekey", "secretkey")
@@ -95,15 +96,16 @@ _PAIR_NAME = re.compile(
 _LITERAL = r"""(?i)(?:pass(?:word|wd|phrase)|pwd)\([ ]?\\{0,3}["']([^\s"'\\]{6,200}+)\\{0,3}["'][ ]?\)"""
 _SQL = r"""(?i)\b(?:identified\s+(?:with\s+\w+\s+)?by|password)\s+\\{0,3}["']([^\s"'\\]{4,200}+)\\{0,3}["']"""
 _SETTING = r"""(?xi)
-\b (?: (?:requirepass|masterauth|(?:root)?bindpw) [ \t]+ ["']? | psk=\\{0,3}["'] ) ([^\s"'$<{\\]{6,64}+)
+\b (?: (?:requirepass|masterauth|(?:root)?bindpw) [ \t:=]{1,4}+ ["']? | psk=\\{0,3}["'] )
+([^\s"'$<{\\]{6,64}+)
 """
 _SAID = r"""(?xi)
-(?: pass[ ]?(?:word|phrase|code) | passwd | mot[ ]de[ ]passe | mdp | pw | secret | key | pin
+(?: pass[ ]?(?:word|phrase|code) | passwd | pwd | mot[ ]de[ ]passe | mdp | pw | secret | key | pin
   | (?:token|jeton)(?:[ ]d['’]acc(?:è|e)s)?
   | cl(?:é|e)[ ](?:d['’]?|de[ ]l?['’]?)?[ ]?(?:api|acc(?:è|e)s) )
-(?: [ ](?:wi-?fi|root|admin|ssh|sudo|mysql|postgres) )?
+(?: [ ](?:wi-?fi|root|admin|ssh|sudo|mysql|postgres) | [ ]\([^()\n]{1,40}+\)(?=[ \u00a0\u202f]?:) )?
 (?: [ ]{1,3}
-    (?: (?:for|of|to|on|at|in|de|du|pour|sur)[ ]\S{1,40}+[ ](?:\S{1,40}+[ ])?? )?
+    (?: (?:for|of|to|on|at|in|de|du|pour|sur)[ ]\S{1,40}+[ ](?:[^\s,;]{1,40}+[ ]){0,3}? )?
     (?: is|was|will[ ]be|are|est|était|sera|c['’]est )
   | (?P<short> ['’]s )
   | (?P<colon> (?: [ ](?:you|we|i|to|for|pour|que|du|de)(?:[ ][\w'’-]{1,30}+){1,5}? )?
@@ -123,18 +125,26 @@ _USERS = "user(?:name)?|login|account|identifiants?|utilisateur|compte|credentia
 _PASSWORDS = "password|passphrase|pass|pw|mot de passe|mdp"
 _TOLD = r"[\"'`«“]?([^\s\"'`«»“”,;]{6,200}+)"
 _PAIR_TOLD = (
-    rf"(?i)\b(?:{_USERS})(?: ?[:=])? [\"'`]?[\w.@+-]{{1,40}}+[\"'`]?"
+    rf"(?i)\b(?:{_USERS})(?: ?[:=]| is| are| est| sont)? [\"'`]?[\w.@+-]{{1,40}}+[\"'`]?"
     rf"(?: / |(?: ?[,;/]| and| et)? (?:the |le )?(?:{_PASSWORDS})(?: is| est)?(?: ?[:=])? ){_TOLD}"
 )
 _PAIR_TOLD_BACK = (
     rf"(?i)\b(?:{_PASSWORDS})(?: ?[:=])? {_TOLD}"
     rf"(?=[\"'`]?(?: ?[,;/]| for| and| pour| et) (?:the |le )?(?:{_USERS})\b)"
 )
-_GIVEN = r"(?i)\b(?:with|use|using|put|set|try|type|avec|utilise[rz]?|mets|prends|tape)"
+_GIVEN = r"(?i)\b(?:with|use[ds]?|using|put|set|try|type|chose|avec|utilise[rz]?|mets|mis|prends|choisi|tape)"
 _AS_PASSWORD = (
     rf"{_GIVEN} {_TOLD}[\"'`»”]?"
-    rf"(?= (?:as|comme) (?:\w{{1,8}} )?(?:(?:root|admin|wi-?fi|ssh|sudo) )?(?:{_PASSWORDS})\b)"
+    rf"(?= (?:as|comme) (?:\w{{1,8}} )?(?:(?:root|admin|wi-?fi|ssh|sudo) )?"
+    rf"(?:{_PASSWORDS}|credentials|creds)\b)"
 )
+_AS_NEW = (
+    r"(?i)\b(?:set|reset|changed?|updated?|rotated?|changé|remplacé|mis)\b[^\n.;:]{1,40}? "
+    rf"(?:{_PASSWORDS})(?: (?:for|of|on|de|du|pour|sur) \S{{1,40}}+)? (?:to|en|à|par|sur) {_TOLD}"
+)
+_BESIDE = rf"(?i)\b(?:password|passphrase|mot de passe|mdp) {_TOLD}"
+_KEY_BESIDE = rf"(?i)\b(?:api|access|auth|private) (?:token|key) {_TOLD}"
+_HTPASSWD = r"htpasswd -[a-zA-Z]*b[a-zA-Z]* \S{1,200}+ \S{1,100}+ [\"']?([^\s\"'$<]{4,200}+)"
 _TOKENS = r"(?:(?:api|access) )?(?:token|key)|jeton|cl[ée] (?:d['’])?(?:api|acc[èe]s)"
 _TOKEN_TOLD = rf"{_GIVEN} (?:\w{{1,8}} )?(?:{_TOKENS}) {_TOLD}"
 
@@ -370,9 +380,9 @@ def _is_placeholder(value: str) -> bool:
     letters = [word for word in words if not word.isdigit()]
     if all(word in _FIELD_WORDS or word in _PLACEHOLDER_WORDS for word in letters):
         return sum(map(len, letters)) * 2 >= len(value)
-    telling = letters[0] in (
+    is_named = letters[0] == "my" and (len(letters) == len(words) or "-" in value or "_" in value)
+    telling = is_named or letters[0] in (
         "your",
-        "my",
         "changeme",
         "change",
         "replace",
@@ -449,9 +459,20 @@ def _is_told_password(value: str) -> bool:
     return _is_written_password(value) and any(char.isalpha() for char in value) and "(" not in value
 
 
+def _is_beside(value: str) -> bool:
+    """Whether a word right behind "password" is it: most that follow there are not."""
+    return "/" not in value and not _is_placeholder(value) and _is_drawn(value, chars_min=10)
+
+
 def _is_said(value: str, *, strong: bool) -> bool:
     """Whether a word of a sentence is the password, and not a description of one."""
-    if len(value) < 4 or _is_placeholder(value) or value.lower() in _COMMON or "(" in value:
+    if (
+        len(value) < 4
+        or _is_placeholder(value)
+        or value.lower() in _COMMON
+        or "(" in value
+        or value[0] == "$"
+    ):
         return False
     if any(char.isdigit() for char in value):
         return strong or len(value) >= STRONG_CHARS_MIN
@@ -474,13 +495,17 @@ _FORMS: tuple[tuple[tuple[str, ...], str, Callable[[str], bool]], ...] = (
     (("password '", 'password "', "identified "), _SQL, _is_password),
     (("requirepass", "masterauth", "bindpw", 'psk="', "psk='"), _SETTING, _is_written_password),
     (("curl",), _LOGIN, _is_password),
-    (("password", "pass", "pw ", "mdp", "mot de passe", " / "), _PAIR_TOLD, _is_told_password),
+    (("password", "pass", "pw ", "pw:", "mdp", "mot de passe", " / "), _PAIR_TOLD, _is_told_password),
     (
         ("password ", "pass ", "pw ", "mdp ", "mot de passe ", "passphrase "),
         _PAIR_TOLD_BACK,
         _is_told_password,
     ),
     ((" as ", " comme "), _AS_PASSWORD, _is_told_password),
+    (("password", "pass ", "pw ", "mdp", "mot de passe", "passphrase"), _AS_NEW, _is_told_password),
+    (("password ", "passphrase ", "mdp ", "mot de passe "), _BESIDE, _is_beside),
     (("token ", "key ", "jeton ", "clé "), _TOKEN_TOLD, _is_token),
+    (("token ", "key "), _KEY_BESIDE, _is_token),
+    (("htpasswd",), _HTPASSWD, _is_password),
 )
 """In lower case, what a text with one of the pattern contains; and whether the last group is a secret."""

@@ -76,6 +76,13 @@ INNOCENT = (
     "openssl s_client -key k.pem -connect host:443",
     "zip -r out.zip docs && unzip -P",
     "openssl enc -k $PASSWORD -in a",
+    "The password in a URL, as it is written there and as it is meant.",
+    "set the password to default2",
+    "the password (see docs): ask ada",
+    "PASS tests/e2e2/loginflow22.test.ts",
+    'print(f"pwd is $cwd")',
+    "key_mgmt=WPA-PSK",
+    "password=my_password_1",
 )
 
 
