@@ -17,23 +17,30 @@ from ragforge.domain.words import counted
 TAB = "→"
 TRAILING_BLANK = "·"
 
-# Default ignorable in Unicode, though no control, format or unassigned character; and the Braille
-# pattern without dots.
+# Default ignorable in Unicode, though no control, format or unassigned character; the Braille pattern
+# without dots, and the notehead that is not drawn.
 _IGNORABLE = frozenset(
     map(
         chr,
         (
             *(0x034F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x2800, 0x3164, 0xFFA0),
+            0x1D159,
             *(*range(0x180B, 0x1810), *range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0)),
         ),
     )
 )
 _HIDDEN_CATEGORIES = frozenset(("Cc", "Cf", "Cs", "Co", "Cn", "Zs", "Zl", "Zp"))
-_SCRIPTS = ("LATIN", "CYRILLIC", "GREEK", "COPTIC", "ARMENIAN", "CHEROKEE")
+_SCRIPTS = (
+    *("LATIN", "CYRILLIC", "GREEK", "COPTIC", "ARMENIAN", "CHEROKEE"),
+    *("CANADIAN", "DESERET", "TIFINAGH", "OSAGE"),
+)
 """Scripts with letters that look like those of another one of them."""
 _LIKE_LATIN = frozenset("асеорхуіјѕһԁԛԝӏАВЕКМНОРСТХУІЈЅοανικρυχΑΒΕΖΗΙΚΜΝΟΡΤΥΧ")
-_SIGNS = frozenset("‐‑−⁄∕⧸ꞏ∶․ǃ")
+_SIGNS = frozenset("‐‑−⁄∕⧸ꞏ∶․ǃ˗⁃꞉ːǀ∣⏐˂˃ᐸᐳꓸꓹꓼꓽ∗⁎╱⟋∖⧵")
 """Look like a sign with a meaning in a shell or a path."""
+_PHONETIC = frozenset("ɑɡɩɪɴʀʏʟɢʜꞁƖꜱꝛ") | frozenset(map(chr, range(0x1D00, 0x1D23)))
+"""Latin letters that no language but phonetics writes, drawn like those of all."""
+_LIGATURES = frozenset("ﬀﬁﬂﬃﬄﬅﬆ")
 _UNUSUAL = re.compile("[^\t\n -~]")
 _WORD = re.compile(r"[^\W_]+")
 
@@ -116,7 +123,11 @@ def _look_alikes(text: str) -> frozenset[int]:
     """Return the offsets of letters and signs that look like others."""
     if text.isascii():
         return frozenset()
-    found = {match.start() for match in _UNUSUAL.finditer(text) if _is_alike_ascii(match[0])}
+    found = {
+        match.start()
+        for match in _UNUSUAL.finditer(text)
+        if _is_alike_ascii(match[0]) or _is_mark_on_ascii(text, match.start())
+    }
     foreign: dict[str, list[int]] = {}
     for match in _WORD.finditer(text):
         word = match[0]
@@ -151,10 +162,20 @@ def _script(char: str) -> str:
     return name if name in _SCRIPTS and char.isalpha() else ""
 
 
+def _is_mark_on_ascii(text: str, at: int) -> bool:
+    """Is it a mark of another script, such as a Hebrew point, on a letter or sign of ASCII?"""
+    return at > 0 and text[at - 1].isascii() and unicodedata.category(text[at]) in ("Mn", "Me")
+
+
 @lru_cache(4096)
 def _is_alike_ascii(char: str) -> bool:
     """Whether it is a variant of one ASCII character, such as a mathematical `r` or a Greek question mark."""
-    if char in _SIGNS:
+    if (
+        char in _SIGNS
+        or char in _PHONETIC
+        or char in _LIGATURES
+        or unicodedata.name(char, "").startswith("LISU LETTER ")
+    ):
         return True
     form, _, code = unicodedata.decomposition(char).rpartition(" ")
     if form not in ("", "<font>", "<wide>", "<compat>") or not code:

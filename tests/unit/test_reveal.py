@@ -26,6 +26,7 @@ def revealed(text: str) -> str:
         ("\x85\u2028", "<U+0085><U+2028>"),
         ("\ud800\ue000\U0010ffff", "<U+D800><U+E000><U+10FFFF>"),
         ("cafe\u0301", "cafe<U+0301>"),
+        ("rm\U0001d159-r", "rm<U+1D159>-r"),
         ("a\tb", "a→   b"),
         ("rm a \\ \nrm b", "rm a \\·\nrm b"),
         ("\n\n", "\n\n"),
@@ -46,6 +47,16 @@ def test_what_cannot_be_seen_is_spelled_out(text: str, shown: str) -> None:
         ("\uff52m", "\uff52<U+FF52>m"),
         ("a\u037e", "a\u037e<U+037E>"),
         ("a\u2215b", "a\u2215<U+2215>b"),
+        ("\u0261it", "\u0261<U+0261>it"),
+        ("p\u0251ypal", "p\u0251<U+0251>ypal"),
+        ("\u1d04at", "\u1d04<U+1D04>at"),
+        ("\ua4d0\ua4ee", "\ua4d0<U+A4D0>\ua4ee<U+A4EE>"),
+        ("\u15eaocker", "\u15ea<U+15EA>ocker"),
+        ("\ufb01le", "\ufb01<U+FB01>le"),
+        ("\u02d7rf", "\u02d7<U+02D7>rf"),
+        ("x\ua789y", "x\ua789<U+A789>y"),
+        ("a \u01c0 b", "a \u01c0<U+01C0> b"),
+        ("ca\u05b0t", "ca\u05b0<U+05B0>t"),
     ],
 )
 def test_look_alikes_are_marked(text: str, shown: str) -> None:
@@ -55,11 +66,11 @@ def test_look_alikes_are_marked(text: str, shown: str) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "echo 'Grüße, naïve café' | tee São_Paulo.txt",
+        "echo 'Grüße, naïve café, cœur ßıĳ' | tee São_Paulo.txt",
         "Привет, мир! Правка с файлом о и а",
         "Καλημέρα κόσμε",
         "你好，世界（测试）！ 日本語、テスト",
-        "한국어 테스트 עברית العربية ไทย हिन्दी",
+        "한국어 테스트 עברית العربية ไทย हिन्दी שָׁלוֹם مَرْحَبًا",
         "🙂 🎉 → … “quoted” – dash — ½ ² ™ µs",
         "name_файл and файл-name.txt",
     ],
