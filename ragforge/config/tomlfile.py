@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ragforge.config.paths import make_private, sync_folder
-from ragforge.domain.errors import UsageError
+from ragforge.domain.errors import UsageError, remedy
 
 _BYTES_MAX = 1_000_000
 
@@ -70,5 +70,6 @@ def write_text(file: Path, text: str, *, mode: int | None = None) -> None:
             raise
         sync_folder(folder)
     except (OSError, UnicodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else str(error)
-        raise UsageError(f"Cannot write {file}: {reason}. Make its folder writable and try again.") from error
+        if not isinstance(error, OSError):
+            raise UsageError(f"Cannot write {file}: {error}.") from error
+        raise UsageError(f"Cannot write {file}: {error.strerror}. {remedy(error)} and try again.") from error

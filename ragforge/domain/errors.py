@@ -22,6 +22,14 @@ RagforgeError
     └── SessionBusy             another process writes this session
 """
 
+import errno
+
+
+def remedy(error: OSError) -> str:
+    """Return what to do about a file that cannot be written: the beginning of a sentence."""
+    full = error.errno in (errno.ENOSPC, errno.EDQUOT)
+    return "Free some space" if full else "Make its folder writable"
+
 
 class RagforgeError(Exception):
     """An error to show to the user; `str()` is the sentence."""

@@ -12,7 +12,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from ragforge.domain import timeouts
-from ragforge.domain.errors import StoreUnavailable
+from ragforge.domain.errors import StoreUnavailable, remedy
 from ragforge.domain.ids import new_id, now
 from ragforge.domain.words import moment_words
 
@@ -143,6 +143,5 @@ def _path(folder: Path, name: str) -> Path:
     return folder / f"history-{name}.lock"
 
 
-def cannot_lock(path: Path, error: OSError) -> StoreUnavailable:
-    """Return the error for a lock that cannot be made or read."""
-    return StoreUnavailable(f"Cannot lock {path}: {error.strerror}. Make its folder writable and try again.")
+def _unusable(path: Path, error: OSError) -> StoreUnavailable:
+    return StoreUnavailable(f"Cannot lock {path}: {error.strerror}. {remedy(error)} and try again.")

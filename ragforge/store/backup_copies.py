@@ -14,7 +14,7 @@ import msgspec
 
 from ragforge.config.paths import sync_folder
 from ragforge.config.store_address import bare_url
-from ragforge.domain.errors import StoreDamaged, StoreUnavailable
+from ragforge.domain.errors import StoreDamaged, StoreUnavailable, remedy
 from ragforge.domain.ids import now
 from ragforge.files.locks import open_lock, try_lock
 from ragforge.store.backups import (
@@ -244,7 +244,7 @@ def alone(folder: Path) -> Generator[bool]:
         lock = open_lock(path)
     except OSError as error:
         raise StoreUnavailable(
-            f"Cannot lock {path}: {error.strerror}. Make its folder writable and try again."
+            f"Cannot lock {path}: {error.strerror}. {remedy(error)} and try again."
         ) from error
     try:
         yield try_lock(lock)

@@ -18,6 +18,7 @@ from msgspec.structs import replace
 
 from ragforge.config.store_address import bare_url
 from ragforge.domain.errors import UsageError
+from ragforge.domain.ids import now
 from ragforge.domain.json import read_in_threads
 from ragforge.domain.words import moment_words
 from ragforge.store.files import Role
@@ -135,11 +136,13 @@ def due_at(folder: Path, url: str, moment: datetime) -> datetime:
 
 def remove_old(folder: Path, *, keep: int = KEPT) -> None:
     """Remove all but the newest sets, and unfinished ones."""
+    # Sets from the future were made under a clock that was wrong, before those of today: they go first.
+    moment = now()
     by_kind: dict[tuple[str, bool], list[BackupSet]] = {}
     for each in list_backups(folder):
         by_kind.setdefault((each.store, each.reason is Reason.MIGRATION), []).append(each)
     for sets in by_kind.values():
-        remove_sets(folder, sets[keep:])
+        remove_sets(folder, sorted(sets, key=lambda each: each.made_at > moment)[keep:])
     _remove(path for path in backups_folder(folder).glob("*") if not (path / FACTS).exists())
 
 

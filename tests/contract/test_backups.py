@@ -19,6 +19,7 @@ from ragforge.domain.ids import now
 from ragforge.store.backup_copies import BackupStopped, make_backup
 from ragforge.store.backup_recovery import begin_empty, recover_backup
 from ragforge.store.backups import (
+    FACTS,
     KEPT,
     BackupSet,
     Reason,
@@ -135,6 +136,18 @@ async def test_three_are_kept_and_those_before_migrations_by_themselves(folder: 
     names = [made(folder).name for _ in range(KEPT + 2)]
     assert [each.name for each in list_backups(folder)] == [*reversed(names[-KEPT:]), migration.name]
     assert not left_over(folder)
+
+
+async def test_sets_from_the_future_make_way_for_those_of_today(folder: Path) -> None:
+    for _ in range(KEPT):
+        facts = backups_folder(folder) / made(folder).name / FACTS
+        said = json.loads(facts.read_bytes())
+        said["made_at"] = (now() + timedelta(days=900)).isoformat()
+        facts.write_text(json.dumps(said))
+    todays = make_backup(folder, address(folder), reason=Reason.DAILY)
+    assert todays in list_backups(folder)
+    assert len(list_backups(folder)) == KEPT
+    assert not is_due(folder, address(folder), now())
 
 
 async def test_what_was_never_finished_is_no_set_and_goes_with_the_next(folder: Path) -> None:

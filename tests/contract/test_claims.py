@@ -1,14 +1,16 @@
 import asyncio
 import os
+from pathlib import Path
 
 import pytest
 
-from ragforge.domain.errors import Conflict, SessionBusy
+from ragforge.domain.errors import Conflict, SessionBusy, StoreUnavailable
 from ragforge.domain.search import Query
 from ragforge.domain.turns import NOT_ENDED, CallStatus, TurnStatus
 from ragforge.domain.usage import Usage
 from ragforge.domain.vectors import OwnerKind
 from ragforge.store.base import Store
+from ragforge.store.sqlite.claims import FileClaim
 from tests.contract.builders import (
     DIMENSIONS,
     a_call,
@@ -23,6 +25,7 @@ from tests.contract.builders import (
 )
 from tests.contract.builders_vectors import MODEL
 from tests.contract.conftest import Opener
+from tests.disks import small_disk
 
 
 async def test_second_writer_is_refused_and_told_who_writes(store: Store, opener: Opener) -> None:
@@ -173,3 +176,13 @@ async def test_session_that_is_not_stored_cannot_be_claimed(store: Store) -> Non
     # Nobody holds it for that.
     await store.sessions.add(session)
     await store.sessions.claim(session.id)
+
+
+def test_a_full_disk_is_told_as_such(tmp_path: Path) -> None:
+    with small_disk(tmp_path / "disk", size="256k"):
+        room = os.statvfs(tmp_path / "disk")
+        (tmp_path / "disk" / "ballast").write_bytes(b"x" * (room.f_bavail * room.f_frsize))
+        with pytest.raises(
+            StoreUnavailable, match=r"No space left on device\. Free some space and try again"
+        ):
+            FileClaim.take(tmp_path / "disk" / "locks", "a")

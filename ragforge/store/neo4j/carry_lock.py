@@ -11,7 +11,7 @@ from pathlib import Path
 from time import monotonic
 
 from ragforge.domain import timeouts
-from ragforge.domain.errors import StoreUnavailable
+from ragforge.domain.errors import StoreUnavailable, remedy
 from ragforge.files.locks import Holder, holder_of, open_lock, sign, try_lock
 
 
@@ -25,8 +25,7 @@ async def alone(path: Path, *, held: Callable[[str], object]) -> AsyncGenerator[
         descriptor = open_lock(path)
     except OSError as error:
         raise StoreUnavailable(
-            f"Cannot lock {path}: {error.strerror}. Make the folder writable; the rows keep waiting until "
-            "then."
+            f"Cannot lock {path}: {error.strerror}. {remedy(error)}; the rows keep waiting until then."
         ) from error
     try:
         told_at_s = monotonic() + timeouts.NEO4J_CARRY_LOCK_TOLD_AFTER_S

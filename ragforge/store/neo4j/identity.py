@@ -5,7 +5,7 @@ from pathlib import Path
 
 import msgspec
 
-from ragforge.domain.errors import StoreUnavailable
+from ragforge.domain.errors import StoreUnavailable, remedy
 
 
 class KnownServers:
@@ -34,7 +34,7 @@ class KnownServers:
             draft.replace(self._path)
         except OSError as error:
             raise StoreUnavailable(
-                f"Cannot write {self._path}: {error.strerror}. Make the folder writable and try again."
+                f"Cannot write {self._path}: {error.strerror}. {remedy(error)} and try again."
             ) from error
 
     def _read(self) -> dict[str, str]:

@@ -8,7 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from ragforge.domain import timeouts
-from ragforge.domain.errors import SessionBusy, StoreUnavailable
+from ragforge.domain.errors import SessionBusy, StoreUnavailable, remedy
 from ragforge.domain.ids import short_id
 from ragforge.files.locks import Holder, has_ended, holder_of, open_lock, sign, try_lock
 
@@ -34,7 +34,7 @@ class FileClaim:
             return cls(path, _locked(path, session_id), on_release)
         except OSError as error:
             raise StoreUnavailable(
-                f"Cannot lock the session: {path}: {error.strerror}. Make the folder writable and try again."
+                f"Cannot lock the session: {path}: {error.strerror}. {remedy(error)} and try again."
             ) from error
 
     @classmethod
