@@ -1,8 +1,8 @@
 """An open store without what a turn needs: for lists, search and clean-up."""
 
 import asyncio
-from collections.abc import Collection, Mapping
-from contextlib import AsyncExitStack
+from collections.abc import Collection, Generator, Mapping
+from contextlib import AsyncExitStack, contextmanager
 from pathlib import Path
 
 from msgspec.structs import replace
@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from ragforge.config.paths import data_dir, make_private
 from ragforge.config.project import find_project
 from ragforge.config.settings import load_settings
-from ragforge.domain.errors import StoreUnavailable, UsageError
+from ragforge.domain.errors import StoreError, StoreUnavailable, UsageError
 from ragforge.domain.ids import now
 from ragforge.domain.json import JsonValue
 from ragforge.domain.turns import ConversationSession, Turn
@@ -44,6 +44,7 @@ async def open_library(*, cwd: Path, flags: Mapping[str, JsonValue], environ: Ma
     if lost := await asyncio.to_thread(lost_words, folder):
         loaded = replace(loaded, notices=(*loaded.notices, *lost))
     async with AsyncExitStack() as opened:
+        opened.enter_context(_telling(lost))
         store = await open_named(loaded, environ, loaded.settings.store, machine_dir=folder)
         opened.push_async_callback(store.close)
         local = await open_local_state(folder, history_max=loaded.settings.history.entries_max)
@@ -59,6 +60,16 @@ async def open_library(*, cwd: Path, flags: Mapping[str, JsonValue], environ: Ma
         person = await identify_person(store, local, place, environ)
         opened.pop_all()  # all went well: `close_library` closes them
     return Library(loaded, environ, folder, place, project, alike, store, local, person)
+
+
+@contextmanager
+def _telling(lost: list[str]) -> Generator[None]:
+    """An error also says what was lost: the next start finds what was made in its place."""
+    try:
+        yield
+    except StoreError as error:
+        error.args = (" ".join((str(error), *lost)),)
+        raise
 
 
 async def close_library(library: Library) -> str:

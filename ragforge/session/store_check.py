@@ -23,7 +23,15 @@ from ragforge.store.base import Store
 from ragforge.store.blob_repair import damaged_contents, rebuild, remove_leftovers, set_aside
 from ragforge.store.file_check import file_faults, repair_indexes
 from ragforge.store.file_text import repair_text, text_faults
-from ragforge.store.files import BACKUPS, Role, StoreFile, StoreServer, contents_file, store_files
+from ragforge.store.files import (
+    BACKUPS,
+    Role,
+    StoreFile,
+    StoreServer,
+    contents_file,
+    outbox_files,
+    store_files,
+)
 from ragforge.store.local.state import open_local_state
 from ragforge.store.survey import refuse_newer_files
 from ragforge.versions.clean_up import lacking, paths_of
@@ -109,7 +117,8 @@ async def _file(machine: Machine, file: StoreFile, *, repair: bool) -> Checked:
 def _helps(machine: Machine, file: StoreFile) -> str:
     """What a damaged database holds, and which backup brings it back."""
     backup = recovery_words(machine.data_dir, file.path) or f" `{BACKUPS}` lists what can be restored."
-    return f"It holds {file.facts.holds}, so it is not replaced by an empty one.{backup}"
+    without = " To give up what waited in it, move it away." if file.role is Role.OUTBOX else ""
+    return f"It holds {file.facts.holds}, so it is not replaced by an empty one.{backup}{without}"
 
 
 async def _conversations(
@@ -130,12 +139,21 @@ async def _conversations(
         if isinstance(row, StoreFile):
             left += await asyncio.to_thread(text_faults, row)
     except StoreError as error:
-        if isinstance(row, StoreServer) or not row.path.exists():
+        if isinstance(row, StoreServer) and not await asyncio.to_thread(_is_outbox_damaged, machine):
+            raise
+        if isinstance(row, StoreServer):
+            return Checked(row.title, notes=(f"Not checked: {error}",))
+        if not row.path.exists():
             raise
         said, left, archived, other = [], [str(error)], "", ""
     done += [words for words in said if words not in left]
     beyond = _beyond_repair(machine, row) if repair and left else ""
     return Checked(row.title, tuple(left), tuple(done), tuple(filter(None, (beyond, other, archived))))
+
+
+def _is_outbox_damaged(machine: Machine) -> bool:
+    """Whether the store on a server may only be unusable because of what waits for it on this machine."""
+    return any(file_faults(each, deep=False) for each in outbox_files(machine.data_dir))
 
 
 async def _other_embedder(machine: Machine, store: Store) -> str:
@@ -244,7 +262,8 @@ async def _lost(
     """What is damaged, or needed and not here: what is wrong, and what a clean-up may have given up."""
     harm = f"Damaged: {counted(len(damaged), 'content')}"
     wrong = [f"{harm}."] if damaged else []
-    if not all(_can_open(row) for row in rows if row.role is Role.CONVERSATIONS):
+    conversations = [row for row in rows if row.role in (Role.CONVERSATIONS, Role.OUTBOX)]
+    if not all(map(_can_open, conversations)):
         return wrong, ["What the conversations need from it is unknown while their own database is damaged."]
     async with AsyncExitStack() as stack:
         state = await _state(machine, rows, stack)

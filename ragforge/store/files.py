@@ -127,6 +127,11 @@ def outbox_files(folder: Path) -> list[StoreFile]:
     return [StoreFile(Role.OUTBOX, path) for path in found]
 
 
+def servers_file(folder: Path) -> Path:
+    """Which database answered at which address last, in the data folder."""
+    return outbox_folder(folder) / "servers.json"
+
+
 def store_files(folder: Path, url: str) -> list[StoreFile | StoreServer]:
     """The table: every part of the store at this address, whether its file exists or not.
 

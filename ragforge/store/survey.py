@@ -4,6 +4,7 @@ A newer version's are refused before anything is written, older ones are backed 
 One that is missing or empty though it held something is an alarm and never "no history".
 """
 
+import json
 import logging
 import stat
 from collections.abc import Iterable
@@ -21,7 +22,9 @@ from ragforge.store.files import (
     contents_file,
     conversations_row,
     machine_file,
+    outbox_file,
     outbox_files,
+    servers_file,
     store_files,
     versions_file,
 )
@@ -106,7 +109,22 @@ def lost_words(folder: Path) -> list[str]:
                 f"{file.path} was lost, and a new one was made. It held {file.facts.holds}; conversations "
                 f"and versions are still there.{backup}"
             )
+    for file in _outboxes_known(folder):
+        if not _holds_something(file.path):
+            words.append(
+                f"{file.path} was lost, and a new one is made when its server is used. It held "
+                f"{file.facts.holds}.{recovery_words(folder, file.path)}"
+            )
     return words
+
+
+def _outboxes_known(folder: Path) -> list[StoreFile]:
+    """Those of the databases that answered at some address: each was made before anything waited."""
+    try:
+        known = json.loads(servers_file(folder).read_bytes())
+    except (OSError, ValueError):
+        return []
+    return [outbox_file(folder, str(each)) for each in sorted(set(dict(known).values()))]
 
 
 def _holds_something(path: Path) -> bool:

@@ -1,7 +1,7 @@
 """Commands while the server is away: what they show is a part, and they say so."""
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -9,7 +9,7 @@ import pytest
 from ragforge.commands.base import Verb, verbs_on
 from ragforge.commands.program import VERB as PROGRAM
 from ragforge.domain.arguments import Face
-from ragforge.store.files import outbox_folder
+from ragforge.store.files import outbox_file, outbox_folder
 from ragforge.store.local.state import open_local_state
 from ragforge.store.neo4j.address import Address
 from ragforge.store.neo4j.identity import KnownServers
@@ -123,8 +123,48 @@ async def test_every_command_that_reads_says_that_it_shows_a_part(
         assert MISSING in ran.err, (name, ran)
         assert "--json" not in READS[name] or MISSING in ran.json["partial"], (name, ran)
     assert [row["title"] for row in (await run(READS["sessions"])).json["rows"]]
-    board = (await run(READS["dashboard"])).json
-    assert [each["cost_usd"] for each in board["sessions"]] == [None]
-    assert (board["memory_cost_usd"], board["chat_cost_usd"]) == (None, None), (
-        "this machine knows a part of it"
-    )
+
+
+def _garbage(path: Path) -> None:
+    path.write_bytes(b"garbage" * 500)
+
+
+def _cut(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+
+
+def _folder(path: Path) -> None:
+    path.unlink()
+    path.mkdir()
+
+
+def _broken_link(path: Path) -> None:
+    path.unlink()
+    path.symlink_to("/nowhere/outbox.db")
+
+
+@pytest.mark.parametrize("damage", [_garbage, _cut, _folder, _broken_link])
+async def test_a_damaged_outbox_says_what_it_holds_and_is_checked(
+    address: str, ids: dict[str, str], tmp_path: Path, damage: Callable[[Path], None]
+) -> None:
+    box = outbox_file(tmp_path / "data", DATABASE).path
+    damage(box)
+    program = Program(tmp_path, env={"RAGFORGE_STORE": address})
+    ran = await program.run("sessions")
+    assert (ran.code, str(box) in ran.err) == (4, True)
+    assert "It holds rows written on this machine that have not reached the server." in ran.err
+    assert "`ragforge db check --repair`" in ran.err
+    assert "RAGFORGE_STORE=" not in ran.err  # names the conversations, and not what waits for them
+    for args in (("db", "check"), ("db", "check", "--repair")):
+        checked = await program.run(*args)
+        assert f"{box} (what waits for a server): 1 problem." in checked.out, checked
+        assert "To give up what waited in it, move it away." in checked.out
+        assert checked.code == 1
+
+
+async def test_an_outbox_that_is_gone_is_told(address: str, ids: dict[str, str], tmp_path: Path) -> None:
+    box = outbox_file(tmp_path / "data", DATABASE).path
+    program = Program(tmp_path, env={"RAGFORGE_STORE": address, "RAGFORGE_STORE_PASSWORD": "wrong"})
+    assert "was lost" not in (await program.run("sessions")).err
+    box.unlink()
+    assert f"{box} was lost" in (await program.run("sessions")).err

@@ -11,7 +11,7 @@ from ragforge.domain import timeouts
 from ragforge.domain.errors import StoreUnavailable
 from ragforge.domain.ids import new_id
 from ragforge.store.base import Link, StoreStatus
-from ragforge.store.files import outbox_file, outbox_folder
+from ragforge.store.files import outbox_file, servers_file
 from ragforge.store.neo4j import migrations
 from ragforge.store.neo4j.address import Address
 from ragforge.store.neo4j.archive import Neo4jArchive
@@ -191,7 +191,7 @@ async def open_store(url: str, *, machine_dir: Path, password: str = "", adopt: 
     StoreOlder or StoreNewer.
     """
     address = Address.from_url(url, password)
-    known = KnownServers(outbox_folder(machine_dir) / "servers.json")
+    known = KnownServers(servers_file(machine_dir))
     expected = await asyncio.to_thread(known.find, address.shown)
     here = await _here(machine_dir, expected, address) if expected else None
     bookmarks = await here.outbox.read(lambda rows: rows.fact("bookmarks")) if here else ""

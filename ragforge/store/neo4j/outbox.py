@@ -18,6 +18,8 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from ragforge.store.archive_items import DESCRIPTIONS
+from ragforge.store.damage_words import explained
+from ragforge.store.files import Role, StoreFile
 from ragforge.store.neo4j.rows import Label, Props
 from ragforge.store.sqlite.connection import Connection, Database
 from ragforge.store.sqlite.prepare import Schema, prepare
@@ -199,7 +201,8 @@ class Outbox:
 
 def open_outbox(path: Path, *, lock_dir: Path) -> Outbox:
     """The outbox in this file, made where it is missing. Raises StoreError."""
-    prepare(path, OUTBOX, lock_dir=lock_dir)
+    with explained(StoreFile(Role.OUTBOX, path)):
+        prepare(path, OUTBOX, lock_dir=lock_dir)
     return Outbox(path)
 
 
