@@ -12,7 +12,7 @@ from ragforge.domain.ids import new_id
 from ragforge.domain.messages import text_of, typed_in
 from ragforge.domain.moves import ConflictChoice, Part
 from ragforge.domain.turns import Turn
-from ragforge.domain.versions import CheckoutLog, MoveAction, Node, Version
+from ragforge.domain.versions import RESTORE, CheckoutLog, MoveAction, Node, Version
 from ragforge.domain.words import counted, first_words
 from ragforge.versions.head_move import (
     ChatHead,
@@ -261,6 +261,8 @@ class _Command(Struct):
         alone, folders = dict[str, Node | None](), list[WantedFile]()
         if self.ground and left:
             alone = await _left_alone(self.ground, left[0], wanted)
+            for path in await self._failed(turn.id, log[log.index(left[0]) :]) if alone else ():
+                alone.pop(path, None)
             folders = await _filled(self.ground, left[0], wanted)
         self.total.kept |= dict.fromkeys(sorted(alone))
         await self.move(
@@ -273,6 +275,19 @@ class _Command(Struct):
             undoes=redoable.undone,
             kept=alone or None,
         )
+
+    async def _failed(self, turn_id: str, log: Sequence[CheckoutLog]) -> set[str]:
+        """Return the paths that the newest redo of the turn in this log, newest first, could not write.
+
+        The undo after it found them as wanted, but their content is not the user's.
+        """
+        redone = (each for each in log if each.action is MoveAction.REDO and turn_id in each.turns)
+        last = next(redone, None)
+        if last is None or last.kept is None or not last.to_version:
+            return set()
+        versions = await self.worktree.files.store.versions.get([last.to_version])
+        changes = [change for version in versions if version.by == RESTORE for change in version.changes]
+        return {change.path for change in changes} - last.kept.keys()
 
     async def redo_files(self, undone: CheckoutLog) -> None:
         """Redo what an undo of only the files undid."""

@@ -5,7 +5,9 @@ from pathlib import Path
 from ragforge.session.moves import checkout, redo, undo
 from ragforge.session.state import Session
 from tests.flow.moving import beside, head_of, read, root_of, shell, tree, turn, write
+from tests.flow.running import environ, opened
 from tests.standins.gemini import GeminiStandIn
+from tests.tool_context import folder_of_nobody
 
 
 def put(session: Session, path: str, content: str) -> Path:
@@ -158,3 +160,28 @@ async def test_a_redo_after_a_checkout_leaves_what_another_session_removed(
     await redo(session)
     assert not (root / "theirs.txt").exists()
     assert (root / "mine.txt").read_text() == "1\n"
+
+
+async def test_what_a_redo_could_not_write_is_redone_by_the_next(
+    session: Session, gemini: GeminiStandIn
+) -> None:
+    # Loads what is loaded late: nobody may not be allowed to read it.
+    await turn(session, gemini, "before", write("a.txt", "one\n"))
+    await undo(session)
+    await redo(session)
+    with folder_of_nobody() as folder:
+        async with opened(folder, environ(folder, gemini)) as bound:
+            root = root_of(bound)
+            await turn(bound, gemini, "make them", write("d/a.txt", "one\n"), write("b.txt", "one\n"))
+            await turn(bound, gemini, "edit them", write("d/a.txt", "two\n"), write("b.txt", "two\n"))
+            await undo(bound)
+            (root / "d").chmod(0)
+            try:
+                failed = await redo(bound)
+            finally:
+                (root / "d").chmod(0o755)
+            assert [each.path for each in failed.skipped] == ["d/a.txt"]
+            await undo(bound)
+            done = await redo(bound)
+            assert (done.kept, done.skipped) == ((), ())
+            assert (root / "d" / "a.txt").read_text() == (root / "b.txt").read_text() == "two\n"
