@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 READ_MAX = 10_000
 """Scopes are chosen among so many."""
+RULES_MAX = 1_000
+"""So many rules, the newest, are compared with those that are listed."""
 
 IdPart = Annotated[str, word("ID", "Its id, or the first 4 or more characters.")]
 Ids = Annotated[str, rest("ID...", "Ids, or their first 4 or more characters.")]
@@ -152,17 +154,21 @@ async def _list(library: "Library", args: ListArguments) -> Outcome:
     shown = [memory for memory in found if args.scope in (None, memory.scope)][: args.limit]
     if args.json:
         return Report(data=list(map(as_json, shown)))
-    newer = await _newer_rules(library, wanted) if any(each.strength for each in shown) else {}
+    rules = [each for each in shown if each.strength]
+    newer = await _newer_rules(library, wanted, rules) if rules else {}
     lines = [list_line(each, newer=newer.get(each.id), whose=args.all_owners) for each in shown]
     return Report(lines, _notes(len(shown), args))
 
 
-async def _newer_rules(library: "Library", wanted: "MemoryFilter") -> "dict[str, Memory]":
+async def _newer_rules(
+    library: "Library", wanted: "MemoryFilter", listed: "Sequence[Memory]"
+) -> "dict[str, Memory]":
     """Return the rules that contradict older ones, by the older one's id, whether they are listed or not."""
     from ragforge.memory.constraints import overruled
 
-    binding = replace(wanted, types=(), binding=True, sort=MemorySort.RECENT, limit=READ_MAX)
-    return overruled(await library.store.memories.find(binding))
+    binding = replace(wanted, types=(), binding=True, sort=MemorySort.RECENT, limit=RULES_MAX)
+    found = {each.id: each for each in [*await library.store.memories.find(binding), *listed]}
+    return overruled(found.values())
 
 
 def _notes(count: int, args: ListArguments) -> tuple[str, ...]:
