@@ -29,6 +29,7 @@ _PURPOSE = AnyOf(lambda language: language.purpose)
 _PLACE = AnyOf(lambda language: language.place)
 _NEGATED = AnyOf(lambda language: language.negated)
 _IN_USE = AnyOf(lambda language: language.in_use)
+_STARTS = AnyOf(lambda language: language.starts_using)
 _VALUE_GONE = AnyOf(lambda language: language.value_gone)
 _CLAUSE_END = re.compile(r"[,;:](?=\s)|[.!?](?=\s|$)")
 TELLING_DIGITS = 3
@@ -116,7 +117,7 @@ def names_otherwise(sentence: str, statement: str) -> bool:
     if names_part(sentence, statement):
         return False
     if new.gone and new.gone <= old.words:
-        if _gives_up_alone(sentence, statement):
+        if _gives_up_alone(sentence, statement) or _names_only(statement, sentence):
             return True
         shared = sum(stands_among(term, old.frame) for term in new.frame)
         return shared >= max(1, STOPPED_SHARE * min(len(new.frame), len(old.frame)))
@@ -140,6 +141,17 @@ def _gives_up_alone(sentence: str, statement: str) -> bool:
         return False
     others = about(sentence) - new.gone - terms(" ".join(new.names)) - given.topic - decision_terms()
     return len(others) <= NEW_WORDS_MAX
+
+
+def _names_only(statement: str, change: str) -> bool:
+    """Whether the statement only says that what the change gives up altogether is used: "set up Sentry"."""
+    if _NEGATED.search(readable(statement)) or any(
+        each.search(_GOES.without(change)) for each in (_PURPOSE, _PLACE)
+    ):
+        return False
+    others = _naming(statement).words - _naming(change).gone
+    is_used = _IN_USE.search(plain(statement)) or _STARTS.match(plain(statement))
+    return bool(is_used) and not terms(" ".join(others)) - decision_terms()
 
 
 def gives_up_part(sentence: str, statement: str) -> bool:

@@ -12,10 +12,12 @@ from ragforge.memory.statements import is_question, is_wondering, plain
 from ragforge.memory.terms import about
 
 _SETS = AnyOf(lambda language: language.sets)
+_RISES = AnyOf(lambda language: language.rises)
 _TOTALS = AnyOf(lambda language: language.totals)
 _COMES = AnyOf(lambda language: language.comes)
 _VALUE = re.compile(r"(\b(?:at|à|to)\s+)?(?<![\w.,:])(\d+(?:[.,:]\d+)?) ?([^\W\d]+|%)?")
 _DIGIT = re.compile(r"\d")
+_CLAUSES = re.compile(r"[,;:]\s|\s(?:and|et)\s")
 CLOCK = "clock"
 CLOCK_DIGITS_MAX = 2
 """`at 4` is a time, `at 4220` is none."""
@@ -47,6 +49,8 @@ class SetValue(Struct, frozen=True):
 
     topic: frozenset[str]
     value: NumberWithUnit
+    rises: bool = False
+    """Whether it rises or falls, so that it had a number before, and its unit need not be said again."""
 
 
 @lru_cache(TEXTS_KEPT_MAX)
@@ -57,9 +61,11 @@ def set_values(sentence: str) -> tuple[SetValue, ...]:
     if not _DIGIT.search(words) or is_question(words) or is_wondering(words):
         return ()
     return tuple(
-        SetValue(topic, values[0])
-        for found in _SETS.finditer(words)
-        if (topic := about(first_group(found))) and (values := values_in(words[found.end() - 3 :]))
+        SetValue(topic, values[0], rises)
+        # "to 9" may be a time of the day, but nothing falls to one.
+        for pattern, before, rises in ((_SETS, 3, False), (_RISES, 0, True))
+        for found in pattern.finditer(words)
+        if (topic := about(first_group(found))) and (values := values_in(words[found.end() - before :]))
     )
 
 
@@ -69,13 +75,30 @@ def sets_otherwise(sentence: str, statement: str) -> bool:
     if not changes or statement.rstrip().endswith("?"):
         return False
     values = values_in(plain(statement))
+    if any(each.rises and _gives_other(each, statement) for each in changes):
+        return True
     for each in changes:
-        given = [value for value in values if value.unit == each.value.unit]
+        given = [value for value in values if _same_unit(value, each.value)]
         others = len(values) - len(given)
         is_clear = len(given) == 1 and (not others or each.value.unit)
         if is_clear and each.value.number != given[0].number and _is_about(each, given[0], about(statement)):
             return True
     return False
+
+
+def _gives_other(change: SetValue, statement: str) -> bool:
+    """Whether a clause of the statement that names what rises or falls gives it one number, another one."""
+    for clause in _CLAUSES.split(plain(statement)):
+        values = values_in(clause)
+        is_same = len(values) == 1 and (not change.value.unit or _same_unit(values[0], change.value))
+        if is_same and values[0].number != change.value.number and change.topic <= about(clause):
+            return True
+    return False
+
+
+def _same_unit(old: NumberWithUnit, new: NumberWithUnit) -> bool:
+    """Whether both count the same, "20 s" and "3 seconds" too."""
+    return old.unit == new.unit or (old.unit[:1] == new.unit[:1] != "" and same_kind(old, new))
 
 
 def _is_about(change: SetValue, given: NumberWithUnit, words: frozenset[str]) -> bool:

@@ -40,6 +40,7 @@ GRANTED_CHARS_MAX = 400
 
 _STOPS = AnyOf(lambda language: language.stops)
 _STOPS_DOING = AnyOf(lambda language: language.stops_doing)
+_DROPS_IT = AnyOf(lambda language: language.drops_what_was_asked)
 _PERMITS = AnyOf(lambda language: language.permits)
 _NARROWS = AnyOf(lambda language: language.restricts)
 _PERMITS_IT = AnyOf(lambda language: language.permits_it)
@@ -93,7 +94,9 @@ def may_end(sentence: str) -> bool:
     words = plain(sentence)
     if is_question(words) or is_wondering(words) or _FOR_ONCE.search(words):
         return False
-    if any(each.search(words) for each in (_STOPS, _STOPS_DOING, _NARROWS)) or next(_granted(words), None):
+    if any(each.search(words) for each in (_STOPS, _STOPS_DOING, _NARROWS, _DROPS_IT)) or next(
+        _granted(words), None
+    ):
         return True
     return bool(wishes_in(sentence))
 
@@ -252,11 +255,16 @@ def _stopped(sentence: str, wish: str) -> Ending:
     and of little else."""
     if _STOPS.search(plain(wish)) or _STOPS_DOING.search(plain(wish)):
         return Ending.NONE  # "stop doing this", said again, does not end itself
+    if (what := _DROPS_IT.search(plain(sentence))) and is_wish(wish):
+        named = about(first_group(what))
+        return Ending.WHOLE if named and named <= terms(wish) | objects_of(wish) else Ending.NONE
     limits = limited_to(_STOPS.without(plain(sentence)))
     parts = _CLAUSE_END.split(plain(wish))
     for clause, found in _clauses_with(_STOPS, sentence):
         if _is_about(_without(clause, found), wish, terms(wish)):
-            return _how_much(_without(clause, found), wish, limits)
+            ended, objects = _without(clause, found), objects_of(wish)
+            # "Each package" names what the wish calls dependencies.
+            return _how_much(ended | objects if ended & objects else ended, wish, limits)
     for clause, found in _clauses_with(_STOPS_DOING, sentence):
         # "Stop pushing to main" says "never push to main" once more.
         says = not is_negative(clause[: found.start()] + clause[found.end() :])
@@ -274,7 +282,7 @@ def _how_much(ended: frozenset[str], wish: str, limits: frozenset[str]) -> Endin
 
     ended: the terms of what the user's sentence ends. limits: those of the cases.
     """
-    if limits - terms(wish):
+    if limits - terms(wish) - objects_of(wish) - _quantifiers():
         return Ending.PART
     first, *others = _CLAUSE_END.split(plain(wish))
     if others and about(first) and ended.isdisjoint(about(first)):
@@ -361,15 +369,22 @@ def _without(clause: str, found: re.Match[str]) -> frozenset[str]:
 
 def _is_about(clause: frozenset[str], wish: str, wanted: frozenset[str]) -> bool:
     """Whether a clause of these terms is about these terms of the wish, and little else."""
-    telling = clause - common_terms()
+    telling = clause - common_terms() - _quantifiers()
     shared = sum(stands_among(term, wanted) for term in clause)
     alone = len(telling) == 1 and bool(telling & wanted)
     if shared >= max(1 if alone else SHARED_MIN, SHARE_MIN * len(clause)):
         return True
     objects = objects_of(wish)
-    return bool(wanted and telling & objects) and len(telling & (wanted | objects)) >= OBJECT_SHARE_MIN * len(
-        telling
-    )
+    if not (wanted and telling & objects):
+        return False
+    both = wanted | objects
+    return sum(stands_among(term, both) for term in telling) >= OBJECT_SHARE_MIN * len(telling)
+
+
+@cache
+def _quantifiers() -> frozenset[str]:
+    """The stems of "each", "every" and the like, which tell nothing of what they stand before."""
+    return terms(" ".join(sorted(words_in("quantifiers"))))
 
 
 def is_negative(clause: str, pattern: AnyOf = _NEGATED) -> bool:

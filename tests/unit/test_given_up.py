@@ -59,6 +59,18 @@ def test_what_is_given_up_altogether_is_named(said: str, names: set[str]) -> Non
 @pytest.mark.parametrize(
     ("rule", "said", "how"),
     [
+        (
+            "from now on ask me before you add any dependency, even a small one",
+            "btw you can stop asking me for each package, it takes ages",
+            Ending.WHOLE,
+        ),
+        (
+            "answer in one paragraph, please",
+            "you know the paragraph thing I wanted, drop it",
+            Ending.WHOLE,
+        ),
+        ("réponds en un paragraphe", "le coup du paragraphe, laisse tomber", Ending.WHOLE),
+        ("answer in one paragraph, please", "the red banner, drop it", Ending.NONE),
         ("Never push to main.", "You may push to main for urgent fixes.", Ending.PART),
         ("Never push to main.", "you can push to main now", Ending.WHOLE),
         ("Never push to main.", "you can see main on the board", Ending.NONE),

@@ -69,6 +69,54 @@ REPLACED = [
     ),
     ("Les menus, Prawn les fait pour l'instant", "", "Prawn met onze secondes par menu. On prend Typst.", ""),
     ("we store the drawings in MongoDB", "", "MongoDB lost drawings twice, so we went with Postgres", ""),
+    # What is said to be dead, left or parted with.
+    ("the seat maps are drawn by Konva", "", "so Konva is dead too, it knows nothing of touch screens", ""),
+    ("les plans de salle passent par Konva", "", "bon, Konva est mort, on dessine nous-mêmes", ""),
+    ("newsletters go out with Mailcoach", "", "they doubled their prices. bye Mailcoach", ""),
+    ("la lettre part avec Mailcoach", "", "adieu Mailcoach, notre serveur suffit", ""),
+    ("the box office runs on Render", "", "We leave Render, too many outages", ""),
+    ("la billetterie tourne chez Scalingo", "", "on quitte Scalingo, trois pannes en une semaine", ""),
+    ("set up yoyo-migrations", "", "swap yoyo-migrations for alembic please, keep the order", ""),
+    # A number that rises or falls, or how often something is done.
+    (
+        "the house keeps 12% of each ticket as its share",
+        "",
+        "the ensembles grumble about our share, it goes down to 9",
+        "",
+    ),
+    ("our share is 12% of the ticket, and 100% of the drinks", "", "our share drops to 9", ""),
+    ("notre commission est de 12 % du billet", "", "la commission descend à 9", ""),
+    (
+        "the scanner asks the gate every 3 seconds, 30 days are kept",
+        "",
+        "slow the questions to the gate to one each 20 s",
+        "",
+    ),
+    (
+        "le lecteur interroge le portique toutes les 3 secondes",
+        "",
+        "ralentis le portique à un par 20 s",
+        "",
+    ),
+    # A to-do that was ordered and is there.
+    (
+        "also todo: a waiting list for sold-out nights",
+        "",
+        "do the waiting list now",
+        "Done: who asks gets a mail when a seat is free.",
+    ),
+    (
+        "à faire : une liste d'attente pour les soirs pleins",
+        "",
+        "bon, la liste d'attente maintenant",
+        "C'est fait : chacun reçoit un mail quand une place se libère.",
+    ),
+    (
+        "we need `DELETE /seats`, todo, before June",
+        "",
+        "ok the seats. keep who had them a week",
+        "`DELETE /seats` frees the seat and keeps its holder for 7 days.",
+    ),
 ]
 
 HOLDS = [
@@ -124,6 +172,24 @@ HOLDS = [
     ),
     ("the lock waits 8 seconds", "```\nlock.wait = 8s\n```", "and the door", "```\ndoor.wait = 12s\n```"),
     ("the menu has 8 dishes", "```\nlock.wait = 8s\n```", "longer, it is cold", "```\nlock.wait = 12s\n```"),
+    # Nothing is parted with.
+    ("the maps are drawn by Leaflet", "", "Leaflet is dead simple, I like it", ""),
+    ("the gala is on Tuesday", "", "we leave Tuesday, so hurry", ""),
+    ("the box office runs on Render", "", "we leave Render as it is", ""),
+    ("we use yoyo-migrations", "", "for the archive, swap yoyo-migrations for alembic", ""),
+    # Another number, and something else done as often.
+    ("the house keeps 12% of each ticket as its share", "", "the free seats go down to 9", ""),
+    ("the scanner asks the gate every 3 seconds", "", "slow the mails to one each 20 s", ""),
+    # It is still to do.
+    (
+        "also todo: a waiting list for sold-out nights",
+        "",
+        "do the seat map now, the waiting list comes later",
+        "Done: the map is drawn by row.",
+    ),
+    ("also todo: a waiting list for sold-out nights", "", "is the waiting list done?", "Not yet."),
+    ("we need `DELETE /seats`, todo, before June", "", "what is left?", "`DELETE /seats` is still missing."),
+    ("we need `DELETE /seats`, todo, before June", "", "how?", "`DELETE /seats` will free the seat."),
 ]
 
 
@@ -174,6 +240,34 @@ def test_what_something_was_built_on_meanwhile_is_outdated_and_what_it_is_built_
         by = valid.replacement(second, meanwhile)
         assert by is not None
         assert by.turn_id == third.id
+
+
+def test_what_was_meant_for_the_time_without_what_returned_is_outdated() -> None:
+    first, meanwhile, third = turns(
+        ("the box office runs on Render", ""),
+        ("We leave Render. A small machine with podman, nginx in front", ""),
+        ("3am again. We go back to Render, same as before", ""),
+    )
+    valid = Validity([first, meanwhile, third])
+    assert valid.replacement(first, "the box office runs on Render") is None
+    by = valid.replacement(meanwhile, "A small machine with podman, nginx in front")
+    assert by is not None
+    assert by.turn_id == third.id
+
+
+@pytest.mark.parametrize(
+    ("promise", "ends"),
+    [
+        ("I'll ask first from now on.", True),
+        ("Understood, no package without asking.", True),
+        ("`left-pad` is removed.", False),
+    ],
+)
+def test_what_was_promised_for_a_wish_ends_with_it(promise: str, ends: bool) -> None:
+    wish = "from now on ask me before you add any package"
+    old, new = turns((wish, f"Sorry. {promise}"), ("you can stop asking me for each library", "Good."))
+    by = Validity([old, new]).replacement(old, promise)
+    assert (by is not None) is ends
 
 
 def test_what_no_person_says_as_a_word_is_not_compared() -> None:

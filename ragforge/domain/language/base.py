@@ -175,6 +175,10 @@ class Language(Struct, frozen=True, kw_only=True):
     """All of a list of what is to do is done."""
     leaves_open: Patterns = ()
     """The first group is what is still to do."""
+    to_do: Patterns = ()
+    """Words for what is to do, wherever they are in a sentence."""
+    not_yet: Patterns = ()
+    """Tells of something that is not there yet, or only perhaps."""
     done: Patterns = ()
     """A todo is done."""
     binds: Patterns = ()
@@ -213,6 +217,8 @@ class Language(Struct, frozen=True, kw_only=True):
     """Words for what is shipped: no tests, scripts or documentation."""
     object_ends: str = ""
     """Words that end the name of a thing."""
+    quantifiers: str = ""
+    """Words that tell of how much of something a sentence is so."""
     determiners: str = ""
     """Words before or behind the name of a thing that are no part of it."""
     within: str = ""
@@ -254,6 +260,8 @@ class Language(Struct, frozen=True, kw_only=True):
     """How an order begins to use something else than what was just spoken of."""
     sets: Patterns = ()
     """The first group is what is set to the number that comes next."""
+    rises: Patterns = ()
+    """What goes up or down, before the number that it goes to: "the fee drops to 9"."""
     value_change_words: str = ""
     """A short message of nothing but these and a number gives another value to what was just given one."""
     objects_to_value: Patterns = ()
@@ -272,6 +280,10 @@ class Language(Struct, frozen=True, kw_only=True):
     """The same where the message names what goes as well."""
     leaves: Patterns = ()
     """The first group is the name of somebody who is there no longer."""
+    promises: Patterns = ()
+    """An answer that promises to do as was wished."""
+    drops_what_was_asked: Patterns = ()
+    """What was wanted and is wanted no more: "the paragraph thing I asked for, drop it"."""
     drops_it: Patterns = ()
     """What was just spoken of is given up."""
     suffices: Patterns = ()
@@ -328,6 +340,8 @@ class Language(Struct, frozen=True, kw_only=True):
     place: Patterns = ()
     """What a decision is for, and where it holds: the first group."""
     negated: Patterns = ()
+    starts_using: Patterns = ()
+    """An order by which something is used from then on: "set up Sentry"."""
     in_use: Patterns = ()
     """What the project is made with comes right after."""
     tells: Patterns = ()

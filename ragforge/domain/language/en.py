@@ -882,6 +882,11 @@ LANGUAGE = Language(
         r"\b(?:that|this|it|which) (?:only |just )?leaves ([^.!?]+)",
         r"\b(?:still|only) (?:open|left|missing|to do)(?: is| are|:)? ([^.!?]+)",
     ),
+    to_do=(r"\b(?:todo|to-do)\b|\bon the list\b",),
+    not_yet=(
+        r"\b(?:will|shall|should|would|could|must|needs?|still|not|isn't|doesn't|missing|todo|later|next|"
+        r"(?<!at )once|when|if)\b|'ll\b",
+    ),
     done=(
         r"^(?:all )?done\b(?= ?[.,:;!–—-])",
         (
@@ -1085,6 +1090,7 @@ LANGUAGE = Language(
         that which who please pls ever anymore here there directly yourself everywhere anywhere anyway
         again is are was when while if just only all yourself myself himself herself
     """,
+    quantifiers="each every any all single",
     determiners="""
         the a an any anything every each this that these those our my your its new more extra other
         further existing files file folder folders directory directories dir code library package tool
@@ -1128,6 +1134,7 @@ LANGUAGE = Language(
     goes=(
         r"\b(?:instead of|rather than|in place of|in lieu of) (?:using )?<thing>",
         r"\b(?:replac(?:e|es|ed|ing)) (?:the |our )?<thing> (?:with|by)\b",
+        r"\b(?:swap|trade|exchange)(?:p?ed|s)? (?:the |our )?<thing> (?:for|against)\b",
         r"\b(?:switch|mov|migrat|chang|go|went)\w* (?:[\w'-]+ ){0,5}?from <thing> to\b",
         r"(?:^|[,;:] )([\w.+#-]*[\w+#]) (?:is|was|feels|has become|turned out) (?:\w+ )?too \w+[,;:]? "
         r"(?:and |so )?"
@@ -1148,14 +1155,17 @@ LANGUAGE = Language(
             r"\b(?:forget(?: about)?|scrap|ditch|drop|dump|abandon|get rid of|no more|remov(?:e|"
             r"ed|ing)|"
             r"deleted?|deleting|dropp(?:ed|ing)|took out|throw out|replac(?:es|ed|ing)|"
-            r"t(?:akes|ook|aking) the place of) (?:the |our |all )?((?:[\w.+#/-]+[ ,]*){1,4})"
+            r"t(?:akes|ook|aking) the place of|(?:good)?bye|farewell) (?:the |our |all )?"
+            r"((?:[\w.+#/-]+[ ,]*){1,4})"
         ),
+        r"\b(?:we|we're|we are|let's) (?:leav(?:e|ing)|quit(?:ting)?|mov(?:e|ing) (?:off|away from)) "
+        r"(?=(?-i:[A-Z])|<known>)(?!<weekday>|<month>)((?:[\w.+#/-]+[ ,]*){1,4})",
     ),
     removed=(
         (
             r"(?<![\w.+#/-])((?:[\w.+#/-]+ ){0,4}?[\w.+#/-]+) (?:is|are|was|were|has been|have been) "
             r"(?:now |all |both )?(?:gone|removed|deleted|dropped|uninstalled|retired|off the table|history|"
-            r"out(?=[,.;!]|$))\b"
+            r"(?:dead|toast)(?= too\b| as well\b| for us\b| now\b|[,.;:!]|$)|out(?=[,.;!]|$))"
         ),
         (
             r"\b(?:removed|deleted|dropped|uninstalled|ripped out|took out|threw out|got rid of) "
@@ -1221,6 +1231,15 @@ LANGUAGE = Language(
         r"stay (?:with|on)) (?:the |our |using )?((?:[\w.+#/-]+ ?){1,3})",
         r"\b(?:keep|stick (?:with|to)|stay (?:with|on)) (?:the |our )?(<known>)(?: \w+)? (?:after all|then|"
         r"anyway)\b",
+    ),
+    promises=(
+        r"\bI(?:'ll| will| won't) |\bfrom (?:now|here) on\b",
+        r"^(?:ok(?:ay)?|understood|noted|got it|clear|sure|agreed|good|right|will do)\b[,.:;!–—-]* ",
+    ),
+    drops_what_was_asked=(
+        r"\b(?:the|my|that|this) ((?:[\w'-]+ ){1,5}?)(?:thing|rule|bit|habit|business|stuff|request|wish)\b"
+        r"[^,;.!?]*[,;.!?:–—-]+ (?:you can |just |please |let's |we can )?"
+        r"(?:drop|forget|scrap|skip|ditch|lose|stop|cancel) (?:it|that|about it)\b",
     ),
     drops_it=(
         r"\b(?:away with|scrap|ditch|drop|dump|get rid of|throw out) (?:it|that|them|all of it)\b(?! \w+ing)",
@@ -1457,6 +1476,14 @@ LANGUAGE = Language(
             r"postpone|delay)(?:e?d|s)? ((?:[\w'-]+ ){1,5}?)to (?=\d)"
         ),
         r"((?:[\w'-]+ ){1,5}?)(?:is|are) (?:now|down to|up to) (?=\d)",
+        r"\b(?:slow|speed|throttle|space)(?:ed|s)? ((?:[\w'-]+ ){1,6}?)(?:down |up |out )?to "
+        r"(?:one |1 |once )?(?:each|every|per|an?) (?=\d)",
+    ),
+    rises=(
+        r"((?:[\w'-]+ ){1,3}?)(?:now )?(?:go(?:es)?|went|drop(?:s|ped)?|f[ae]lls?|rises?|rose|climb(?:s|ed)?|"
+        r"com(?:es?|ing)|came) (?:back )?(?:down |up )?(?:from \d\S* )?to (?=\d)",
+        r"((?:[\w'-]+ ){0,2}[\w'-]+),? (?:so |and )?(?:it|they) (?:now )?"
+        r"(?:go(?:es)?|drops?|f[ae]lls?|rises?|climbs?|comes?) (?:back )?(?:down |up )?to (?=\d)",
     ),
     names_value=(
         r"^(?:<openings>,? |no,? |actually,? |from now on,? |now,? |well,? |ok(?:ay)?,? )*"
@@ -1593,6 +1620,10 @@ LANGUAGE = Language(
     negated=(
         r"n't\b",
         r"\b(?:not|never|no longer|without|drop\w*|stop\w*|abandon\w*|remov\w+)\b",
+    ),
+    starts_using=(
+        r"(?:(?:ok|so|then|please|let's|we'll|we),? )*"
+        r"(?:set up|install|add|use|take|go with|wire in|plug in|put in) ",
     ),
     in_use=(
         (

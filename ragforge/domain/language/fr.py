@@ -818,6 +818,11 @@ LANGUAGE = Language(
         r"\breste(?:nt|ra)?(?: encore| donc| plus que)? ([^.!?]+)",
         r"\bencore à faire ?: ([^.!?]+)",
     ),
+    to_do=(r"\bà faire\b|\bsur (?:la|ma|notre) liste\b",),
+    not_yet=(
+        r"\b(?:sera|seront|devra|devrait|doit|faut|faudra|manque|pas|encore|reste|plus tard|ensuite|quand|"
+        r"si)\b|\bà faire\b|\w{3,}ra\b",
+    ),
     done=(
         r"^(?:voilà,? )?(?:c'est )?fait\b(?= ?[.,:;!–—-])",
         (
@@ -985,6 +990,7 @@ LANGUAGE = Language(
         vous il elle ça mais qui que quand si stp svp ici partout même directement jusque chez est sont
         y jamais toi moi dedans là-dedans direct
     """,
+    quantifiers="chaque tout toute tous toutes moindre",
     determiners="""
         le la les l un une des de du d au aux à ce cet cette ces ton ta tes votre vos notre nos mon ma
         mes nouveau nouvelle nouveaux nouvelles autre autres fichier fichiers dossier dossiers
@@ -1026,6 +1032,7 @@ LANGUAGE = Language(
         r"\b(?:à la place|au lieu) d(?:e |u |es |')(?:l'|la |les )?<thing>",
         r"\bplutôt qu(?:e |')(?:d'|de |sur |avec |l'|l[ea]s? )?<thing>",
         r"\bremplac\w+ (?:l'|l[ea]s? |notre |nos )?<thing> par\b",
+        r"\b(?:troqu|échang)\w+ (?:l'|l[ea]s? |notre |nos )?<thing> (?:contre|pour)\b",
         r"\b(?:pass|migr|bascul)\w* (?:\w+ ){0,2}?d(?:e |')(?:l'|l[ea]s? )?<thing> (?:à|vers)\b",
         r"\b(?:pass|migr|bascul|chang)\w* (?:[\w'-]+ ){1,6}?d(?:e |')([\w.+#-]*[\w+#]) (?:à|vers)\b",
         r"\b(?:laisse|laissez|laissons) tomber (?:l'|l[ea]s? )?<thing>(?=[,;:]? ?(?:et )?(?:on |prend|"
@@ -1045,15 +1052,18 @@ LANGUAGE = Language(
         (
             r"\b(?:oublie[rz]?|laisse(?:r|z)? tomber|abandonne[rz]?|jette[rz]?|vire[rz]?|plus de|"
             r"(?:retir|supprim|enlev|abandonn)(?:é|ée|e|er|ez|ons)|remplac(?:e|ent|ait|é|ée)|"
-            r"pren(?:d|nent|ait) la place d(?:e|u)) (?:le |la |les |l'|du |des |notre )?"
+            r"pren(?:d|nent|ait) la place d(?:e|u)|adieu|exit|ciao) (?:le |la |les |l'|du |des |notre )?"
             r"((?:[\w.+#/-]+[ ,]*){1,4})"
         ),
+        r"\b(?:on|nous) (?:quitt(?:e|ons)|lâch(?:e|ons)|sort(?:ons)? de(?: chez)?) (?=(?-i:[A-ZÀ-Þ])|<known>)"
+        r"(?!<weekday>|<month>)((?:[\w.+#/-]+[ ,]*){1,4})",
     ),
     removed=(
         (
             r"(?<![\w.+#/-])((?:[\w.+#/-]+ ){0,4}?[\w.+#/-]+) (?:est|sont|a été|ont été) "
             r"(?:maintenant |désormais |donc |entièrement )?"
-            r"(?:retirée?s?|supprimée?s?|enlevée?s?|désinstallée?s?|abandonnée?s?|virée?s?)\b"
+            r"(?:retirée?s?|supprimée?s?|enlevée?s?|désinstallée?s?|abandonnée?s?|virée?s?|"
+            r"morte?s?(?= aussi\b| pour nous\b| maintenant\b|[ ]?[,.;:!]|$))"
         ),
         (
             r"\b(?:retiré|supprimé|enlevé|désinstallé|viré|jeté) (?:le |la |les |l'|tous les |toutes les )?"
@@ -1111,6 +1121,16 @@ LANGUAGE = Language(
         r"\b(<known>) (?:partout|de nouveau|à nouveau)\b",
         r"\b(?:finalement|en fait|tout compte fait)\b[^.;!?]{0,15}?\b(?:garde|gardons|reste sur|conserve)s? "
         r"(?:le |la |les |l')?((?:[\w.+#/-]+ ?){1,3})",
+    ),
+    promises=(
+        r"\b(?:désormais|dorénavant|à partir de maintenant)\b",
+        r"\bje (?:le |la |les |l'|vous |te |t'|ne )*\w+r(?:ai|ais)\b",
+        r"^(?:ok|noté|entendu|compris|d'accord|c'est noté|bien|parfait|promis)\b ?[,.:;!–—-]* ",
+    ),
+    drops_what_was_asked=(
+        r"\b(?:le coup|l'histoire|la règle|le truc|l'habitude|la consigne|la manie) "
+        r"(?:du |de la |des |de |d')([^,;.!?:]{3,60}), (?:on |tu peux )?"
+        r"(?:laisse(?:r|z)? tomber|oublie[rz]?|arrête[rz]?|abandonne[rz]?)\b",
     ),
     drops_it=(
         r"\b(?:on|je|nous) (?:l[ae]s? |l')?(?:jette|vire|enlève|abandonne|retire|"
@@ -1284,6 +1304,14 @@ LANGUAGE = Language(
             r"repousse|avance|limite)[rsz]? ((?:[\w'-]+ ){1,5}?)à (?=\d)"
         ),
         r"((?:[\w'-]+ ){1,6}?)(?:est |sont )?pass(?:e|ent|ée?s?) à (?=\d)",
+        r"\b(?:ralenti|accélère|espace)[sz]? ((?:[\w'-]+ ){1,6}?)à (?:une? )?(?:fois )?(?:tou(?:te)?s les|"
+        r"chaque|par) (?=\d)",
+    ),
+    rises=(
+        r"((?:[\w'-]+ ){1,3}?)(?:re)?(?:descend(?:ent)?|mont(?:e|ent)|tomb(?:e|ent)|baiss(?:e|ent)|"
+        r"grimp(?:e|ent)) à (?=\d)",
+        r"((?:[\w'-]+ ){0,2}[\w'-]+),? (?:donc |et )?(?:elles?|ils?|ça) (?:re)?(?:descend(?:ent)?|"
+        r"mont(?:e|ent)|tomb(?:e|ent)|baiss(?:e|ent)|pass(?:e|ent)) à (?=\d)",
     ),
     names_value=(
         r"^(?:et |mais |donc |non,? |en fait,? |finalement,? |désormais,? |maintenant,? |bon,? |ok,? )*"
@@ -1409,6 +1437,10 @@ LANGUAGE = Language(
     purpose=(r"\bpour ([^,.;:!?]+)",),
     place=(r"\bdans (?!place|lieu|fav)([^,.;:!?]+)",),
     negated=(r"\b(?:pas|plus|jamais|sans|abandon\w*|arrêt\w+)\b",),
+    starts_using=(
+        r"(?:(?:ok|bon|alors|on),? )*"
+        r"(?:installe|mets(?: en place)?|ajoute|utilise|prends?|pars sur|branche) ",
+    ),
     in_use=(
         (
             r"\b<users>\b (?:utilise|utilisons|tourne sur|déploie (?:avec|sur|chez)|déployons (?:avec|sur|"

@@ -1,5 +1,7 @@
 """Statements that a later turn ends: an instruction, a task, what somebody does, what is used."""
 
+import re
+
 from ragforge.domain.language.base import AnyOf
 from ragforge.domain.memories import MemoryType
 from ragforge.domain.messages import own_text
@@ -10,12 +12,16 @@ from ragforge.memory.period_words import stated_period
 from ragforge.memory.purposes import names_part, purposes_in, uses
 from ragforge.memory.recall.resumption import resumes
 from ragforge.memory.recall.spoken import Spoken
-from ragforge.memory.statements import plain
+from ragforge.memory.statements import is_question, plain
 from ragforge.memory.terms import SAME_SHARE, about, terms
 from ragforge.memory.todo_list import todo_list
 from ragforge.memory.wishes import SHARED_MIN
 
-_TODO = AnyOf(lambda language: language.memories.get(MemoryType.TODO, ()))
+_CODE = re.compile(r"`([^`]+)`|(?<![\w`])([A-Z]{3,} /[\w/{}-]+|\w+[./]\w[\w./-]*\w)")
+_TODO = AnyOf(lambda language: (*language.memories.get(MemoryType.TODO, ()), *language.to_do))
+_TO_DO = AnyOf(lambda language: language.to_do)
+_LATER = AnyOf(lambda language: language.cues.get("later", ()))
+_NOT_YET = AnyOf(lambda language: language.not_yet)
 _SWITCHES = AnyOf(lambda language: language.switches)
 
 
@@ -50,14 +56,34 @@ def handed_over(statement: str, by: Spoken) -> str:
 
 def finished(statement: str, turn: Turn, by: Spoken) -> str:
     """The later sentence by which the one thing to do of the turn's statement is done."""
-    if not by.finishing or todo_list(statement):
+    listed = todo_list(statement)
+    if (listed and len(listed.items) > 1) or not (by.finishing or "`" in by.answer):
         return ""
     is_due = stated_period(statement, MemoryType.TODO, turn.started_at).valid_to is not None
     is_told = resumes(own_text(turn.user))  # the answer to "what is left?" lists what is to do
     if not (is_due or is_told or _TODO.search(plain(statement))):
         return ""
     wanted = about(statement)
-    return next((each for each in by.finishing if len(about(each) & wanted) >= SHARED_MIN), "")
+    done = next((each for each in by.finishing if len(about(each) & wanted) >= SHARED_MIN), "")
+    return done or _done_as_ordered(about(_TO_DO.without(plain(statement))), by) or _told_of(statement, by)
+
+
+def _done_as_ordered(wanted: frozenset[str], by: Spoken) -> str:
+    """What the user ordered, and the answer reports as done, where that is what was to do."""
+    report = next((each for each in by.finishing if each not in by.said), "")
+    if not report or not by.answer.startswith(report):
+        return ""
+    ordered = (each for each in by.said if not (_LATER.search(plain(each)) or is_question(plain(each))))
+    return next((each for each in ordered if len(about(each) & wanted) >= SHARED_MIN), "") and report
+
+
+def _told_of(statement: str, by: Spoken) -> str:
+    """The sentence of the answer that tells what the thing does that was to be made: `DELETE /me` does it."""
+    for name in filter(None, (name for found in _CODE.findall(statement) for name in found)):
+        for each in by.sentences:
+            if each.startswith(f"`{name}` ") and _NOT_YET.search(plain(each)) is None:
+                return each
+    return ""
 
 
 def switched(statement: str, by: Spoken) -> str:

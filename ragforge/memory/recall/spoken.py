@@ -50,6 +50,7 @@ _DONE = AnyOf(lambda language: language.done)
 _LEAVES_OPEN = AnyOf(lambda language: language.leaves_open)
 _ALL_DONE = AnyOf(lambda language: language.all_done)
 _VALUE_GONE = AnyOf(lambda language: language.value_gone)
+_REMAINS = AnyOf(lambda language: language.remains)
 _SWITCHES = AnyOf(lambda language: language.switches)
 _NOW = AnyOf(lambda language: language.now_so)
 
@@ -64,6 +65,7 @@ _CODE = re.compile(r"`([^`\s]+)`")
 _FOR_SOME = re.compile(
     r"(?<![\w.,:])(\d+(?:[.,]\d+)?)(?: [^\W\d]+)? (?:only )?(?:for|pour) (?:the |l[ea]s? |l'|our )?([^\W\d]+)"
 )
+_CLAUSES = re.compile(r"[,;:.!?](?=\s|$)")
 _DECIMALS = re.compile(r"(?<=\d)[.,:]\d+")
 _MEASURED = re.compile(r"(?<![\w.,:])(\d+(?:[.,]\d+)?) ?([^\W\d]+(?: [^\W\d]+){1,3})")
 _TOLD = re.compile(r"([^\W\d_]{3,}) (of |de |d')?(?<![\w.,:])(\d+(?:[.,]\d+)?)(?![\w.:/-])")
@@ -195,6 +197,11 @@ class Spoken(Struct, frozen=True, dict=True):
     def brings_back(self) -> frozenset[str]:
         """What holds again from it on."""
         return _things(_RETURNS, [each for each in self.readable if not _ONLY_FOR.search(each)])
+
+    @cached_property
+    def keeps(self) -> list[frozenset[str]]:
+        """What each of the user's clauses is about by which something stays as it is."""
+        return [about(each) for each in _CLAUSES.split(self.user) if _REMAINS.search(each)]
 
     @cached_property
     def framed(self) -> list[tuple[str, frozenset[str], frozenset[str]]]:

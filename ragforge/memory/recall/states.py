@@ -19,6 +19,8 @@ _BUILT_ON = AnyOf(lambda language: language.built_on)
 _PICKS = AnyOf(lambda language: language.picks)
 _REMAINS = AnyOf(lambda language: language.remains)
 _CLAUSE_END = re.compile(r"[,;:.!?](?=\s|$)|\s[–—-]\s")
+_NAME_OF_LETTERS = re.compile(r"\D+$|(?!v\d)[^\W\d]{1,3}\d$")
+"""Or of a letter or two and a digit, as R2 and k6."""
 _NAME = re.compile(r"(?<!`)\b(?:[A-Z][\w+#]*|[a-z][\w+#.-]*)")
 
 PICK_CHARS_MAX = 300
@@ -95,6 +97,8 @@ def _removals(told: Sequence[str]) -> Iterator[Removal]:
                 continue
             name = written[at].rpartition("/")[2]  # of a path the folders are still there
             parts = (part.lower() for part in name_parts(name) if part != name)
+            if name.isupper():  # of a constant's words most are said of anything: `REDIS_URL`
+                parts = (part for part in parts if part in KNOWN_NAMES)
             # `the Redis code in it`: of Redis only that is gone.
             is_part = bool(content_words(" ".join(written[at + 1 : at + 2])))
             topic = _subjects(sentence) - about(thing) if is_part else frozenset[str]()
@@ -143,7 +147,7 @@ def _subjects(sentence: str) -> frozenset[str]:
 
 def _names(text: str) -> frozenset[str]:
     """Names of something, not of a kind of things and no numbers."""
-    return frozenset(name for name in names_in(f"x {text}") - _kinds() if not any(map(str.isdigit, name)))
+    return frozenset(name for name in names_in(f"x {text}") - _kinds() if _NAME_OF_LETTERS.match(name))
 
 
 def _products(text: str) -> list[str]:

@@ -33,6 +33,7 @@ from ragforge.memory.recall.value_changes import (
     second_thoughts,
 )
 from ragforge.memory.replacement import (
+    SHARED_MIN,
     brings_back,
     corrects,
     gives_up_part,
@@ -53,6 +54,7 @@ NEW_CHARS_MAX = 80
 """Of what holds now, in a mark."""
 
 _RETURNS = AnyOf(lambda language: language.returns)
+_PROMISES = AnyOf(lambda language: language.promises)
 _AT_TIMES = AnyOf(lambda language: language.at_times)
 
 
@@ -250,6 +252,7 @@ class Validity:
             or (mine and self._built_otherwise(statement, mine, by))
             or self._taken_back(turn, statement, by)
             or self._ended(statement, mine, by)
+            or (mine and self._no_longer_promised(statement, mine, by))
             or given_up_in(statement, by)
             or handed_over(statement, by)
             or finished(statement, turn, by)
@@ -261,6 +264,13 @@ class Validity:
         if not by.ending or not (is_said or is_wish(statement)):
             return ""
         return next((each for each in by.ending if ending(each, statement) is not Ending.NONE), "")
+
+    def _no_longer_promised(self, statement: str, mine: Spoken, by: Spoken) -> str:
+        """The later sentence by which the wish ends that the answer promised to follow."""
+        if not by.ending or statement in mine.said or not _PROMISES.search(plain(statement)):
+            return ""
+        ended = [self._ended(each, mine, by) for each in mine.said if is_wish(each)]
+        return ended[0] if ended and all(ended) else ""
 
     def _built_otherwise(self, statement: str, mine: Spoken, by: Spoken) -> str:
         """The later sentence by which something is built on another thing than the statement says. It is the
@@ -318,6 +328,8 @@ class Validity:
             return ""
         # What returned and what took its place meanwhile: the whole turn is about it.
         if mine.gives_up and mine.gives_up & by.brings_back:
+            if any(len(kept & about(statement)) >= SHARED_MIN for kept in by.keeps):
+                return ""
             return next((each for each in by.said if _RETURNS.search(plain(each))), by.user)
         changes = [(each, change) for each in by.naming for change in mine.naming]
         return next((each for each, change in changes if takes_back(each, change, statement)), "")
