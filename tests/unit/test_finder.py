@@ -368,6 +368,8 @@ def test_what_is_supposed_pasted_claimed_by_others_or_for_once_is_not_kept(said:
         ("the market is on Thursdays from now on", False),
         ("you may deploy on any day from now on", False),
         ("no need to run the tests for typos any more", False),
+        ("tokens are kept with us, and no address in the letter", False),
+        ("les jetons ne sortent jamais du serveur", False),
         ("pour les horaires c'est Nadia désormais", False),
         ("plus besoin de lancer la suite pour une coquille", False),
         ("le tarif: gratuit pour les petits, jamais plus de 9 euros", False),

@@ -15,7 +15,7 @@ from ragforge.memory.recall.likely_changes import (
     probability,
     signals,
 )
-from ragforge.memory.recall.likely_endings import likely_end
+from ragforge.memory.recall.likely_endings import always_stands, ending_signs, likely_end
 from ragforge.memory.recall.replacements import Link
 from ragforge.memory.recall.validity import Validity, may_replace
 from tests.unit.test_terms import turns
@@ -148,6 +148,18 @@ def test_a_wish_that_perhaps_ended_says_so_where_turns_are_linked() -> None:
     assert by is not None
     assert not by.is_whole
     assert by.mark.startswith("(perhaps replaced 5 Mar: pictures of the pots are small now")
+
+
+def test_the_words_that_only_announce_a_wish_are_not_compared() -> None:
+    later = later_turn("ok, go on with the second glaze", "The second glaze is in.")
+    wish = "never commit pictures of the pots"
+    announced = [signs for _, signs in ending_signs(f"one thing before you go on: {wish}", "Noted.", later)]
+    assert announced == [signs for _, signs in ending_signs(wish, "Noted.", later)]
+
+
+def test_that_something_need_not_be_done_is_no_wish_that_may_end() -> None:
+    assert always_stands("ask me before you add any package")
+    assert not always_stands("you can stop asking me for each package")
 
 
 def test_words_that_ease_something_are_reason_to_look_for_a_wish() -> None:

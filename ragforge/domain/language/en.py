@@ -828,7 +828,7 @@ LANGUAGE = Language(
         r"type hints?|imports?|globals?|snake_case|camelCase|indent\w*|tabs|semicolons?|naming|exceptions?|"
         r"asserts?|print statements?|stack ?traces?|regex\w*|boolean\w*|floats?|integers?|ints?|"
         r"decimals?|doubles?|utc|iso 8601|timestamps?|null|sql|orm|docs?|documentation|readme|changelog|"
-        r"config\w*|env|secrets?|credentials?|passwords?|api keys?|tokens?)\b",
+        r"config\w*|env|secrets?|credentials?|api keys?)\b",
         r"\b(?:tests?|testing|mocks?|mocking|fixtures?|snapshots?|lint\w*|typecheck\w*|type checker|"
         r"coverage|ci|pipeline|warnings?)\b",
         r"\b(?:commits?|commit(?:ted|ting)|branch(?:es)?|prs?|pull requests?|merg\w+|rebas\w+|squash\w*|"

@@ -771,7 +771,7 @@ LANGUAGE = Language(
         r"\b(?:code|commentaires?|docstrings?|identifiants?|variables?|fonctions?|méthodes?|annotations?|"
         r"imports?|globales?|indent\w*|tabulations?|points?-virgules?|nommage|exceptions?|print|"
         r"flottants?|floats?|entiers?|décimaux|decimal|utc|horodatages?|sql|orm|doc|documentation|"
-        r"readme|changelog|config\w*|secrets?|mots? de passe|jetons?)\b",
+        r"readme|changelog|config\w*|secrets?)\b",
         r"\b(?:tests?|teste[rz]?|mocks?|bouchons?|fixtures?|lint\w*|typage|couverture|ci|pipeline|"
         r"suite)\b",
         r"\b(?:commits?|commite[rz]?|branches?|prs?|pull requests?|merge[rz]?|fusionne[rz]?|fusion|"

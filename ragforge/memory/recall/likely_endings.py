@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     Rows = np.ndarray[tuple[int, int], np.dtype[np.float32]]
 
 WEIGHTS = Path(__file__).with_name("likely_endings.json")
-LIKELY = 0.7
+LIKELY = 0.5
 """From here on a wish is marked as perhaps replaced."""
 NEAR_MIN = 0.35
 """A cosine: below it two words have nothing to do with each other."""
@@ -48,7 +48,8 @@ WORDS_KEPT_MAX = 512
 
 _EASES = AnyOf(lambda language: language.eases)
 _PERMITS = AnyOf(lambda language: language.permits)
-_STOPS = AnyOf(lambda language: (*language.stops, *language.stops_doing))
+_STOPS = AnyOf(lambda language: language.stops)
+_STOPS_DOING = AnyOf(lambda language: language.stops_doing)
 _NARROWS = AnyOf(lambda language: language.restricts)
 _FOR_ONCE = AnyOf(lambda language: language.for_once)
 _REMAINS = AnyOf(lambda language: language.remains)
@@ -69,15 +70,17 @@ class _Cues(Struct, frozen=True):
 
 
 def always_stands(statement: str) -> bool:
-    """Whether the user's statement is a wish about all work, which stands before every message."""
-    return is_for_all_work(statement) and not is_question(plain(statement))
+    """Whether the user's statement is a wish about all work, which stands before every message. That
+    something need not be done any longer is none."""
+    words = plain(statement)
+    return is_for_all_work(statement) and not (is_question(words) or _STOPS.search(words))
 
 
 @lru_cache(WORDS_KEPT_MAX)
 def _cues(sentence: str) -> _Cues:
     words = plain(sentence)
     return _Cues(
-        permits=any(each.search(words) for each in (_PERMITS, _STOPS)),
+        permits=any(each.search(words) for each in (_PERMITS, _STOPS, _STOPS_DOING)),
         eases=_EASES.search(words) is not None,
         narrows=_NARROWS.search(words) is not None,
         negated=is_negative(words),
@@ -99,6 +102,7 @@ def ending_signs(wish: str, told: str, by: Later) -> Iterator[tuple[str, dict[st
 
     told: the answer to the wish.
     """
+    wish = _without_lead(wish)
     old, cues, objects = signs_of(wish), _cues(wish), objects_of(wish)
     said, answer = by.said, by.answer
     in_answer, nearest_in_answer = _covered(wish, answer)
@@ -123,6 +127,12 @@ def ending_signs(wish: str, told: str, by: Later) -> Iterator[tuple[str, dict[st
             "shares": min(len(shared), SHARED_COUNTED) / SHARED_COUNTED,
         }
         yield sentence, signs | {f"{one} x {two}": signs[one] * signs[two] for one, two in TOGETHER}
+
+
+def _without_lead(wish: str) -> str:
+    """The wish without the words that only announce it: "one thing before you go on: no ORM"."""
+    _, colon, rest = wish.partition(": ")
+    return rest if colon and always_stands(rest) else wish
 
 
 def _of_both(old: Signs, new: Signs, wish: _Cues, said: _Cues) -> dict[str, float]:
