@@ -113,3 +113,15 @@ def _where() -> str:
     from ragforge.config.paths import log_file
 
     return f"Details are in {log_file(os.environ)}."
+
+
+def as_called(command: str) -> str:
+    """Return the command as it works in this shell: by its path if `ragforge` is not on the PATH."""
+    import shlex  # at the end of a conversation only
+    import shutil
+
+    if shutil.which("ragforge"):
+        return command
+    called = sys.argv[0]
+    how = [called] if called.rpartition("/")[2] == "ragforge" else [sys.executable, "-P", "-m", "ragforge"]
+    return shlex.join(how) + command.removeprefix("ragforge")

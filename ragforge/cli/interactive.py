@@ -3,16 +3,14 @@
 import asyncio
 import importlib
 import os
-import shutil
 import signal
 import sys
-from pathlib import Path
 from typing import NoReturn
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ragforge.cli.edge import FAILED, drop_output, tell
+from ragforge.cli.edge import FAILED, as_called, drop_output, tell
 from ragforge.cli.options import Options, is_line_mode
 from ragforge.cli.output import answer_text
 from ragforge.config.paths import FOLDER_VARIABLES, project_file, user_file
@@ -107,7 +105,7 @@ def _say_goodbye(left: Leaving) -> None:
         first_prompt.say_not_sent(left.draft)
     if left.resume_command:
         # On a line of its own: the path may be long, and a line that breaks copies badly.
-        print(f"\nResume this session with:\n{_as_called(left.resume_command)}")  # noqa: T201
+        print(f"\nResume this session with:\n{as_called(left.resume_command)}")  # noqa: T201
     if left.waits:
         tell(left.waits)
     if left.failure:
@@ -133,15 +131,6 @@ def _begin_incognito(options: Options) -> NoReturn:
     sys.stdout.flush()
     # -P: else Python would take modules of the project's folder for its own.
     os.execv(sys.executable, [sys.executable, "-P", "-m", "ragforge", "--incognito", *given])
-
-
-def _as_called(command: str) -> str:
-    """The command as it works in this shell: by its path where `ragforge` is not to be found by its name."""
-    called = Path(sys.argv[0])
-    if shutil.which("ragforge"):
-        return command
-    how = str(called) if called.name == "ragforge" else f"{sys.executable} -P -m ragforge"
-    return how + command.removeprefix("ragforge")
 
 
 class Look(Struct, frozen=True):

@@ -5,6 +5,7 @@ import signal
 import sqlite3
 import sys
 from itertools import product
+from pathlib import Path
 
 import pytest
 
@@ -255,3 +256,18 @@ def test_a_draft_survives_a_kill_and_a_quit(desk: Desk):
     again.assert_restored()
     third = opened(desk)
     third.wait_for("words that nobody sent")
+
+
+@pytest.mark.parametrize("mode", ["", "--plain"])
+def test_the_command_that_resumes_works_where_the_path_has_spaces(desk: Desk, mode: str):
+    tools = desk.project.parent / "my tools"
+    tools.symlink_to(Path(COMMAND).parent)
+    screen = desk.start(argv=[str(tools / "ragforge"), *filter(None, [mode]), "the capital of France?"])
+    screen.wait_for("on the Seine.")
+    screen.press(CTRL_D)
+    assert screen.ended() == 0
+    [command] = [line for line in screen.unwrapped.split("\n") if " -r " in line]
+    command = command.removeprefix("Resume this session with: ")
+    assert shlex.split(command)[:2] == [str(tools / "ragforge"), "-r"]
+    screen = desk.start(argv=[*shlex.split(command), *filter(None, [mode])])
+    screen.wait_for("on the Seine.")

@@ -12,7 +12,7 @@ from contextlib import aclosing, contextmanager, suppress
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
-from ragforge.cli.edge import tell
+from ragforge.cli.edge import as_called, tell
 from ragforge.cli.lines.commands import LineCommands
 from ragforge.cli.lines.line_editor import LineEditor
 from ragforge.cli.lines.printer import LinePrinter
@@ -101,7 +101,7 @@ class LineMode:
             if self._following is not None:
                 await asyncio.wait({self._following})
         if command := self.conversation.resume_command:
-            self._printer.line(f"Resume this session with: {command}")
+            self._printer.line(f"Resume this session with: {as_called(command)}")
         if closed.waits:
             tell(closed.waits)
         return self._exit_code or 0
