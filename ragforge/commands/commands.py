@@ -7,9 +7,11 @@ from ragforge.commands.base import NoArguments, Outcome, Tell, Verb
 from ragforge.domain.printable import one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Container, Sequence
     from pathlib import Path
 
+    from ragforge.agent.instructions import Skill
+    from ragforge.session.own_commands import OwnCommand
     from ragforge.session.state import Session
 
 
@@ -17,20 +19,24 @@ async def _run(session: "Session", args: NoArguments) -> Outcome:
     from ragforge.config.paths import config_dir
     from ragforge.session.own_commands import FOLDER, own_commands
     from ragforge.session.program_files import program_commands
-    from ragforge.session.skills import find_skills
+    from ragforge.session.skills import find_skills, skills_place
 
     found = await own_commands(session)
     skills = await asyncio.to_thread(find_skills, session.workspace)
     programs = await asyncio.to_thread(program_commands, session.workspace)
     own = config_dir(session.workspace.environ)
     usable = [command for command in found if not command.problem]
+    found_skills = [skill for skill in skills if not skill.problem]
+    in_project = [each.file for each in (*usable, *found_skills) if each.in_project]
+    untrusted = await session.workspace.trust.untrusted(skills_place(session), in_project)
+    waiting = {session.workspace.place.root / each.path for each in untrusted}
     parts = [
         _section(
             "Commands",
-            [f"- **/{f'{each.name} {each.usage}'.rstrip()}** {each.description}" for each in usable],
+            [_line(f"/{each.name} {each.usage}".rstrip(), each, waiting) for each in usable],
         ),
         _section("Programs", [f"- **/{name}** {what}".rstrip() for name, what in programs.items()]),
-        _section("Skills", [f"- **{each.name}** {each.description}" for each in skills if not each.problem]),
+        _section("Skills", [_line(each.name, each, waiting) for each in found_skills]),
         _section(
             "Not usable",
             [f"- `{one_line(str(path))}`: {problem}" for path, problem in _problems(found, skills)],
@@ -43,6 +49,11 @@ async def _run(session: "Session", args: NoArguments) -> Outcome:
         f"`{FOLDER / 'NAME.md'}` in a project, adds the command `/NAME`, which sends the file's text as a "
         "message."
     )
+
+
+def _line(name: str, each: "OwnCommand | Skill", waiting: "Container[Path]") -> str:
+    note = " (not trusted yet)" if each.file.path in waiting else ""
+    return f"- **{name}** {each.description}{note}"
 
 
 def _section(title: str, lines: list[str]) -> str:

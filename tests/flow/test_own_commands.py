@@ -97,6 +97,15 @@ async def test_a_command_may_ask_another_model_and_needs_no_asking_for_what_it_n
 
 async def test_a_projects_command_waits_for_trust_in_its_very_text(session: Session, tmp_path: Path) -> None:
     file = of_project(session, "hello.md", "Hello !`touch ran`")
+    own(tmp_path, "mine.md", "Mine.")
+
+    async def listed() -> str:
+        outcome = await run_typed(session, "commands", "")
+        assert isinstance(outcome, Tell)
+        return outcome.text
+
+    assert "- **/hello** Hello !`touch ran` (not trusted yet)" in await listed()
+    assert "- **/mine** Mine.\n" in await listed()
     with pytest.raises(UsageError, match=r"hello\.md came with the project and is not trusted"):
         await run_typed(session, "hello", "")
     assert not (session.cwd / "ran").exists()
@@ -109,6 +118,7 @@ async def test_a_projects_command_waits_for_trust_in_its_very_text(session: Sess
     session.workspace.trust.ask = ask
     assert (await sent(session, "hello")).text == "Hello (no output)"
     assert asked == ["Hello !`touch ran`"]
+    assert "not trusted yet" not in await listed()
     await sent(session, "hello")
     assert len(asked) == 1
     file.write_text("Hello !`touch other`")
