@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 from ragforge import __version__
 from ragforge.commands.base import NoArguments, Outcome, Tell, Verb
+from ragforge.domain.commands import is_in_shell, typed
 from ragforge.domain.ids import short_id
 from ragforge.domain.printable import one_line
 from ragforge.domain.words import cost_words, counted
@@ -20,12 +21,13 @@ async def _run(session: "Session", args: NoArguments) -> Outcome:
     link, cost = workspace.store.link, cost_words(live.spending.cost_usd)
     rows = {
         "ragforge": __version__,
-        "model": live.record.model or "none chosen; /model chooses one",
+        "model": live.record.model
+        or f"none chosen; {'--model PROVIDER:NAME' if is_in_shell() else '/model'} chooses one",
         "mode": live.consent.mode,
         "folder": str(session.cwd),
         "project": f"{workspace.project.name} ({workspace.place.root})",
         "session": f"{short_id(session.id)}, {counted(len(path), 'turn')}, {cost}",
-        "conversation": f"about {tokens:,} tokens are sent word for word; /context shows more"
+        "conversation": f"about {tokens:,} tokens are sent word for word; {typed('context')} shows more"
         if (tokens := live.view.window.tokens)
         else "nothing to send yet",
         "store": workspace.store.url,

@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncGenerator
 
+from ragforge.domain.commands import is_in_shell
 from ragforge.domain.errors import AnswerUnusable
 from ragforge.domain.events import AnswerEnded, FinishReason, ModelEvent, TextDelta, UsageSeen
 from ragforge.domain.ids import short_id
@@ -13,6 +14,7 @@ from ragforge.providers.base import ModelRequest, OwnProtocol, Search, WithoutSe
 
 FIRST_LINE = "No model configured: search results, not generated text"
 HOW_TO_GET_A_MODEL = "To talk to a model, choose one with /model, or start with --model PROVIDER:NAME."
+IN_SHELL = "To talk to a model, add --model PROVIDER:NAME."
 HITS_MAX = 5
 HITS_ASKED = 15
 """More than are shown, because the question itself and earlier answers like this one are found too."""
@@ -60,16 +62,20 @@ def _is_echo(hit: Hit, question: str) -> bool:
     return words in " ".join(question.split()) or FIRST_LINE in words
 
 
+def _how_to_get_a_model() -> str:
+    return IN_SHELL if is_in_shell() else HOW_TO_GET_A_MODEL
+
+
 def _answer(question: str, hits: list[Hit]) -> str:
     if not question:
-        return f"{FIRST_LINE}\n\nEnter words to search for. {HOW_TO_GET_A_MODEL}"
+        return f"{FIRST_LINE}\n\nEnter words to search for. {_how_to_get_a_model()}"
     if not hits:
         return (
             f"{FIRST_LINE}\n\nNo results. Try fewer or other words, or search every project with `ragforge "
-            f"search --all`. {HOW_TO_GET_A_MODEL}"
+            f"search --all`. {_how_to_get_a_model()}"
         )
     quoted = "\n\n".join(_quote(number, hit) for number, hit in enumerate(hits, 1))
-    return f"{FIRST_LINE}\n\n{quoted}\n\n{HOW_TO_GET_A_MODEL}"
+    return f"{FIRST_LINE}\n\n{quoted}\n\n{_how_to_get_a_model()}"
 
 
 def _quote(number: int, hit: Hit) -> str:

@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from ragforge.config.paths import config_dir
 from ragforge.config.secrets import find_key, key_variables
+from ragforge.domain.commands import typed
 from ragforge.domain.errors import ModelError, UsageError
 from ragforge.domain.ids import now
 from ragforge.domain.search import Hit, Query
@@ -121,11 +122,12 @@ def web_search_words(session: Session) -> str:
     """Return whether the model may search the web with its provider's tool, for `/status`."""
     settings, model = session.workspace.settings, session.live.record.model
     if not settings.web.search:
-        return "off; /config web.search true turns on the provider's own search"
+        how = typed("config web.search true", shell="config set web.search true")
+        return f"off; {how} turns on the provider's own search"
     endpoints = settings.endpoints
     if not model or not searches_web(parse_model(model, endpoints=endpoints), endpoints):
         return "on, but this model has no search tool"
-    return "on, by the provider; its fee for each search is in /cost"
+    return f"on, by the provider; its fee for each search is in {typed('cost')}"
 
 
 async def choose_model(session: Session, text: str) -> ModelName:

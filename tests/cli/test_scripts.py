@@ -1,5 +1,6 @@
 """What scripts rely on: prompts without -p, slash commands as prompts, messages that name flags."""
 
+import re
 from dataclasses import replace
 
 import pytest
@@ -20,6 +21,15 @@ async def test_a_prompt_needs_a_model_unless_the_store_is_asked_for(alone: Progr
     assert (as_json.code, as_json.json["status"]) == (3, "failed")
     assert (await alone.run("sessions")).out.count("parser") == 0
     assert (await alone.run("-p", "x", "--model", "local", env={"RAGFORGE_MODEL": ""})).code == 0
+
+
+async def test_status_and_an_answer_without_a_model_name_no_slash_commands(alone: Program) -> None:
+    status = (await alone.run("-p", "/status", env={"RAGFORGE_MODEL": ""})).out
+    assert "--model PROVIDER:NAME chooses one" in status
+    assert "ragforge config set web.search true turns on" in status
+    answer = (await alone.run("-p", "the parser", "--model", "local")).out
+    assert answer.endswith("To talk to a model, add --model PROVIDER:NAME.\n")
+    assert not re.search(r"(?<![\w/])/(model|config|cost|context)\b", status + answer)
 
 
 async def test_to_go_on_without_a_model_in_the_interface_holds_for_no_script(alone: Program) -> None:
