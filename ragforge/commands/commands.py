@@ -10,8 +10,6 @@ if TYPE_CHECKING:
     from collections.abc import Container, Sequence
     from pathlib import Path
 
-    from ragforge.agent.instructions import Skill
-    from ragforge.session.own_commands import OwnCommand
     from ragforge.session.state import Session
 
 
@@ -51,7 +49,7 @@ async def _run(session: "Session", args: NoArguments) -> Outcome:
     )
 
 
-def _line(name: str, each: "OwnCommand | Skill", waiting: "Container[Path]") -> str:
+def _line(name: str, each: Any, waiting: "Container[Path]") -> str:
     note = " (not trusted yet)" if each.file.path in waiting else ""
     return f"- **{name}** {each.description}{note}"
 
