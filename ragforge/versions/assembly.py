@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from ragforge.domain.errors import StoreError
 from ragforge.domain.ids import new_id, now
-from ragforge.domain.messages import text_of
+from ragforge.domain.messages import own_text
 from ragforge.domain.printable import escaped
 from ragforge.domain.redact import Redactor
 from ragforge.domain.turns import Turn
@@ -56,7 +56,7 @@ async def turn_version(
         changes=tuple(changes),
         session_id=turn.session_id,
         turn_id=turn.id,
-        title=files.redactor.text(first_words(text_of(turn.user), TITLE_CHARS_MAX)),
+        title=files.redactor.text(first_words(own_text(turn.user), TITLE_CHARS_MAX)),
         note=facts.note,
         untracked=facts.untracked,
         usage=facts.usage,

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from ragforge.domain.errors import UsageError
 from ragforge.domain.ids import new_id
-from ragforge.domain.messages import text_of, typed_in
+from ragforge.domain.messages import own_text, typed_in
 from ragforge.domain.moves import ConflictChoice, Part
 from ragforge.domain.turns import Turn
 from ragforge.domain.versions import RESTORE, CheckoutLog, MoveAction, Node, Version
@@ -455,7 +455,7 @@ def _words(turns: Sequence[Turn]) -> str:
     """Return which turns, for a version's title."""
     oldest, newest = turns[-1], turns[0]
     if oldest is newest:
-        return f"turn {oldest.index + 1}: {first_words(text_of(oldest.user))}"
+        return f"turn {oldest.index + 1}: {first_words(own_text(oldest.user))}"
     return f"turns {oldest.index + 1} to {newest.index + 1}"
 
 

@@ -3,7 +3,7 @@
 from msgspec import Struct
 
 from ragforge.domain.ids import short_id
-from ragforge.domain.messages import text_of
+from ragforge.domain.messages import own_text
 from ragforge.domain.turns import Turn
 from ragforge.domain.versions import Change
 from ragforge.domain.words import first_words
@@ -45,4 +45,4 @@ async def turn_rows(store: Store, session_id: str, head: str | None) -> list[Tur
 
 def named(turn: Turn) -> str:
     """Return the turn for a user: its number, the end of its id, its first words."""
-    return f"turn {turn.index + 1} ({short_id(turn.id)}): {first_words(text_of(turn.user))}"
+    return f"turn {turn.index + 1} ({short_id(turn.id)}): {first_words(own_text(turn.user))}"

@@ -6,7 +6,7 @@ from datetime import datetime
 from ragforge.domain.commands import typed
 from ragforge.domain.ids import short_id
 from ragforge.domain.json import JsonObject
-from ragforge.domain.messages import text_of
+from ragforge.domain.messages import own_text
 from ragforge.domain.printable import escaped
 from ragforge.domain.versions import MoveAction
 from ragforge.domain.words import age_words, counted, first_words
@@ -106,7 +106,7 @@ def _memories(count: int, state: str, moved: MoveResult, unnamed: str) -> list[s
 
 def row_words(row: TurnRow) -> str:
     """Return a turn's first words, and what it changed."""
-    words = first_words(text_of(row.turn.user)) or "(no words)"
+    words = first_words(own_text(row.turn.user)) or "(no words)"
     if not row.recorded:
         return f"{words} · files not recorded"
     paths = list(dict.fromkeys(change.path for change in row.changes))

@@ -91,6 +91,7 @@ async def test_the_line_of_a_command_returns_when_it_is_undone_and_makes_way_for
         await chat.turn_ended()
         await chat.say("/undo")
         await chat.sees("Undone turn 1")
+        assert "): /tell a.py" in chat.words(), "it is named by what was typed"
         await chat.until(lambda: chat.screen.prompt.text == "/tell a.py", chat.screen.prompt.text)
         await chat.type("/tell cart.py")
         await chat.enter()
