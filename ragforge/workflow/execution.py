@@ -167,7 +167,7 @@ class Execution:
         code, at = self._program.code, self.run.state.at
         if at < len(code):
             asks = not code[at].operation.startswith("WAIT_")
-            risk = " A call that was in progress there may be paid again." if asks else ""
+            risk = " What was in progress there runs again, and may be paid again." if asks else ""
             self._front.tell(f"Continuing at line {code[at].at.line}.{risk}")
 
     def _ended(self, why: str) -> ProgramFault:
