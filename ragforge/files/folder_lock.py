@@ -10,8 +10,8 @@ from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 from ragforge.domain import timeouts
-from ragforge.domain.errors import StoreUnavailable, UsageError, remedy
-from ragforge.files.locks import Holder, holder_of, open_lock, sign, try_lock
+from ragforge.domain.errors import UsageError
+from ragforge.files.locks import Holder, cannot_lock, holder_of, open_lock, sign, try_lock
 
 
 class FolderBusy(UsageError):
@@ -90,7 +90,3 @@ def _words(holder: Holder | None) -> str:
         return "another process"
     who = "another session of this process" if holder.pid == os.getpid() else "another process"
     return f"{who} ({holder.pid}) since {holder.since}"
-
-
-def _impossible(path: Path, error: OSError) -> StoreUnavailable:
-    return StoreUnavailable(f"Cannot lock {path}: {error.strerror}. {remedy(error)} and try again.")

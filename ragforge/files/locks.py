@@ -143,5 +143,6 @@ def _path(folder: Path, name: str) -> Path:
     return folder / f"history-{name}.lock"
 
 
-def _unusable(path: Path, error: OSError) -> StoreUnavailable:
+def cannot_lock(path: Path, error: OSError) -> StoreUnavailable:
+    """Return the error for a lock that cannot be made or read."""
     return StoreUnavailable(f"Cannot lock {path}: {error.strerror}. {remedy(error)} and try again.")

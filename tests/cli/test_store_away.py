@@ -123,6 +123,11 @@ async def test_every_command_that_reads_says_that_it_shows_a_part(
         assert MISSING in ran.err, (name, ran)
         assert "--json" not in READS[name] or MISSING in ran.json["partial"], (name, ran)
     assert [row["title"] for row in (await run(READS["sessions"])).json["rows"]]
+    board = (await run(READS["dashboard"])).json
+    assert [each["cost_usd"] for each in board["sessions"]] == [None]
+    assert (board["memory_cost_usd"], board["chat_cost_usd"]) == (None, None), (
+        "this machine knows a part of it"
+    )
 
 
 def _garbage(path: Path) -> None:
