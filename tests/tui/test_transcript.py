@@ -210,6 +210,28 @@ async def test_one_key_opens_what_is_in_view_and_has_each_as_it_was() -> None:
         assert app.transcript.following
 
 
+async def test_one_key_restores_also_what_its_opening_pushed_out_of_view() -> None:
+    app = ChatApp()
+    async with app.run_test(size=(80, 24)) as pilot:
+        app.transcript.show(TurnStarted(turn(0)))
+        app.transcript.show(ToolEnded(call(result="\n".join(f"row {n}" for n in range(60)), id="a")))
+        app.transcript.show(ToolEnded(call(result="pushed away", id="b")))
+        app.transcript.show(TextDelta("\n\n".join(f"paragraph {n}" for n in range(20))))
+        app.transcript.show(TurnEnded(turn(0, status=TurnStatus.FINISHED)))
+        await until(pilot, lambda: "paragraph 19" in app.screen_text())
+        app.transcript.action_home()
+        await until(pilot, lambda: len([each for each in app.query(ToolHead) if each.region.y > 0]) == 2)
+        await pilot.pause()
+        before, drawn = app.text(), app.screen_text()
+        await app.transcript.action_toggle_in_view()
+        await until(pilot, lambda: "row 3" in app.screen_text() and "pushed away" in app.text())
+        assert "pushed away" not in app.screen_text()
+        await app.transcript.action_toggle_in_view()
+        await until(pilot, lambda: "row 3" not in app.text())
+        assert app.text() == before
+        await until(pilot, lambda: app.screen_text() == drawn)
+
+
 async def test_a_command_that_failed_shows_its_last_lines_in_red_and_people_read_seconds() -> None:
     app = ChatApp()
     async with app.run_test() as pilot:

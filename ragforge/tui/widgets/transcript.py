@@ -107,8 +107,8 @@ class Transcript(Widget):
         self._flush_timer: Timer | None = None
         self._tick_timer: Timer | None = None
         self._has_older = load_before is not None
-        self._opened: WeakKeyDictionary[Fold, FoldState] = WeakKeyDictionary()
-        """What one key has opened together, and how each was before."""
+        self._opened: WeakKeyDictionary[Fold, tuple[int, FoldState]] = WeakKeyDictionary()
+        """What one key has opened: the press that did, counted from 1, and how it was before."""
         self._opened_at_end = False
         self._own_changed: list[Called | Greeted] = []
         self._meanwhile: list[list[Line]] = []
@@ -363,19 +363,23 @@ class Transcript(Widget):
     async def action_toggle_in_view(self) -> None:
         """Open what is folded in view; pressed again, show each of it as it was, and where it was."""
         folds = [each for each in self._folds() if self._turns.region.overlaps(each.region)]
-        opened = [each for each in folds if each in self._opened]
+        presses = {self._opened[each][0] for each in folds if each in self._opened}
         followed = self._turns.following
         self._turns.hold()
-        if opened:
-            for fold in opened:
-                fold.restore(self._opened.pop(fold))
+        if presses:
+            # Also what is out of view by now, because something above it was opened.
+            for fold, (press, before) in list(self._opened.items()):
+                if press in presses:
+                    del self._opened[fold]
+                    fold.restore(before)
             if self._opened_at_end:
                 await self.action_end()
             return
         self._opened_at_end = followed
+        press = 1 + max((earlier for earlier, _ in self._opened.values()), default=0)
         for fold in folds:
             if not fold.is_whole:
-                self._opened[fold] = fold.state
+                self._opened[fold] = press, fold.state
                 fold.set_open(True)
 
     def _folds(self) -> list[Fold]:
