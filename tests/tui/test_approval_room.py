@@ -85,6 +85,17 @@ async def test_every_size_shows_the_title_what_is_asked_the_answers_and_the_stat
         await chat.until(lambda: chat.screen.parts.todos.region.area and chat.screen.prompt.region.height > 2)
 
 
+async def test_a_message_that_is_queued_beside_a_question_is_listed_where_room_is_short(lab: Lab) -> None:
+    async with lab.chat(size=(80, 24)) as chat:
+        task = asyncio.create_task(chat.screen.parts.approval.ask(AGAINST))
+        await chat.until(lambda: fits(chat, scrolls=True))
+        await chat.until(lambda: chat.screen.has_class("-asked-tight"))
+        chat.screen.parts.queue.show(["and then this"], while_runs=True)
+        await chat.until(lambda: "queued  and then this" in "\n".join(drawn(chat)), str(drawn(chat)))
+        await chat.until(lambda: fits(chat, scrolls=True), str(drawn(chat)))
+        task.cancel()
+
+
 async def test_the_rules_that_always_adds_are_reached_by_scrolling_at_40x12(lab: Lab) -> None:
     async with lab.chat(size=(40, 12)) as chat:
         task = asyncio.create_task(chat.screen.parts.approval.ask(ONE_RULE))

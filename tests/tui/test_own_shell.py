@@ -3,6 +3,8 @@
 import pytest
 
 from ragforge.session import shell_commands
+from ragforge.tui.widgets.more_line import MoreLine
+from ragforge.tui.widgets.text_rows import TextRows
 from tests.standins.gemini import Hang, Text
 from tests.tui.chat_app import Chat, Lab
 
@@ -40,6 +42,21 @@ async def test_its_output_is_seen_and_goes_with_the_next_message_once(lab: Lab) 
         await chat.sees("Yes.")
         await chat.turn_ended()
         assert sent(lab).count("in 2026") == 1
+
+
+async def test_one_that_fails_shows_its_last_lines_in_red(lab: Lab) -> None:
+    async with lab.chat(size=(80, 60)) as chat:
+        await run(chat, "!seq 1000 1099; exit 3", "exit 3")
+        await chat.until(lambda: "1099" in seen(chat), seen(chat))
+        assert "1070" in seen(chat)
+        assert "1069" not in seen(chat)
+        assert "… 70 more lines" in seen(chat)
+        rows = chat.screen.query_one(".tool-output", TextRows).lines
+        assert [line.text for line in rows if line.kind == "error"] == [str(n) for n in range(1094, 1100)]
+        chat.screen.query_one(MoreLine).focus()
+        await chat.pilot.press("enter")
+        await chat.until(lambda: chat.screen.query(".tool-whole"))
+        assert chat.screen.query_one(".tool-whole TextRows", TextRows).lines[0].text == "1000"
 
 
 async def test_it_is_there_after_a_crash_and_undone_redone_and_resumed_with_its_message(lab: Lab) -> None:

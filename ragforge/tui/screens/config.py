@@ -20,7 +20,7 @@ def entries(rows: list[SettingRow]) -> list[LookupEntry]:
             row.key,
             row.key,
             f"{row.value or '(empty)'}  ({row.source})",
-            f"{row.key} = {row.value or '(empty)'}, from {row.source}\n{row.about}",
+            f"{row.key} = {row.value or '(empty)'} ({row.source})\n{row.about}",
         )
         for row in found
     ]

@@ -19,6 +19,7 @@ from ragforge.tui.widgets.fold import Fold, FoldState
 from ragforge.tui.widgets.more_line import MoreLine
 from ragforge.tui.widgets.text_rows import TextLine, TextRows
 from ragforge.tui.widgets.tool_words import (
+    FAILED_LINES_SHOWN,
     GLYPHS,
     about,
     outcome,
@@ -236,8 +237,19 @@ class ToolBody(Widget):
         lines = printable(call.result).rstrip("\n").split("\n")
         if self._entry.is_own:
             lines = without_ending(lines)
+        more = self._more_words(call, lines)
+        if call.status is CallStatus.FAILED:  # it says why at its end
+            if more:
+                yield MoreLine(more)
+            shown = lines[-OUTPUT_LINES_SHOWN:]
+            rows = [
+                *_cut_lines(shown[:-FAILED_LINES_SHOWN]),
+                *_cut_lines(shown[-FAILED_LINES_SHOWN:], kind="error"),
+            ]
+            yield TextRows(rows, classes="tool-output")
+            return
         yield TextRows(_cut_lines(lines[:OUTPUT_LINES_SHOWN]), classes="tool-output")
-        if more := self._more_words(call, lines):
+        if more:
             yield MoreLine(more)
 
     def _more_words(self, call: ToolCall, lines: list[str]) -> str:
@@ -290,5 +302,5 @@ def _argument_lines(items: Iterable[tuple[str, object]]) -> Iterable[str]:
         yield f"{name}:\n{text}" if "\n" in text else f"{name}: {text}"
 
 
-def _cut_lines(lines: list[str]) -> list[TextLine]:
-    return [TextLine(cut_line(line, LINE_CHARS_MAX)) for line in lines]
+def _cut_lines(lines: list[str], *, kind: str = "plain") -> list[TextLine]:
+    return [TextLine(cut_line(line, LINE_CHARS_MAX), kind=kind) for line in lines]
