@@ -67,8 +67,12 @@ class RetryWaiting(Struct, frozen=True):
 
     def words(self, left_s: float) -> str:
         """Return the notice, with the remaining seconds of the wait."""
-        when = f"retrying in {ceil(left_s)} s" if left_s > 0 else "retrying"
-        return f"{when} ({self.reason}, attempt {self.attempt} of {self.attempts_max})"
+        return f"{self.when(left_s)} ({self.reason}, attempt {self.attempt} of {self.attempts_max})"
+
+    @staticmethod
+    def when(left_s: float) -> str:
+        """Return the countdown alone, for where there is room for no more."""
+        return f"retrying in {ceil(left_s)} s" if left_s > 0 else "retrying"
 
 
 class AnswerEnded(Struct, frozen=True):

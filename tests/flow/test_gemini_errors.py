@@ -91,8 +91,9 @@ async def test_an_environment_that_does_not_work_is_told(
     monkeypatch.setenv(name, value)
     scheme = "https" if name == "SSL_CERT_FILE" else "http"
     async with open_provider(gemini, base_url=f"{scheme}://example.invalid") as provider:
-        with pytest.raises(ModelUnreachable, match=told):
+        with pytest.raises(ModelUnreachable, match=told) as refused:
             await provider.verify()
+    assert "/retry" not in str(refused.value), "a check of the key is no turn"
 
 
 async def test_verification_tells_a_wrong_key_from_an_unknown_model(gemini: GeminiStandIn) -> None:
@@ -146,6 +147,7 @@ async def test_attempts_end(gemini: GeminiStandIn) -> None:
     events, error = await events_until_error(gemini, attempts_max=3)
     assert isinstance(error, ModelOverloaded)
     assert "Tried 3 times" in str(error)
+    assert "then try again with /retry." in str(error)
     assert len(events) == 2
     assert len(gemini.requests) == 3
 

@@ -89,8 +89,8 @@ async def test_a_message_that_is_queued_beside_a_question_is_listed_where_room_i
     async with lab.chat(size=(80, 24)) as chat:
         task = asyncio.create_task(chat.screen.parts.approval.ask(AGAINST))
         await chat.until(lambda: fits(chat, scrolls=True))
-        await chat.until(lambda: chat.screen.has_class("-asked-tight"))
         chat.screen.parts.queue.show(["and then this"], while_runs=True)
+        await chat.until(lambda: chat.screen.has_class("-asked-tight"))
         await chat.until(lambda: "queued  and then this" in "\n".join(drawn(chat)), str(drawn(chat)))
         await chat.until(lambda: fits(chat, scrolls=True), str(drawn(chat)))
         task.cancel()

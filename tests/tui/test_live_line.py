@@ -76,6 +76,19 @@ async def test_a_wait_counts_down_until_the_model_answers() -> None:
         assert line(app).startswith("thinking")
 
 
+async def test_a_wait_is_read_to_its_last_second_at_40_columns() -> None:
+    app = ChatApp()
+    async with app.run_test() as pilot:
+        begin(app, RetryWaiting("429", 240.0, 2, 5))
+        assert str(app.live.words(38))[2:] == "retrying in 240 s · Esc interrupts"
+        await later(app, pilot, 236)
+        assert str(app.live.words(38))[2:] == "retrying in 4 s · Esc interrupts"
+        assert str(app.live.words(60))[2:].startswith("retrying in 4 s · 3 m 56 s")
+        begin(app)
+        await later(app, pilot, 75)
+        assert str(app.live.words(38))[2:] == "no output for 75 s · Esc interrupts"
+
+
 async def test_a_model_that_is_silent_is_said_to_be_until_it_speaks() -> None:
     app = ChatApp()
     async with app.run_test() as pilot:

@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from ragforge.domain import timeouts
 from ragforge.domain.errors import ModelUnreachable
@@ -214,7 +215,7 @@ class GeminiClient:
                 "Check the network and try again."
             ) from error
         except Exception as error:  # as in chunks()
-            explained = explain(error, self._endpoint)
+            explained = explain(error, replace(self._endpoint, retry=""))
             raise (explained.error if isinstance(explained, Retryable) else explained) from error
 
     async def _ready(self) -> "httpx2.AsyncClient":

@@ -34,6 +34,8 @@ class Endpoint(Struct, frozen=True):
     url: str
     key_source: str
     api_key: str
+    retry: str = " with /retry"
+    """How to try again; empty where nothing but the same action does, as for the check of a key."""
 
 
 def explain(error: Exception, endpoint: Endpoint) -> ModelError | Retryable:
@@ -48,7 +50,7 @@ def explain(error: Exception, endpoint: Endpoint) -> ModelError | Retryable:
         case StreamSilent():
             return ModelUnreachable(
                 f"Gemini at {endpoint.url} sent nothing for {error.idle_timeout_s:g} s. "
-                "/retry asks again; a slow network may need a longer stream.idle_timeout_s."
+                f"Try again{endpoint.retry}; a slow network may need a longer stream.idle_timeout_s."
             )
         case HTTPError() | InvalidURL() | StreamError() | OSError():
             return _of_network(error, endpoint)
@@ -58,7 +60,7 @@ def explain(error: Exception, endpoint: Endpoint) -> ModelError | Retryable:
             said = _one_line(f"{type(error).__name__}: {first_line}", endpoint)
             return AnswerUnusable(
                 f"{endpoint.url} sent an answer that cannot be read ({said}). "
-                "Check that the address is Gemini's; /retry asks again."
+                f"Check that the address is Gemini's, then try again{endpoint.retry}."
             )
 
 
@@ -133,14 +135,14 @@ def _of_service(refusal: _Refusal, endpoint: Endpoint) -> ModelError | Retryable
         case code if code == 408 or code >= 500:
             busy = ModelOverloaded(
                 f"Gemini at {endpoint.url} could not answer for {endpoint.model} ({said}). "
-                "/retry asks again; /model chooses another model."
+                f"Try again{endpoint.retry}, or choose another model with /model."
             )
             return Retryable(busy, reason=str(code), delay_s=refusal.retry_delay_s)
         case _:
             return ModelError(
                 f"Gemini refused the request for {endpoint.model} ({said}). "
-                "/retry asks again; if that does not help, start a new session with /new, because the "
-                "history may be the cause."
+                f"Try again{endpoint.retry}; if that does not help, start a new session with /new, because "
+                "the history may be the cause."
             )
 
 
@@ -161,8 +163,8 @@ def _over_quota(refusal: _Refusal, said: str, endpoint: Endpoint) -> ModelError 
         )
     asks = f", asking to wait {wait_words(refusal.retry_delay_s)}" if refusal.retry_delay_s else ""
     over = ModelOverloaded(
-        f"{endpoint.model} is over its quota ({said}{asks}). Wait a moment and use /retry, or choose "
-        "another model with /model."
+        f"{endpoint.model} is over its quota ({said}{asks}). Wait a moment and try "
+        f"again{endpoint.retry}, or choose another model with /model."
     )
     return Retryable(over, reason="429", delay_s=refusal.retry_delay_s)
 
@@ -181,7 +183,7 @@ def _of_network(error: Exception, endpoint: Endpoint) -> ModelError | Retryable:
     if isinstance(error, ConnectTimeout):
         timed_out = ModelUnreachable(
             f"No connection to {endpoint.url} within {timeouts.GEMINI_CONNECT_S_MAX:g} s. "
-            "Check the network, then /retry."
+            f"Check the network, then try again{endpoint.retry}."
         )
         return Retryable(timed_out, reason="no connection", attempts_max=timeouts.GEMINI_NETWORK_ATTEMPTS_MAX)
     if any(isinstance(cause, ssl.SSLError) for cause in causes):
@@ -199,7 +201,7 @@ def _of_network(error: Exception, endpoint: Endpoint) -> ModelError | Retryable:
     elif any(isinstance(cause, ConnectionRefusedError) for cause in causes):
         reason, what = "no connection", f"Nothing answers at {endpoint.url} (connection refused)."
     check = "the network and your proxy settings" if getproxies() else "the network"
-    unreachable = ModelUnreachable(f"{what} Check {check}, then /retry.")
+    unreachable = ModelUnreachable(f"{what} Check {check}, then try again{endpoint.retry}.")
     return Retryable(unreachable, reason=reason, attempts_max=timeouts.GEMINI_NETWORK_ATTEMPTS_MAX)
 
 

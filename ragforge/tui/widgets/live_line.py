@@ -95,14 +95,27 @@ class TurnWork(Struct):
     def what(self, now_s: float) -> str:
         """What is going on."""
         if self.retry is not None:
-            return one_line(self.retry.words(self.retry.delay_s - (now_s - self.retry_s)))
+            return one_line(self.retry.words(self._wait_left_s(now_s)))
         if self.calls:
             first, *others = self.calls.values()
             return f"{first} and {len(others)} more" if others else first
+        silent_s = self._silent_s(now_s)
+        return f"no output from the model for {int(silent_s)} s" if silent_s else self.doing
+
+    def brief(self, now_s: float) -> str:
+        """The same in so few words that it is read whole in a narrow terminal; empty where it has no others."""
+        if self.retry is not None:
+            return self.retry.when(self._wait_left_s(now_s))
+        silent_s = 0.0 if self.calls else self._silent_s(now_s)
+        return f"no output for {int(silent_s)} s" if silent_s else ""
+
+    def _silent_s(self, now_s: float) -> float:
+        """How long the model has been silent; 0 while that is not worth telling."""
         silent_s = now_s - self.heard_s if self.heard_s is not None else 0.0
-        if silent_s >= timeouts.MODEL_SILENT_TOLD_AFTER_S:
-            return f"no output from the model for {int(silent_s)} s"
-        return self.doing
+        return silent_s if silent_s >= timeouts.MODEL_SILENT_TOLD_AFTER_S else 0.0
+
+    def _wait_left_s(self, now_s: float) -> float:
+        return self.retry.delay_s - (now_s - self.retry_s) if self.retry is not None else 0.0
 
     @property
     def token_words(self) -> str:
@@ -270,7 +283,12 @@ class LiveLine(Widget):
         facts = [fact for fact in (took, tokens, hint) if fact]
         if tokens and width - 2 - _length(facts) < _WHAT_CELLS_MIN:
             facts.remove(tokens)
-        what = fitting(self._what, max(1, width - 2 - _length(facts)))
+        what, room = self._what, width - 2 - _length(facts)
+        if cell_len(what) > room and isinstance(work, TurnWork) and (brief := work.brief(self._clock())):
+            what = brief
+            if cell_len(brief) > room:  # the wait that is left says more than the time it took
+                facts.remove(took)
+        what = fitting(what, max(1, width - 2 - _length(facts)))
         tail = "".join(f" · {fact}" for fact in facts)
         return Content.assemble(
             (f"{sign} ", "$text-accent"), (what, "$foreground"), (tail, "$foreground-muted")
