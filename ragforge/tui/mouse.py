@@ -1,7 +1,7 @@
-"""What the mouse does beside Textual's own: which presses are clicks, and what several of them select."""
+"""What the mouse does beside Textual's own: the wheel in lists, which presses click, what several select."""
 
 import re
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 from textual import events
 from textual.app import App
@@ -15,6 +15,28 @@ LEFT = 1
 SLIP_CELLS = 1
 """A click may slip so far to the side."""
 _WORD = re.compile(r"\w+|[^\w\s]+")
+
+
+class Steps(Protocol):
+    """A list with a chosen row."""
+
+    def step(self, by: int) -> object:
+        """Choose another row, so many further down."""
+        ...
+
+
+class StepsByWheel:
+    """Part of a list: the wheel goes through its rows. The first of the list's bases."""
+
+    def on_mouse_scroll_down(self: Steps, event: events.MouseScrollDown) -> None:
+        """Choose the next row."""
+        event.stop()
+        self.step(1)
+
+    def on_mouse_scroll_up(self: Steps, event: events.MouseScrollUp) -> None:
+        """Choose the previous row."""
+        event.stop()
+        self.step(-1)
 
 
 class LeftClicks(App[Result]):

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec import structs
 from textual.pilot import Pilot
 
 from ragforge.domain import ids, timeouts
@@ -134,6 +135,27 @@ async def test_what_is_put_off_is_told_and_listed_in_the_next_session(
         await chat.pilot.press("i")
         await closed(chat)
         await chat.until(lambda: "hint" not in chat.status)
+
+
+async def test_the_status_line_counts_on_while_the_list_is_open(lab: Lab) -> None:
+    async with lab.chat() as chat:
+        workspace, hints = chat.screen.ready().workspace, chat.screen.ready().hints
+        await keep_project(workspace.store, workspace.project)
+        todo = new_memory(
+            LIMIT,
+            MemoryType.TODO,
+            project_id=workspace.project.id,
+            at=ids.now(),
+            source=MemorySource.USER,
+            person=workspace.person.id,
+        )
+        await remember(workspace.store, todo)
+        hints.open = tuple(structs.replace(each, source_preference_id=todo.id) for each in some_hints())
+        await open_list(chat)
+        await chat.until(lambda: "3 hints" in chat.status, chat.status)
+        await chat.pilot.press("i")
+        await chat.until(lambda: "2 hints" in chat.status, chat.status)
+        assert isinstance(chat.top, HintsScreen)
 
 
 def test_what_was_left_open_is_one_line() -> None:

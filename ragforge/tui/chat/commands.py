@@ -249,6 +249,9 @@ class ChatCommands(Struct, frozen=True):
         """Put a text into the prompt, before what is typed there; nothing is sent."""
         self.chat.prompt.put_back(text)
 
+    def show_status(self) -> None:
+        self.chat.show_status()
+
     def say(self, text: str) -> None:
         """Show a line in the conversation that is not part of it."""
         self.chat.say(text)

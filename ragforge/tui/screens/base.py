@@ -41,6 +41,10 @@ class Chat(Protocol):
         """Put a text into the prompt, before what is typed there; nothing is sent."""
         ...
 
+    def show_status(self) -> None:
+        """Draw what the session knows of itself."""
+        ...
+
     def say(self, text: str) -> None:
         """Show a line in the conversation that is not part of it."""
         ...

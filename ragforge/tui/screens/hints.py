@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, ClassVar, assert_never
 
 from textual.app import ComposeResult
@@ -26,7 +26,7 @@ if TYPE_CHECKING:  # loaded after the first frame
 
 KEYS = "Enter applies · I ignores · L later · Esc closes"
 LATER = "The hint returns in the next session, or tomorrow."
-IGNORED = "A hint that you ignore three times is silent for 30 days."
+IGNORED = "A hint that you ignore three times is hidden for 30 days."
 
 
 class HintRows(RowList[ProactiveHint]):
@@ -46,9 +46,11 @@ class HintsScreen(ListDialog[ProactiveHint | None]):
 
     BINDINGS: ClassVar[list[BindingType]] = [*list_keys(Where.HINTS)]
 
-    def __init__(self, hints: SessionHints) -> None:
+    def __init__(self, hints: SessionHints, *, on_answered: Callable[[], object] = lambda: None) -> None:
+        """on_answered: hears when there is one less."""
         super().__init__()
         self._hints = hints
+        self._on_answered = on_answered
 
     def compose(self) -> ComposeResult:
         """The list, the chosen hint whole, and the keys."""
@@ -94,6 +96,7 @@ class HintsScreen(ListDialog[ProactiveHint | None]):
         except RagforgeError as error:
             self._tell(str(error))
             return
+        self._on_answered()
         if self._hints.open:
             self._tell(f"{told}\n{KEYS}")
         else:
@@ -125,10 +128,11 @@ async def _open(chat: Chat, _: str) -> None:
     conversation = chat.ready()
     hints = conversation.hints
     await hints.drop_outdated()
+    chat.show_status()
     if not hints.open:
         off = "Hints are off (see hints.enabled, memory.enabled and --no-memory)."
         chat.say("There are no open hints." if hints.enabled else off)
-    elif hint := await chat.ask(HintsScreen(hints)):
+    elif hint := await chat.ask(HintsScreen(hints, on_answered=chat.show_status)):
         await _apply(chat, hint)
         await hints.answer(hint, HintAnswer.APPLY)
 

@@ -48,7 +48,7 @@ class TrustScreen(ChooseScreen):
     somebody types.
     """
 
-    ESCAPE: ClassVar[str] = "continue without them"
+    ESCAPE: ClassVar[str] = "continue without"
 
     def __init__(self, files: Sequence[FileTrust], *, can_leave: bool = False) -> None:
         words = trust_words(files)

@@ -16,6 +16,7 @@ from textual.message import Message
 from textual.widgets import Static
 
 from ragforge.tui.fuzzy import ranked
+from ragforge.tui.mouse import StepsByWheel
 from ragforge.tui.project_files import PathMatches
 
 ROWS_MAX = 7
@@ -72,7 +73,7 @@ class CompletionRequest(Struct, frozen=True):
     start: int
 
 
-class Completion(Static):
+class Completion(StepsByWheel, Static):
     """The list. The prompt steers it: `follow`, `step`, `chosen`, `close`."""
 
     DEFAULT_CSS = """
@@ -228,16 +229,6 @@ class Completion(Static):
     def _first_row(self) -> int:
         rows = self._rows_max
         return min(max(0, self._index - rows // 2), max(0, len(self._choices) - rows))
-
-    def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
-        """The wheel goes through the lines."""
-        event.stop()
-        self.step(1)
-
-    def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
-        """As down."""
-        event.stop()
-        self.step(-1)
 
     def on_click(self, event: events.Click) -> None:
         """Take the line."""

@@ -103,7 +103,7 @@ class TurnWork(Struct):
         return f"no output from the model for {int(silent_s)} s" if silent_s else self.doing
 
     def brief(self, now_s: float) -> str:
-        """The same in so few words that it is read whole in a narrow terminal; empty where it has no others."""
+        """The same in few words, for a narrow terminal; empty where there are none."""
         if self.retry is not None:
             return self.retry.when(self._wait_left_s(now_s))
         silent_s = 0.0 if self.calls else self._silent_s(now_s)

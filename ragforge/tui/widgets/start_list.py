@@ -10,6 +10,7 @@ from textual.message import Message
 from ragforge.domain.turns import Person
 from ragforge.store.base_conversations import SessionRow
 from ragforge.tui.key_watch import Pressed, key_watch_of
+from ragforge.tui.mouse import StepsByWheel
 from ragforge.tui.widgets.session_list import SessionList
 
 _SCREEN_SHARE = 5
@@ -17,7 +18,7 @@ _SCREEN_SHARE = 5
 _ROWS_MIN = 2
 
 
-class StartList(SessionList):
+class StartList(StepsByWheel, SessionList):
     """A list that the prompt keeps the focus of: Down goes into it, any other key than Enter types on."""
 
     DEFAULT_CSS = "StartList { display: none; }"
@@ -50,16 +51,6 @@ class StartList(SessionList):
     def enter(self, *, typed: bool) -> SessionRow | None:
         """The session that Enter resumes: the chosen one, with nothing typed the first; else none."""
         return self.chosen if self.is_open and (self.is_chosen or not typed) else None
-
-    def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
-        """The wheel goes through the sessions."""
-        event.stop()
-        self.step(1)
-
-    def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
-        """As down."""
-        event.stop()
-        self.step(-1)
 
     def on_row_list_clicked(self, event: SessionList.Clicked) -> None:
         """As Enter."""
