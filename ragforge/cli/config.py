@@ -74,6 +74,10 @@ def _unset(options: Options, args: UnsetArguments) -> int:
     from ragforge.session.setting import unset_setting
 
     file = user_file(os.environ)
+    if args.key.startswith("keys."):
+        from ragforge.tui import keys  # as for `set`
+
+        keys.check_unset(args.key, beside=_keys(options))
     unset_setting(file, args.key)
     typer.echo(f"{args.key} is no longer set in {file}")
     return 0

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from ragforge.config.edit import set_value, unset
 from ragforge.config.schema import Endpoint
+from ragforge.domain.commands import typed
 from ragforge.domain.errors import UsageError
 from ragforge.providers.registry import parse_model
 from ragforge.store.open import check_scheme
@@ -28,4 +29,4 @@ def set_setting(file: Path, key: str, value: str, *, endpoints: Mapping[str, End
 def unset_setting(file: Path, key: str) -> None:
     """Remove the key from the user's file. Raises UsageError where it is not set there."""
     if not unset(file, key):
-        raise UsageError(f"{key} is not set in {file}. `ragforge config` shows where a value comes from.")
+        raise UsageError(f"{key} is not set in {file}. `{typed('config')}` shows where a value comes from.")

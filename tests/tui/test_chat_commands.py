@@ -87,6 +87,7 @@ async def test_a_setting_is_set_and_unset_by_the_words_of_the_shell_too(lab: Lab
         await chat.until(lambda: chat.status.startswith("plan"))
         await chat.say("/config unset keys.cycle_mode")
         await chat.sees("keys.cycle_mode is not set in")
+        await chat.sees("/config` shows where a value comes from.")
 
 
 async def test_shift_tab_goes_through_the_modes_and_all_is_asked_for(lab: Lab) -> None:
