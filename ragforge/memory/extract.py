@@ -48,7 +48,7 @@ from ragforge.memory.replacement import (
     replaced_by,
 )
 from ragforge.memory.sentences import cut_words, with_dates
-from ragforge.memory.short_answers import asks, needs_question, with_question
+from ragforge.memory.short_answers import asks, needs_question, says_nothing, with_question
 from ragforge.memory.statements import (
     asks_for_something,
     begins_to_ask,
@@ -205,6 +205,8 @@ def statements_in(user: str, before: str = "") -> list[UserStatement]:
                 _add(found, list(run), whole=" ".join(one.clause.text for one in sentence))
     found = [each for each in found if _is_sure_statement(each) and not _is_for_once(each)]
     answers = asks(before) or any(map(str.isdigit, found[0].text if found else ""))
+    if len(found) == 1 and says_nothing(found[0].text, before):
+        return []
     if before and len(found) == 1 and answers and needs_question(found[0].text, before):
         text = with_question(found[0].text, before)
         return [replace(found[0], text=text, words=plain(text))]

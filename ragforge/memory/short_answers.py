@@ -18,6 +18,7 @@ _OPTION_END = re.compile(r"[.?!]\s|\n(?=\S)")
 _CHOICE = re.compile(
     r"(?:^|\b(?:option|number|numéro|la|le|do|with|prends|take) )([1-9]|[a-eA-E])(?=[\s.,!;)]|$)"
 )
+_BARE = re.compile(r"\W*(?:\d{1,2}|[a-eA-E])\W*")
 _NUMBER = re.compile(filled("<number>"))
 _OR = AnyOf(lambda language: language.either)
 _ORDINALS = [AnyOf(lambda language, at=at: language.ordinals[at : at + 1]) for at in range(4)]
@@ -38,6 +39,11 @@ def needs_question(statement: str, before: str) -> bool:
     value with hardly a word does: "way too wet, 25".
     """
     return is_short(statement) and (asks(before) or len(about(statement)) < TELLING_WORDS)
+
+
+def says_nothing(statement: str, before: str) -> bool:
+    """Whether it is a number or letter alone, and answers no question and names no option."""
+    return bool(_BARE.fullmatch(statement)) and not asks(before) and not _option(statement, before)
 
 
 def with_question(statement: str, before: str) -> str:
@@ -86,6 +92,11 @@ def _option(statement: str, before: str) -> str:
         texts = before[: offered.start()], before[offered.end() :]
         options = [("", re.split(r"[:.?!]\s", texts[0])[-1]), ("", re.split(r"[.?!](?:\s|$)", texts[1])[0])]
     if chosen := _CHOICE.search(statement):
-        return next((text for name, text in options if name == chosen[1].lower()), "")
+        named = (
+            dict(reversed(options))
+            if options[0][0]
+            else dict(zip("12", (text for _, text in options), strict=True))
+        )
+        return named.get(chosen[1].lower(), "").strip(" ,")
     place = next((at for at, ordinal in enumerate(_ORDINALS) if ordinal.search(statement)), len(options))
     return options[place][1].strip(" ,") if place < len(options) else ""

@@ -397,6 +397,7 @@ def test_statements_of_different_types_in_one_sentence_part() -> None:
         ("Two ways:\n1. a cron job\n2. a worker\nI would take 2.", "2", "a worker (2)"),
         ("Two ways: 1. a cron job, 2. a worker. Which one?", "option 2", "a worker (option 2)"),
         ("A) one table B) one per year", "b", "one per year (b)"),
+        ("Shall I use tabs or spaces? 1 tabs, 2 spaces", "2", "spaces (2)"),
         ("Une base par client, ou une seule base ?", "la deuxième", "une seule base (la deuxième)"),
         ("I can drop the old column. Shall I?", "yes", "I can drop the old column. Shall I? yes"),
         ("", "90 days", "90 days"),
@@ -404,6 +405,22 @@ def test_statements_of_different_types_in_one_sentence_part() -> None:
 )
 def test_a_short_answer_takes_its_question_with_it(before: str, answer: str, whole: str) -> None:
     assert with_question(answer, before) == whole
+
+
+@pytest.mark.parametrize(
+    ("before", "answer", "statements"),
+    [
+        ("I looked at the helpers: they are small.", "2", []),
+        ("I wrote 3 tests.", "2", []),
+        ("", "2", []),
+        ("How many replicas shall we run?", "2", ["How many replicas shall we run? 2"]),
+        ("Two ways:\n1. a cron job\n2. a worker\nI would take 2.", "2", ["a worker (2)"]),
+    ],
+)
+def test_a_number_alone_is_a_decision_only_where_it_answers_something(
+    before: str, answer: str, statements: list[str]
+) -> None:
+    assert [found.text for found in statements_in(answer, before)] == statements
 
 
 @pytest.mark.parametrize(
