@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 from ragforge.commands.base import Emphasis, JsonArguments, Outcome, Report, Span, Verb
+from ragforge.domain.ids import short_id
 from ragforge.domain.printable import inline_code, one_line
 from ragforge.domain.words import counted, day_words
 
@@ -18,7 +19,7 @@ NONE = (
     "No lessons yet. One is kept when something is undone, declined, discarded or fails its check, and you "
     "say why."
 )
-HOW = "A lesson goes when its evidence does: redo what was undone, or forget the words that give the reason."
+HOW = "To remove a lesson, redo what was undone, or forget the message that gives the reason."
 
 
 async def _run(session: "Session", args: JsonArguments) -> Outcome:
@@ -51,7 +52,8 @@ def _parts(lesson: "Lesson", turns: "Mapping[str, Turn]") -> list[str]:
     if lesson.request:
         parts.append(f"Asked: {one_line(lesson.request)}")
     if turn := turns.get(lesson.turns[0]):
-        parts.append(f"{day_words(turn.started_at)}, turn {turn.index + 1}: {_resume(lesson, turn)}")
+        resume = _resume(lesson, turn, short_id(turn.session_id))
+        parts.append(f"{day_words(turn.started_at)}, turn {turn.index + 1}: {resume}")
     return parts
 
 
@@ -59,9 +61,9 @@ def _lines(parts: list[str]) -> "list[str | list[Span]]":
     return [[Span(parts[0], Emphasis.STRONG)], *(f"  {part}" for part in parts[1:]), []]
 
 
-def _resume(lesson: "Lesson", turn: "Turn") -> str:
+def _resume(lesson: "Lesson", turn: "Turn", session: str) -> str:
     """The command that opens its evidence: what was undone is not on the path that `--at` counts along."""
-    return f"ragforge -r {turn.session_id}" + ("" if lesson.rests_on_undo else f" --at {turn.index + 1}")
+    return f"ragforge -r {session}" + ("" if lesson.rests_on_undo else f" --at {turn.index + 1}")
 
 
 def _as_json(lesson: "Lesson", turns: "Mapping[str, Turn]") -> dict[str, Any]:
@@ -72,7 +74,7 @@ def _as_json(lesson: "Lesson", turns: "Mapping[str, Turn]") -> dict[str, Any]:
         **msgspec.to_builtins(lesson),
         "session": turn.session_id if turn else None,
         "turn": turn.index + 1 if turn else None,
-        "resume": _resume(lesson, turn) if turn else None,
+        "resume": _resume(lesson, turn, turn.session_id) if turn else None,
     }
 
 

@@ -71,9 +71,9 @@ async def _look(
     notes = (answer.limited,) if answer.limited else ()
     if args.json:
         return Report(notes=notes, data=_as_json(text, answer, shared))
-    scale = f"score at least {answer.least:.2f} of 1 by {answer.embedder}"
+    scale = f"minimum score {answer.least:.2f} of 1, by {answer.embedder}"
     if not answer.found:
-        return Report(notes=(*notes, f"Nothing similar was done here before ({scale})."))
+        return Report(notes=(*notes, f"No earlier task is similar ({scale})."))
     head = f"Similar to {first_words(text)!r} ({scale})"
     lines = [head, "", *(line for each in answer.found for line in _lines(each, shared))]
     shown = [

@@ -89,10 +89,10 @@ def facts_of(status: StoreStatus, link: Link) -> list[Fact]:
     """Return the facts about a store, line by line."""
     facts = [
         Fact("kind", status.kind),
-        Fact("place", status.place),
-        Fact("holds", counts_words(status.counts)),
+        Fact("location", status.place),
+        Fact("contains", counts_words(status.counts)),
         Fact("schema", str(status.schema)),
-        Fact("answers in", f"{status.latency_ms:.1f} ms"),
+        Fact("latency", f"{status.latency_ms:.1f} ms"),
         *(Fact(name, words) for name, words in status.details.items()),
     ]
     unfinished = {name: state for name, state in status.indexes.items() if state != "online"}

@@ -72,7 +72,7 @@ async def test_what_is_asked_is_shown_whole_with_the_exact_rules() -> None:
             "1 y yes, once",
             "3 n no",
             "4 no, and tell the model why",
-            "asks because: not known to be read-only",
+            "Reason: not known to be read-only",
             "git push && ./deploy.sh",
             "adds shell(git push), shell(./deploy.sh)",
         ):
@@ -106,7 +106,7 @@ async def test_the_title_says_what_would_be_done() -> None:
     async with app.run_test() as pilot:
         task = await asked(app, pilot, fetch)
         await until(pilot, lambda: f"Fetch {url}?" in words(app))
-        await until(pilot, lambda: "asks because: contacts docs.example.org" in words(app))
+        await until(pilot, lambda: "Reason: contacts docs.example.org" in words(app))
         task.cancel()
 
 

@@ -94,7 +94,7 @@ async def open_store(chat: Chat) -> None:
     shown = chat.top.query_one(FactColumns)
     await chat.until(lambda: "SQLite" in shown.text, "its facts")
     place = "/home/ada/.local/share/ragforge/ragforge.db"
-    changing = {"kind": "SQLite", "place": place, "schema": "25", "answers in": "0.1 ms", "size": "0.9 MB"}
+    changing = {"kind": "SQLite", "location": place, "schema": "25", "latency": "0.1 ms", "size": "0.9 MB"}
     shown.show([(name, changing.get(name, words)) for name, words in shown.facts])
 
 

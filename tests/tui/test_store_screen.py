@@ -149,7 +149,7 @@ def test_the_screen_of_the_store(shop_with_sessions: Path, snap_compare: Compare
         # The place and the time it took are another each time.
         shown = pilot.app.screen.query_one(FactColumns)
         await until(pilot, lambda: "SQLite" in shown.text)
-        holds = dict(shown.facts)["holds"]
-        shown.show([("kind", "SQLite"), ("place", "/home/me/ragforge.db"), ("holds", holds)])
+        holds = dict(shown.facts)["contains"]
+        shown.show([("kind", "SQLite"), ("location", "/home/me/ragforge.db"), ("contains", holds)])
 
     assert snap_compare(app, terminal_size=(columns, 24), run_before=opened)

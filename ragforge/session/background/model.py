@@ -322,7 +322,7 @@ class Thinker(Struct):
             self.note = _without(str(error))
             if wait_s >= LONG_WAIT_S:
                 minutes = counted(round(wait_s / 60), "minute")
-                self.note += f" The model is asked again in {minutes}; /model, or /retry, asks it again now."
+                self.note += f" It is asked again in {minutes}, or at once if you use /model or /retry."
 
     def ask_again(self) -> bool:
         """Forget what failed, because the user wants the model to be asked; whether it was left alone."""

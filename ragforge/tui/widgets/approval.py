@@ -526,7 +526,7 @@ def question_lines(request: ToolApproval) -> list[str]:
     """What is asked and why, and the whole of what would be done, as lines of text."""
     return [
         _title(request),
-        f"asks because: {cut_line(revealed(request.reason), _REASON_CHARS_MAX)}",
+        f"Reason: {cut_line(revealed(request.reason), _REASON_CHARS_MAX)}",
         *_said(request),
         *(f"{line.gutter}{line.text}" for line in _lines(request)),
     ]
@@ -536,7 +536,7 @@ def _what_and_why(request: ToolApproval) -> ComposeResult:
     """The tool, why it is asked about, and the whole of what would be done."""
     why = cut_line(revealed(request.reason), _REASON_CHARS_MAX)
     yield PlainText(_title(request), classes="approval-what")
-    yield PlainText(f"asks because: {why}", classes=f"approval-why {PLEASANT}")
+    yield PlainText(f"Reason: {why}", classes=f"approval-why {PLEASANT}")
     yield ProposalView(_lines(request), said=_said(request))
 
 
