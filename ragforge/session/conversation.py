@@ -503,6 +503,7 @@ class Conversation:
             case "answer":
                 return await self.last_answer()
             case "all":
-                return await turns_as_markdown(self.workspace, ran)
+                waiting = self.session.live.commands
+                return await turns_as_markdown(self.workspace, ran, waiting=waiting)
             case "nothing":
                 return ""

@@ -2,11 +2,11 @@
 
 import html
 import json
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
 from ragforge.domain.exports import ExportFormat
 from ragforge.domain.json import JsonObject, JsonValue
-from ragforge.domain.messages import commands_in, text_of
+from ragforge.domain.messages import CommandPart, commands_in, text_of
 from ragforge.domain.printable import fenced, printable
 from ragforge.domain.redact import Redactor
 from ragforge.domain.turns import ConversationSession, Step, ToolCall, Turn
@@ -86,13 +86,19 @@ async def _as_json(store: Store, redactor: Redactor, record: ConversationSession
     return to_json(redactor.json(data)) + "\n"
 
 
-async def turns_as_markdown(workspace: Workspace, turn_ids: Collection[str]) -> str:
-    """Those of the turns that were not undone, as in `as_markdown`. Raises StoreError."""
+async def turns_as_markdown(
+    workspace: Workspace, turn_ids: Collection[str], *, waiting: Sequence[CommandPart] = ()
+) -> str:
+    """Those of the turns that were not undone, as in `as_markdown`. Raises StoreError.
+
+    waiting: the user's own commands that no message has taken with it yet; they come last.
+    """
     store = workspace.store
     abandoned = await store.turns.abandoned(list(turn_ids))
     ids = [turn_id for turn_id in dict.fromkeys(turn_ids) if turn_id not in abandoned]
     turns = [turn for turn_id in ids if (turn := await store.turns.get(turn_id))]
-    return _document(workspace.redactor, _turns(await read_turns(store, turns))) if turns else ""
+    sections = [*_turns(await read_turns(store, turns)), *map(_own_command, waiting)]
+    return _document(workspace.redactor, sections) if sections else ""
 
 
 def _document(redactor: Redactor, sections: list[str]) -> str:
@@ -110,8 +116,7 @@ def _turns(stored: StoredTurns) -> list[str]:
 
 def _turn(turn: Turn, steps: list[Step], calls: list[ToolCall]) -> list[str]:
     sections = [f"## {turn.index + 1}. {turn.started_at:%Y-%m-%d %H:%M}"]
-    for own in commands_in(turn.user):
-        sections.append(f"**!** `{own.command}`\n\n{fenced(own.output)}")
+    sections += map(_own_command, commands_in(turn.user))
     sections.append(_quoted(text_of(turn.user)))
     for step in steps:
         if step.message.text.strip():
@@ -122,6 +127,10 @@ def _turn(turn: Turn, steps: list[Step], calls: list[ToolCall]) -> list[str]:
     if turn.error:
         sections.append(f"*{turn.status}: {turn.error}*")
     return sections
+
+
+def _own_command(own: CommandPart) -> str:
+    return f"**!** `{own.command}`\n\n{fenced(own.output)}"
 
 
 def _quoted(text: str) -> str:

@@ -368,7 +368,10 @@ async def test_leaving_leaves_the_answer_and_the_command(lab: Lab, how: str) -> 
                 await chat.turn_ended()
             await chat.say("/undo")
             await chat.sees("Undone turn 3")
-            await chat.pilot.press("ctrl+c", "ctrl+d")
+            await chat.pilot.press("ctrl+c")
+            await chat.say("!echo at the $((40 + 2))nd minute")
+            await chat.until(lambda: chat.screen.ready().session.live.commands, "it has run")
+            await chat.pilot.press("ctrl+d")
             await chat.until(lambda: chat.app._exit)
         said = lab.left.said
         assert said.count("\n## ") == 0
@@ -376,6 +379,7 @@ async def test_leaving_leaves_the_answer_and_the_command(lab: Lab, how: str) -> 
         assert "\nfrom the shell\n" in said
         assert "> and pears\n\nYou said: " in said
         assert "and plums" not in said
+        assert "\nat the 42nd minute\n" in said.rpartition("and pears")[2], said
 
 
 async def test_a_store_that_cannot_be_written_returns_the_words(lab: Lab) -> None:
