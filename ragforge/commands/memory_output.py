@@ -30,7 +30,7 @@ _IN = {
 
 
 def list_line(memory: Memory, *, newer: Memory | None = None, whose: bool = False) -> str:
-    """Its id, type, importance, date, scope, words, and what is special of it; its owner too with `whose`.
+    """Its id, type, importance, scope, date, words, and what is special of it; its owner too with `whose`.
 
     newer: a rule that says the opposite of it and applies in its place.
     """
@@ -38,8 +38,8 @@ def list_line(memory: Memory, *, newer: Memory | None = None, whose: bool = Fals
     contradicted = [f"contradicted by the newer {newer.id[:ID_CHARS_SHOWN]}"] if newer else []
     marks = "".join(f" [{mark}]" for mark in [*marks_of(memory), *contradicted, *until])
     return (
-        f"{memory.id[:ID_CHARS_SHOWN]}  {memory.type:<11}  {memory.importance:.2f}  "
-        f"{memory.updated_at.astimezone():%Y-%m-%d}  {memory.scope:<7}  {one_line(memory.content)}{marks}"
+        f"{memory.id[:ID_CHARS_SHOWN]}  {memory.type:<11}  {memory.importance:.2f}  {memory.scope:<7}  "
+        f"{memory.updated_at.astimezone():%Y-%m-%d}  {one_line(memory.content)}{marks}"
         + (f"  {one_line(memory.owner) or 'everybody'}" if whose else "")
     )
 
@@ -54,12 +54,12 @@ def memory_lines(memory: Memory) -> list[str]:
         "importance": f"{memory.importance:.2f}",
         "confidence": f"{memory.confidence:.2f}",
         "topic": one_line(memory.topic),
-        "made by": memory.source,
-        "comes from": one_line(memory.origin),
+        "source": memory.source,
+        "origin": one_line(memory.origin),
         "created": moment_words(memory.created_at),
         "updated": moment_words(memory.updated_at),
-        "holds": period_words(memory),
-        "binds": binds_words(memory),
+        "valid": period_words(memory),
+        "strength": binds_words(memory),
         "applies to": one_line(", ".join(memory.applies_to)),
         "used": used_words(memory),
         "based on": counted(len(memory.turns), "turn"),

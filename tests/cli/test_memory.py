@@ -164,7 +164,7 @@ async def test_why_names_the_turn_and_the_command_that_opens_it(
     command = f"ragforge -r {ran.json['session']} --at 1"
     assert command in told.out
     assert "we use MySQL" in told.out
-    assert "made by     model" in told.out
+    assert "source      model" in told.out
     [evidence] = (await quick.run("memory", "why", memory.id, "--json")).json["evidence"]
     assert (evidence["turn"], evidence["resume"], evidence["undone"]) == (ran.json["turn"], command, False)
 
