@@ -238,7 +238,7 @@ class ToolBody(Widget):
         if self._entry.is_own:
             lines = without_ending(lines)
         more = self._more_words(call, lines)
-        if call.status is CallStatus.FAILED:  # it says why at its end
+        if self._entry.is_own and call.status is CallStatus.FAILED:  # nobody opened it: show why it failed
             if more:
                 yield MoreLine(more)
             shown = lines[-OUTPUT_LINES_SHOWN:]
