@@ -17,8 +17,8 @@ if TYPE_CHECKING:  # verbs are declared before anything is opened
 
 PATHS_SHOWN = 8
 _MEANING = {
-    ConflictChoice.KEEP: "keep what is there now",
-    ConflictChoice.RESTORE: "use the version's content; what is there now is kept as a separate version",
+    ConflictChoice.KEEP: "keep the current content",
+    ConflictChoice.RESTORE: "use the version's content; the current content is kept as a separate version",
     ConflictChoice.MERGE: "merge both, with conflict markers where both changed the same lines",
 }
 
