@@ -176,8 +176,9 @@ async def _foresight(options: Options) -> list[Diagnosis]:
     finally:
         await local.close()
     todo = "Set memory.model to a model that follows a JSON schema, or set foresight.enabled = false."
-    words = "{2} of the last {0} structured answers of {1} were unusable, so foresight is paused for this "
-    "model."
+    words = (
+        "{2} of the last {0} structured answers of {1} were unusable, so foresight is paused for this model."
+    )
     bad = {model: count for model, count in sorted(unusable.items()) if count > UNUSABLE_MAX}
     if not bad:
         return [Diagnosis("foresight", Grade.OK, "on, by the model that summarises turns")]

@@ -32,7 +32,8 @@ async def test_all_is_well_where_it_is(alone: Program) -> None:
         await local.chosen.add_answer("gemini:gemini-3.5-flash-lite", usable=False)
     await local.close()
     ran = await alone.run("doctor")
-    assert "3 of the last 40 structured answers of gemini:gemini-3.5-flash-lite were unusable" in ran.out
+    told = "3 of the last 40 structured answers of gemini:gemini-3.5-flash-lite were unusable"
+    assert f"{told}, so foresight is paused for this model.\n" in ran.out
 
 
 async def test_before_the_first_start_that_there_is_no_store_yet_is_no_fault(
