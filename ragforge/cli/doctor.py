@@ -92,8 +92,9 @@ def _versions() -> Iterator[Diagnosis]:
     )
     yield Diagnosis("versions", Grade.OK, words)
     if not shutil.which("git"):
-        todo = "Install git. Without it, ragforge identifies a project by its folder, and /review covers "
-        "turns only."
+        todo = (
+            "Install git. Without it, ragforge knows a project by its folder, and /review covers turns only."
+        )
         yield Diagnosis("versions", Grade.NOTE, "git is not installed.", todo)
 
 

@@ -27,6 +27,8 @@ async def test_all_is_well_where_it_is(alone: Program) -> None:
     assert (
         "note   settings   Other computers may be able to read this run's metrics at 0.0.0.0:9464" in ran.out
     )
+    without_git = await alone.run("doctor", env={"PATH": ""})
+    assert "and /review covers turns only. ok" in " ".join(without_git.out.split()), without_git.out
     local = await open_local_state(alone.data)
     for _ in range(3):
         await local.chosen.add_answer("gemini:gemini-3.5-flash-lite", usable=False)
