@@ -1,7 +1,7 @@
-"""A look at the databases of a store before any is opened: nothing is created or changed by it.
+"""Inspect the databases of a store before any is opened, without creating or changing anything.
 
 A newer version's are refused before anything is written, older ones are backed up before they are migrated.
-One that is missing or empty though it held something is an alarm and never "no history".
+One that is missing or empty though it had content raises an alarm, and is never "no history".
 """
 
 import json
@@ -36,7 +36,7 @@ log = logging.getLogger(__name__)
 
 
 def prepare_opening(folder: Path, url: str) -> None:
-    """Refuse what a newer version wrote, and back up what is about to be migrated.
+    """Refuse databases of a newer version, and back up those about to be migrated.
 
     folder: the data folder. Raises StoreNewer; nothing was changed then.
     """
@@ -45,12 +45,12 @@ def prepare_opening(folder: Path, url: str) -> None:
 
 
 def refuse_newer_files(folder: Path, url: str) -> list[StoreFile]:
-    """The databases that are older than this program knows. Raises StoreNewer where one is newer."""
+    """Return the databases that are older than this program. Raises StoreNewer if one is newer."""
     older: list[StoreFile] = []
     for file in _files(folder, url):
         found, schema = look(file.path), schema_of(file.role)
         if found is None or found.application_id != schema.application_id:
-            continue  # whoever opens it says what is wrong
+            continue  # opening it says what is wrong
         instead = INSTEAD if file.role is Role.CONVERSATIONS else INSTEAD_OF_FOLDER
         refuse_newer(file.path, found.version, schema, instead=instead)
         if 0 < found.version < len(schema.steps):
@@ -59,7 +59,7 @@ def refuse_newer_files(folder: Path, url: str) -> list[StoreFile]:
 
 
 def _files(folder: Path, url: str) -> Iterable[StoreFile]:
-    """Those that are opened with the store. The table of an outbox loads a driver that most never need."""
+    """Return those opened with the store. The table of an outbox loads a driver that most never need."""
     is_server = parse_store_url(url) is not None
     for file in store_files(folder, url):
         if isinstance(file, StoreFile) and (is_server or file.role is not Role.OUTBOX):
@@ -67,17 +67,17 @@ def _files(folder: Path, url: str) -> Iterable[StoreFile]:
 
 
 def _back_up(folder: Path, url: str) -> None:
-    from ragforge.store.backup_copies import make_backup  # only the start after an update makes one
+    from ragforge.store.backup_copies import make_backup  # only the first start after an update makes one
 
     try:
         make_backup(folder, url, reason=Reason.MIGRATION)
     except StoreError as error:
-        # A migration is one transaction; to refuse all work until there is room would help nobody.
+        # A migration is one transaction; to refuse all work until there is space would help nobody.
         log.warning("No backup was made before the migration: %s", error)
 
 
 def refuse_lost(folder: Path, url: str) -> None:
-    """Raise StoreLost where the store's file is missing or empty, and its neighbours show that it was not."""
+    """Raise StoreLost if the store's file is missing or empty, and its neighbours show that it was not."""
     row = conversations_row(url)
     if not isinstance(row, StoreFile) or _holds_something(row.path):
         return
@@ -93,9 +93,9 @@ def refuse_lost(folder: Path, url: str) -> None:
 
 
 def lost_words(folder: Path) -> list[str]:
-    """Sentences on this machine's own databases that are missing or empty though they held something.
+    """Return sentences on this machine's own databases that are missing or empty though they had content.
 
-    To be asked before they are opened, which makes new ones. Nothing of a conversation is in them alone.
+    Call it before they are opened, which creates new ones. No conversation is stored only there.
     """
     machine, versions = machine_file(folder), versions_file(folder)
     words: list[str] = []
@@ -132,9 +132,9 @@ def _holds_something(path: Path) -> bool:
         about = path.stat()
     except FileNotFoundError:
         return False
-    except (OSError, ValueError):  # the latter for a path that none can be
-        return True  # whoever opens it says why it cannot be read
-    return about.st_size > 0 or not stat.S_ISREG(about.st_mode)  # the latter is told by whoever opens it
+    except (OSError, ValueError):  # the latter for an invalid path
+        return True  # opening it says why it cannot be read
+    return about.st_size > 0 or not stat.S_ISREG(about.st_mode)  # opening it reports the latter
 
 
 def _backup_shown(folder: Path, url: str) -> str:
@@ -165,7 +165,7 @@ def _neighbours_shown(folder: Path, url: str) -> str:
 
 
 def _values(path: Path, query: str) -> list[object]:
-    """The first column; empty where the database is missing, unreadable or of another schema."""
+    """Return the first column; empty if the database is missing, unreadable or of another schema."""
     if not path.is_file():
         return []
     try:

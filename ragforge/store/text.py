@@ -1,4 +1,4 @@
-"""Words as the index sees them: where they stand in a text and what they are reduced to."""
+"""Words as the index sees them: their positions in a text and their stems."""
 
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -24,11 +24,11 @@ _MAY_HAVE_PARTS = re.compile(rb"[A-Z\xe3-\xed](?:(?<=[A-Za-z0-9][A-Z])|(?<=[\xe3
 is rare takes a tenth of the time."""
 
 Cut = Callable[[bytes], list[tuple[int, int, str]]]
-"""Cuts UTF-8 into (start, end, stem), places in bytes."""
+"""Cuts UTF-8 into (start, end, stem), in bytes."""
 
 
 class WordMatch(Struct, frozen=True):
-    """A wanted word and its place, in characters."""
+    """A wanted word and its position, in characters."""
 
     start: int
     end: int
@@ -36,17 +36,17 @@ class WordMatch(Struct, frozen=True):
 
 
 class Excerpt(Struct, frozen=True):
-    """A piece of a text and the spans of the wanted words in it; words that touch are one span."""
+    """A piece of a text and the spans of the wanted words in it; adjacent words are one span."""
 
     text: str
     marks: tuple[tuple[int, int], ...]
 
 
 class Tokenizers(Protocol):
-    """What is needed of a connection to SQLite."""
+    """The required part of a connection to SQLite."""
 
     def fts5_tokenizer(self, name: str, args: list[str], /) -> Callable[..., list[tuple[int, int, str]]]:
-        """The tokenizer of this name."""
+        """Return the tokenizer of this name."""
         ...
 
 
@@ -63,7 +63,7 @@ def stemmer() -> Cut:
 
 
 def keywords(text: str, cut: Cut, *, limit: int) -> dict[str, str]:
-    """The words to look for, by their stems, without stop words unless there is nothing else."""
+    """Return the words to search for, by their stems, without stop words unless there is nothing else."""
     encoded = storable(text)[:SCANNED_CHARS_MAX].encode()
     words = [(stem, encoded[start:end].decode()) for start, end, stem in _cut_with_parts(encoded, cut)]
     empty = stop_words()
@@ -77,7 +77,7 @@ def keywords(text: str, cut: Cut, *, limit: int) -> dict[str, str]:
 
 
 def _cut_with_parts(encoded: bytes, cut: Cut) -> Sequence[tuple[int, int, str]]:
-    """What `cut` gives, each word followed by its parts."""
+    """Yield what `cut` returns, each word followed by its parts."""
     words = cut(encoded)
     return words if _MAY_HAVE_PARTS.search(encoded) is None else list(_with_parts(encoded, words, cut))
 
@@ -96,7 +96,7 @@ def _with_parts(
 
 
 def excerpt(texts: list[str], stems: frozenset[str], cut: Cut) -> Excerpt:
-    """The best piece of the text that holds most of the stems; of equals, the first."""
+    """Return the best piece of the text, with most of the stems; of equals, the first."""
     best, best_count, best_at = texts[0], 0, 0
     for text in texts:
         count, at = _densest(_find(text[:SCANNED_CHARS_MAX], stems, cut))
@@ -107,7 +107,7 @@ def excerpt(texts: list[str], stems: frozenset[str], cut: Cut) -> Excerpt:
 
 
 def _find(text: str, stems: frozenset[str], cut: Cut) -> list[WordMatch]:
-    """The wanted words and parts of words in their order; a name and its parts lie over each other."""
+    """Return the wanted words and parts of words in order; a name and its parts overlap."""
     encoded = text.encode()
     found: list[WordMatch] = []
     byte_at = char_at = 0
@@ -119,7 +119,7 @@ def _find(text: str, stems: frozenset[str], cut: Cut) -> list[WordMatch]:
 
 
 def _spans(found: list[WordMatch]) -> tuple[tuple[int, int], ...]:
-    """Where the words stand: what touches is one, such as a name whose parts are wanted."""
+    """Return the spans of the words: adjacent ones are joined, such as a name whose parts are wanted."""
     spans: list[tuple[int, int]] = []
     for word in found:
         if spans and word.start <= spans[-1][1]:
@@ -130,7 +130,7 @@ def _spans(found: list[WordMatch]) -> tuple[tuple[int, int], ...]:
 
 
 def _densest(found: list[WordMatch]) -> tuple[int, int]:
-    """The most different stems within one excerpt, and where it begins."""
+    """Return the most different stems within one excerpt, and where it starts."""
     best = (0, 0)
     last = 0
     held: dict[str, int] = {}
@@ -148,10 +148,10 @@ def _densest(found: list[WordMatch]) -> tuple[int, int]:
 
 
 def _piece(text: str, at: int) -> str:
-    """About EXCERPT_CHARS around the place, cut between words, on one line."""
+    """Return about EXCERPT_CHARS around the position, cut between words, on one line."""
     start = max(0, at - EXCERPT_LEAD_CHARS)
     if start:
-        # Begin after a blank, unless that would pass the match.
+        # Start after a blank, unless that would skip the match.
         blank = text.find(" ", start, at)
         start = blank + 1 if blank >= 0 else start
     end = min(len(text), start + EXCERPT_CHARS)

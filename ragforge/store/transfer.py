@@ -1,6 +1,6 @@
-"""Backups, and copies from one store to another: all that is stored, streamed with little memory.
+"""Backups, and copies from one store to another: everything that is stored, streamed with little memory.
 
-Everything may be done twice: what is there already stays, and nothing is there twice.
+Everything is idempotent: existing records are kept, and none is stored twice.
 """
 
 import asyncio
@@ -39,7 +39,7 @@ OWNED_SINCE = {"SQLite": 10, "Neo4j": 7}
 
 
 class BackupMade(Struct, frozen=True):
-    """What a backup came to."""
+    """The result of a backup."""
 
     file: Path
     size_bytes: int
@@ -48,7 +48,7 @@ class BackupMade(Struct, frozen=True):
 
 
 class Backup(Struct, frozen=True):
-    """A backup file that was read to its end and is whole."""
+    """A backup file that was read to its end and is complete."""
 
     file: Path
     header: Header
@@ -56,7 +56,7 @@ class Backup(Struct, frozen=True):
 
     @property
     def is_before_owners(self) -> bool:
-        """Whether it was made before memories had owners: of those it then says nothing."""
+        """Whether it was made before memories had owners, so that it names none."""
         kind = self.header.origin.partition(" ")[0]
         return self.header.schema < OWNED_SINCE.get(kind, 0)
 
@@ -74,7 +74,7 @@ async def backup(
     partial: bool = False,
     tell: Tell = _tell_nothing,
 ) -> BackupMade:
-    """Write all that is stored to one file, with the contents that it refers to.
+    """Write everything that is stored to one file, with the contents that it refers to.
 
     force: replace a file. partial: leave out rows that have not reached the server yet, instead of refusing.
     Raises UsageError, StoreUnavailable or StoreDamaged; then there is no new file.
@@ -100,7 +100,7 @@ async def backup(
 
 
 async def verified(file: Path, *, tell: Tell = _tell_nothing) -> Backup:
-    """The backup, once it was read to its end. Raises UsageError, StoreNewer or StoreDamaged."""
+    """Return the backup, once it was read to its end. Raises UsageError, StoreNewer or StoreDamaged."""
     first = last = None
     lines = lines_of(file, progress=lambda done, total: tell(Progress(Stage.CHECK, done, total)))
     async with aclosing(lines) as read:
@@ -120,12 +120,12 @@ async def restore(
     person: Person | None = None,
     tell: Tell = _tell_nothing,
 ) -> TransferResult:
-    """Put what the backup holds into the target, beside what is there.
+    """Add the contents of the backup to the target.
 
-    person: who restores it. What somebody is and prefers goes to whoever began its session where the backup
-    is from before memories had owners.
+    person: who restores it. If the backup is older than owners of memories, identities and preferences go to
+    whoever started their session.
     The file is read twice: `verified` reads all of it before anything is written, so that a damaged backup
-    changes nothing, which is worth the seconds that it takes. Raises StoreError.
+    changes nothing, which is worth the seconds it takes. Raises StoreError.
     """
     total = sum(found.closing.counts.get(kind, 0) for kind in RecordKind)
     move = Move(target, blobs, machine_dir=machine_dir, total=total, tell=tell)
@@ -140,13 +140,13 @@ async def restore(
 async def copy(
     source: Store, target: Store, blobs: Blobs, *, machine_dir: Path, tell: Tell = _tell_nothing
 ) -> TransferResult:
-    """Bring all that is in the source to the target, which keeps what it has.
+    """Copy everything in the source to the target, which keeps what it has.
 
-    Broken off, it goes on where it was. Contents stay where they are, on this machine; those that it lacks
-    are named. Raises UsageError where both are one database, StoreUnavailable while rows wait for a server.
+    If interrupted, it continues where it was. Contents stay where they are, on this machine; missing ones
+    are named. Raises UsageError if both are one database, StoreUnavailable while rows wait for a server.
     """
     await check_arrived(source)
-    # Said before anything refers to them there, so that a clean-up spares them.
+    # Recorded before anything refers to them there, so that a clean-up spares them.
     await blobs.set_used_by(target.url)
     ours, theirs = await asyncio.gather(source.status(), target.status())
     if _identity(ours) == _identity(theirs):
@@ -161,13 +161,13 @@ async def copy(
 
     with closing(Checkpoint.between(machine_dir, _identity(ours), _identity(theirs))) as checkpoint:
         if not sum(theirs.counts.values()):
-            checkpoint.forget()  # it was emptied, or is another database than it was
+            checkpoint.forget()  # it was emptied, or is another database than before
         try:
             moved = await run(checkpoint)
         except Conflict:
             if not checkpoint.is_resumed:
                 raise
-            # What is sent now rests on what had arrived and was deleted there since: all is looked at anew.
+            # New rows may depend on rows that arrived before and were deleted there since: check everything again.
             checkpoint.forget()
             moved = await run(checkpoint)
         checkpoint.forget()
@@ -177,7 +177,7 @@ async def copy(
 async def _looking_for_blobs(
     records: AsyncGenerator[Chunk, None], blobs: Blobs, missing: dict[str, None]
 ) -> AsyncGenerator[Chunk, None]:
-    """The same chunks; `missing` gets the hashes of contents that they refer to and that are not here."""
+    """Yield the same chunks; `missing` receives the hashes of contents they refer to that are not here."""
     async with aclosing(records):
         async for chunk in records:
             wanted = dict.fromkeys(digest for record in chunk.records.values() for digest in blobs_of(record))
@@ -187,5 +187,5 @@ async def _looking_for_blobs(
 
 
 def _identity(status: StoreStatus) -> str:
-    """What tells the database from others: its id, else its place."""
+    """Return what identifies the database: its id, else its address."""
     return status.details.get("database id") or status.place

@@ -1,4 +1,4 @@
-"""How far a copy came, in a small file of this machine: what has arrived is not sent again."""
+"""The progress of a copy, in a small file of this machine: what has arrived is not sent again."""
 
 import hashlib
 import os
@@ -10,18 +10,18 @@ DIGEST_CHARS = 64
 
 
 class Checkpoint:
-    """The digests of the chunks that arrived, one a line. Losing the file costs time and nothing else."""
+    """The digests of the chunks that arrived, one per line. Losing the file only costs time."""
 
     def __init__(self, file: Path) -> None:
-        """Raises StoreUnavailable when the file cannot be used."""
+        """Raises StoreUnavailable if the file cannot be used."""
         self._file = file
         try:
             file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             found = file.read_text("ascii", "replace").split("\n") if file.exists() else []
-            # A line that was being written when the process died is not a digest; what follows begins anew.
+            # A line that was being written when the process died is not a digest; a new line is started.
             self._known = {line for line in found if len(line) == DIGEST_CHARS}
             self.is_resumed = bool(self._known)
-            """Whether there is an earlier copy that this one goes on with."""
+            """Whether there is an earlier copy that this one continues."""
             self._out = os.open(file, os.O_CREAT | os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC, 0o600)
             if found and found[-1]:
                 os.write(self._out, b"\n")
@@ -30,7 +30,7 @@ class Checkpoint:
 
     @classmethod
     def between(cls, folder: Path, source: str, target: str) -> "Checkpoint":
-        """That of copies from one database to another, each by whatever tells it from others."""
+        """Return that of copies from one database to another, each by its identification."""
         name = hashlib.sha256(f"{source}\n{target}".encode("utf-8", "replace")).hexdigest()[:32]
         return cls(folder / "copies" / name)
 
@@ -38,7 +38,7 @@ class Checkpoint:
         return digest in self._known
 
     def add(self, digest: str) -> None:
-        """The chunk has arrived."""
+        """Record that the chunk has arrived."""
         if digest in self._known:
             return
         self._known.add(digest)
@@ -48,12 +48,12 @@ class Checkpoint:
             raise _cannot_write(self._file, error) from error
 
     def forget(self) -> None:
-        """Begin anew: all has arrived and was read back, or what should have arrived is not there."""
+        """Start again: everything has arrived and was verified, or what should have arrived is missing."""
         self._known.clear()
         os.ftruncate(self._out, 0)
 
     def close(self) -> None:
-        """Release the file; an empty one goes."""
+        """Release the file; an empty one is removed."""
         if not os.fstat(self._out).st_size:
             self._file.unlink(missing_ok=True)
         os.close(self._out)

@@ -1,4 +1,4 @@
-"""Putting records into a store: what is there already is not written again, and all is read back."""
+"""Put records into a store: existing ones are not written again, and everything is read back."""
 
 import asyncio
 import time
@@ -19,29 +19,29 @@ from ragforge.store.transfer_proof import Again, Proof, SentList, prove
 from ragforge.store.transfer_stream import Chunk, Progress, Stage, Tell, ahead
 
 GOING_MAX = 2
-"""Chunks that are on their way at once: one is made ready while another is written."""
+"""How many chunks are sent at once: one is prepared while another is written."""
 NAMED_MAX = 5
 
 
 class TransferResult(Struct, frozen=True):
-    """What a copy or a restored backup came to."""
+    """The result of a copy or a restored backup."""
 
     counts: Mapping[RecordKind, int]
-    """Records that there were to move, of every kind; 0 where there were none."""
+    """The records to move, of every kind; 0 if there were none."""
     new: int
-    """Of them, those that were new to the target, or newer than its own."""
+    """Of these, those that were new to the target, or newer than its own."""
     kept: int
-    """Of them, those of which the target keeps a state of its own, such as a newer one."""
+    """Of these, those of which the target keeps a state of its own, such as a newer one."""
     blobs: int
     """Contents that were new to this machine."""
     missing_blobs: tuple[str, ...]
-    """Contents that records refer to and that were not to be had."""
+    """Contents that records refer to and that were unavailable."""
     move_s: float
     verify_s: float
 
 
 class Move:
-    """One way from chunks into a store."""
+    """A method of storing chunks."""
 
     def __init__(
         self,
@@ -65,10 +65,10 @@ class Move:
     async def run(
         self, chunks: AsyncGenerator[Chunk, None], *, missing: Mapping[str, None], again: Again | None
     ) -> TransferResult:
-        """Move all chunks and read back what came of them.
+        """Move all chunks and read the result back.
 
-        missing: contents that are not to be had, as they are found while the chunks are read.
-        again: gives records anew. Raises StoreDamaged when what is read back is not what was sent.
+        missing: unavailable contents, as they are found while the chunks are read.
+        again: returns records once more. Raises StoreDamaged if what is read back differs from what was sent.
         """
         started = time.perf_counter()
         held = await self._target.archive.counts()
@@ -92,7 +92,7 @@ class Move:
     async def _send_all(
         self, chunks: AsyncGenerator[Chunk, None], sent: SentList, held: Mapping[RecordKind, int]
     ) -> None:
-        """Send the chunks, of which some are on their way at once; they arrive in their order."""
+        """Send the chunks, some of them at once; they arrive in order."""
         going: deque[tuple[Chunk, set[str], asyncio.Task[int]]] = deque()
 
         async def arrived() -> None:
@@ -116,7 +116,7 @@ class Move:
             await asyncio.gather(*(loading for _, _, loading in going), return_exceptions=True)
 
     def _note(self, chunk: Chunk, others: set[str], sent: SentList) -> None:
-        """The chunk has arrived, and so have those before it."""
+        """Record that the chunk has arrived, and those before it."""
         if self._checkpoint is not None and chunk.records and not others:
             self._checkpoint.add(chunk.digest)
         sent.add(chunk, had_own=others)
@@ -124,7 +124,7 @@ class Move:
         self._tell(Progress(Stage.MOVE, sent.count, max(sent.count, self._total)))
 
     async def _lacking(self, chunk: Chunk, *, is_first: bool) -> tuple[list[Record], set[str]]:
-        """What the target lacks of the chunk; the ids of which it holds another state already."""
+        """Return what the target lacks of the chunk; and the ids of which it has another state already."""
         wanted, others = dict(chunk.records), set[str]()
         if not wanted or (self._checkpoint is not None and chunk.digest in self._checkpoint):
             return [], others
@@ -159,14 +159,14 @@ class Move:
 
 
 async def check_arrived(store: Store) -> None:
-    """Wait for rows that are on their way to the server. Raises StoreUnavailable when some stay behind."""
+    """Wait for rows on their way to the server. Raises StoreUnavailable if some are not sent."""
     link = await store.drain(timeout_s=timeouts.NEO4J_DRAIN_S_MAX)
     if link.waiting:
         raise StoreUnavailable(waiting_words(link.waiting, link.away))
 
 
 def waiting_words(waiting: int, away: str) -> str:
-    """What is said of rows that have not reached the server."""
+    """Return what is said of rows that have not reached the server."""
     rows = "1 row has" if waiting == 1 else f"{waiting} rows have"
     return (
         f"{rows} not reached the server yet and would be missing.{f' {away}' if away else ''} "

@@ -1,4 +1,4 @@
-"""Whether what was sent is there: read back and compared by their prints."""
+"""Verify that what was sent is there: read back and compare by fingerprints."""
 
 import struct
 import tempfile
@@ -20,27 +20,27 @@ from ragforge.store.transfer_stream import Chunk, Progress, Stage, Tell, ahead
 READ_BACK_ROWS = 500
 KINDS: tuple[RecordKind, ...] = tuple(RecordKind)
 ENTRY = struct.Struct(">B?H32s32s")
-"""Of the list: number of the kind, whether the target had its own, length of the id, fingerprint, age."""
+"""An entry: number of the kind, whether the target had its own, length of the id, fingerprint, age."""
 
 Again: TypeAlias = Callable[[RecordKind, Sequence[str]], Awaitable[list[Record]]]
 
 
 class Sent(Struct, frozen=True):
-    """A record that was sent, as it is remembered."""
+    """A record that was sent, as remembered."""
 
     kind: RecordKind
     key: str
     digest: bytes
     age: bytes
     had_own: bool
-    """The target held another state of it before."""
+    """The target had another state of it before."""
 
 
 class SentList:
-    """All that was sent, in a file without a name, so that it may be longer than the memory."""
+    """Everything that was sent, in an unnamed file, so that it may exceed the memory."""
 
     def __init__(self, folder: Path) -> None:
-        """Raises StoreUnavailable when the folder cannot be written."""
+        """Raises StoreUnavailable if the folder cannot be written."""
         try:
             # Closed by `__exit__`.
             self._file: IO[bytes] = tempfile.TemporaryFile(dir=folder, prefix="sent-")  # noqa: SIM115
@@ -55,7 +55,7 @@ class SentList:
         self._file.close()
 
     def add(self, chunk: Chunk, *, had_own: set[str]) -> None:
-        """Remember a chunk. had_own: ids of which the target held another state before."""
+        """Record a chunk. had_own: ids of which the target had another state before."""
         kind = KINDS.index(chunk.kind)
         for key, record in chunk.records.items():
             name = key.encode()
@@ -64,7 +64,7 @@ class SentList:
         self.count += len(chunk.records)
 
     def batches(self) -> Iterator[list[Sent]]:
-        """What was sent, in the order in which it was, some of one kind at once."""
+        """Yield what was sent, in that order, some of one kind at once."""
         self._file.seek(0)
         batch: list[Sent] = []
         while head := self._file.read(ENTRY.size):
@@ -80,20 +80,20 @@ class SentList:
 
 
 class Proof(Struct):
-    """What reading back showed."""
+    """The result of reading back."""
 
     kept: int = 0
     """Records of which the target has its own state, such as a newer one."""
     mended: int = 0
-    """Records that were believed to be there and were not; they are now."""
+    """Records that were assumed to be there and were not; they are now."""
     wrong: list[str] = field(default_factory=list[str])
-    """Those that are not as they were sent, by kind and id."""
+    """Those that differ from what was sent, by kind and id."""
 
 
 async def prove(target: Archive, sent: SentList, *, again: Again | None, tell: Tell) -> Proof:
-    """Read back all that was sent.
+    """Read back everything that was sent.
 
-    again: gives records anew from where they come from, for what is missing; None where that cannot be.
+    again: returns missing records once more from their origin; None if that is impossible.
     """
     proof, done = Proof(), 0
     async with aclosing(ahead(_read_back(target, sent))) as batches:
@@ -104,7 +104,7 @@ async def prove(target: Archive, sent: SentList, *, again: Again | None, tell: T
                 gone = await _mend(target, batch[0].kind, absent, found, again)
                 proof.mended += sum(key in found for key in absent)
             if absent and batch[0].kind is RecordKind.SPENT:
-                # What was kept of a deleted session is not needed where its steps are.
+                # The costs kept of a deleted session are not needed if its steps are there.
                 steps = await _fetched(target, RecordKind.STEP, absent)
                 proof.kept += len(steps)
                 gone |= steps.keys()
@@ -118,7 +118,7 @@ async def prove(target: Archive, sent: SentList, *, again: Again | None, tell: T
 async def _read_back(
     target: Archive, sent: SentList
 ) -> AsyncGenerator[tuple[list[Sent], dict[str, Record]], None]:
-    """What was sent, with what the target has of it by id."""
+    """Yield what was sent, with what the target has of it by id."""
     for batch in sent.batches():
         yield batch, await _fetched(target, batch[0].kind, [row.key for row in batch])
 
@@ -126,9 +126,9 @@ async def _read_back(
 async def _mend(
     target: Archive, kind: RecordKind, absent: Sequence[str], found: dict[str, Record], again: Again
 ) -> set[str]:
-    """Send anew what is absent; `found` gets what arrived. The ids of what its origin has no more either."""
+    """Resend what is absent; `found` receives what arrived. Returns the ids that its origin has lost too."""
     fresh = {key_of(record): record for record in await again(kind, absent)}
-    # In the order of the dump, as a store wants them. What its origin lost meanwhile is not missed.
+    # In the order of the dump, as a store requires. What its origin lost meanwhile is not missed.
     await target.load([fresh[key] for key in absent if key in fresh])
     found |= await _fetched(target, kind, list(fresh))
     return set(absent) - set(fresh)
@@ -150,7 +150,7 @@ def _judge(row: Sent, found: "Record | None", proof: Proof, *, is_gone: bool) ->
 
 
 def age_of(record: Record) -> bytes:
-    """32 bytes by which a later state of the record is told from this one."""
+    """Return 32 bytes that distinguish this state of the record from later ones."""
     match record:
         case ConversationSession():
             return _moment(record.last_activity_at.timestamp())
@@ -163,10 +163,10 @@ def age_of(record: Record) -> bytes:
 
 
 def is_newer(found: Record, age: bytes) -> bool:
-    """Whether the record may have become another since it had this age: work goes on meanwhile."""
+    """Whether the record may have changed since it had this age, because work continues meanwhile."""
     match found:
         case Turn(ended_at=None):
-            return True  # somebody goes on with it
+            return True  # somebody continues it
         case ConversationSession() | Turn():
             return age_of(found) > age
         case Embedding():

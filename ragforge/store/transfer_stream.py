@@ -1,4 +1,4 @@
-"""Records on their way: cut into chunks that are sent as one, with the next read while one is written."""
+"""Streams of records: cut into chunks that are sent as one, with the next read while one is written."""
 
 import asyncio
 import hashlib
@@ -29,7 +29,7 @@ LINES_AT_ONCE = 200
 
 
 class Stage(StrEnum):
-    """What is going on, in a word for people."""
+    """The current activity, in a word for users."""
 
     CHECK = "checking the file"
     MOVE = "copying"
@@ -37,7 +37,7 @@ class Stage(StrEnum):
 
 
 class Progress(Struct, frozen=True):
-    """How far it is: records, or bytes while a file is checked."""
+    """The progress: records, or bytes while a file is checked."""
 
     stage: Stage
     done: int
@@ -53,9 +53,9 @@ Tell: TypeAlias = Callable[[Progress], object]
 
 
 class Chunk(Struct, frozen=True):
-    """Records of one kind, with the contents that they refer to, or contents alone of a record that follows.
+    """Records of one kind, with the contents that they refer to, or only contents of a record that follows.
 
-    prints: the exact print of each record. digest: of them all; two chunks of one digest are the same.
+    prints: the exact fingerprint of each record. digest: of all; two chunks of one digest are the same.
     """
 
     kind: RecordKind
@@ -66,15 +66,15 @@ class Chunk(Struct, frozen=True):
 
     @property
     def digest(self) -> str:
-        """What the chunk is known by."""
+        """The id of the chunk."""
         return hashlib.sha256(b"".join(self.prints.values())).hexdigest()
 
 
 async def chunks(items: AsyncGenerator[Item, None]) -> AsyncGenerator[Chunk, None]:
-    """The items in chunks, whose ends depend on what is in them.
+    """Yield the items in chunks, whose ends depend on their contents.
 
-    So a record that came in between changes the chunk that it is in and leaves the others as they were, and
-    what was sent already is known again by the digests of its chunks.
+    So a record that was added in between changes its own chunk and leaves the others as they were, and the
+    digests of chunks tell what was sent already.
     """
     draft = _Draft()
     async with aclosing(items):
@@ -93,9 +93,9 @@ async def chunks(items: AsyncGenerator[Item, None]) -> AsyncGenerator[Chunk, Non
 
 
 class _Draft:
-    """A chunk that grows. A content stands before the record that needs it, so it waits for that one.
+    """A growing chunk. A content comes before the record that needs it, so it waits for that one.
 
-    A version may need more contents than the memory holds: then they go ahead of it.
+    A version may need more contents than fit in memory: then they are sent before it.
     """
 
     def __init__(self) -> None:
@@ -108,13 +108,13 @@ class _Draft:
         self._content_bytes = 0
 
     def hold(self, content: Blob) -> bool:
-        """Keep the content for the record that follows; whether those that wait are enough to be sent."""
+        """Keep the content for the record that follows; return whether the waiting ones are enough."""
         self._contents.append(content)
         self._content_bytes += len(content.data)
         return self._content_bytes >= CHUNK_BYTES_MAX
 
     def take_contents(self) -> Chunk:
-        """The contents that wait, alone."""
+        """Return only the waiting contents."""
         chunk = Chunk(self.kind, {}, {}, tuple(self._contents))
         self._hold_nothing()
         return chunk
@@ -126,7 +126,7 @@ class _Draft:
         self._bytes = 0
 
     def add(self, kind: RecordKind, record: Record) -> bool:
-        """Put the record in; whether the chunk ends with it."""
+        """Add the record; return whether the chunk ends with it."""
         text, key = exact_form(record), key_of(record)
         digest = hashlib.sha256(text).digest()
         self.kind = kind
@@ -139,14 +139,14 @@ class _Draft:
         return by_content or len(self.records) >= CHUNK_ROWS_MAX or self._bytes >= CHUNK_BYTES_MAX
 
     def take(self) -> Chunk:
-        """The chunk, and begin another one."""
+        """Return the chunk, and start another one."""
         chunk = Chunk(self.kind, self.records, self._prints, tuple(self._blobs))
         self._start()
         return chunk
 
 
 async def ahead(items: AsyncGenerator[T, None]) -> AsyncGenerator[T, None]:
-    """The same items; while one is worked on the next is made."""
+    """Yield the same items; while one is processed, the next is made."""
 
     async def following() -> T | None:
         return await anext(items, None)
@@ -164,7 +164,7 @@ async def ahead(items: AsyncGenerator[T, None]) -> AsyncGenerator[T, None]:
 
 
 async def batches(items: AsyncGenerator[Item, None]) -> AsyncGenerator[list[Item], None]:
-    """The items, some at once, as a thread likes them."""
+    """Yield the items, some at once, which suits a thread."""
     batch: list[Item] = []
     contents = 0
     async with aclosing(items):
@@ -181,9 +181,9 @@ async def batches(items: AsyncGenerator[Item, None]) -> AsyncGenerator[list[Item
 async def with_blobs(
     records: AsyncGenerator[Record, None], blobs: Blobs, missing: dict[str, None]
 ) -> AsyncGenerator[Item, None]:
-    """The records, before each the contents that it refers to and that have not been given yet.
+    """Yield the records, before each the contents that it refers to and that were not yielded yet.
 
-    missing: gets the hashes of those that are not there or were altered.
+    missing: receives the hashes of those that are missing or were altered.
     """
     given: set[str] = set()
     async with aclosing(records):
@@ -210,7 +210,7 @@ async def _content(blobs: Blobs, digest: str) -> bytes | None:
 async def lines_of(
     file: Path, *, what: str = BACKUP, progress: Callable[[int, int], object] = lambda _, __: None
 ) -> AsyncGenerator["Header | Item | Closing", None]:
-    """The lines of a file of this kind, read by a thread. Raises as `read_backup`."""
+    """Yield the lines of a file of this kind, read by a thread. Raises as `read_backup`."""
     lines = read_backup(file, what=what, progress=progress)
     try:
         while batch := await in_thread(lambda: list(islice(lines, LINES_AT_ONCE))):
@@ -221,7 +221,7 @@ async def lines_of(
 
 
 async def items_of(file: Path) -> AsyncGenerator[Item, None]:
-    """The records and contents of a backup file. Raises as `read_backup`."""
+    """Yield the records and contents of a backup file. Raises as `read_backup`."""
     async with aclosing(lines_of(file)) as lines:
         async for line in lines:
             if not isinstance(line, Header | Closing):
@@ -229,9 +229,9 @@ async def items_of(file: Path) -> AsyncGenerator[Item, None]:
 
 
 async def with_owners(items: AsyncGenerator[Item, None], person: Person) -> AsyncGenerator[Item, None]:
-    """The items; of what somebody is and prefers, and nobody owns, the owner is whoever began its session.
+    """Yield the items; identities and preferences without an owner get whoever started their session.
 
-    person: who asks for it; their sessions of before there were persons are theirs.
+    person: who asks for it; their sessions older than persons are theirs.
     """
     begun: dict[str, str] = {}
     async with aclosing(items):
@@ -245,7 +245,7 @@ async def with_owners(items: AsyncGenerator[Item, None], person: Person) -> Asyn
 
 
 async def in_thread(call: Callable[[], T]) -> T:
-    """What the call returns. It is let finish when we are cancelled: what it works on is closed after it."""
+    """Return what the call returns. It may finish when we are cancelled: what it uses is closed after it."""
     running = asyncio.ensure_future(asyncio.to_thread(call))
     try:
         return await asyncio.shield(running)

@@ -1,4 +1,4 @@
-"""Versions as every store keeps them: their changes as one text, and the order that they stand in."""
+"""Versions as every store keeps them: their changes as one text, and their order."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -8,13 +8,13 @@ from ragforge.domain.versions import Change, Node, NodeKind, Provenance, Untrack
 from ragforge.store.json_text import to_json
 from ragforge.store.layouts import Form
 
-# Calling an enum for each of many thousand changes takes longer than all the rest.
+# Calling an enum for each of many thousand changes takes longer than everything else.
 _KINDS = {str(kind): kind for kind in NodeKind}
 _PROVENANCES = {str(provenance): provenance for provenance in Provenance}
 
 
 def changes_to_json(changes: Sequence[Change]) -> str:
-    """The changes as JSON; a path that is not valid text comes back as it was."""
+    """Return the changes as JSON; an invalid path decodes as it was."""
     return to_json(
         [
             [
@@ -40,7 +40,7 @@ def changes_from_json(text: str) -> tuple[Change, ...]:
 
 
 def untracked_to_json(untracked: Sequence[Untracked]) -> str:
-    """What is not tracked, as JSON."""
+    """Return what is not tracked, as JSON."""
     return to_json([[each.path, each.why] for each in untracked])
 
 
@@ -52,7 +52,7 @@ def untracked_from_json(text: str) -> tuple[Untracked, ...]:
 
 
 def nodes_to_json(nodes: Mapping[str, Node | None]) -> str:
-    """What lies at each path, as JSON; a path that is not valid text comes back as it was."""
+    """Return the node at each path, as JSON; an invalid path decodes as it was."""
     return to_json({path: _plain(node) for path, node in nodes.items()})
 
 
@@ -66,13 +66,13 @@ FORMS: Mapping[object, Form] = {
     tuple[Untracked, ...]: Form(untracked_to_json, untracked_from_json),
     Mapping[str, Node | None]: Form(nodes_to_json, nodes_from_json),
 }
-"""As every store keeps them."""
+"""Encode nodes as every store keeps them."""
 
 
 def moment_after(at_ms: int, version_id: str, parents: Iterable[tuple[int, str]]) -> int:
-    """When a version is said to have been made, in milliseconds: after its parents, whatever clocks say.
+    """Return the time of a version, in milliseconds: after its parents, whatever clocks say.
 
-    parents: the time and id of each. So the order by (time, id) is one in which parents come before children.
+    parents: the time and id of each. So in the order by (time, id) parents come before children.
     """
     newest = max(parents, default=None)
     return at_ms if newest is None or (at_ms, version_id) > newest else newest[0] + 1

@@ -38,7 +38,7 @@ LATER = {
     "versions": "SqliteVersions",
     "archive": "SqliteArchive",
 }
-"""What a search does not need, each in the file of its name: loaded when it is first used."""
+"""What a search does not need, each in the file of its name: loaded on first use."""
 
 
 class SqliteStore:
@@ -64,7 +64,7 @@ class SqliteStore:
         self.search = SqliteSearch(self._database, self.vectors)
 
     def __getattr__(self, name: str) -> object:
-        """What was not used before."""
+        """The attribute, loaded on first use."""
         if name == "sessions":
             from ragforge.store.sqlite.sessions import SqliteSessions
 
@@ -79,11 +79,11 @@ class SqliteStore:
 
     @property
     def link(self) -> Link:
-        """Nothing waits, for there is no server."""
+        """Nothing waits, because there is no server."""
         return Link()
 
     async def drain(self, *, timeout_s: float) -> Link:
-        """Nothing is left: every write is on the disk when it returns."""
+        """Nothing is left: every write is durable when it returns."""
         del timeout_s
         return Link()
 
@@ -93,7 +93,7 @@ class SqliteStore:
         return False
 
     async def changes(self) -> object | None:
-        """The number that SQLite gives the connection that reads, which moves when any other one commits."""
+        """SQLite's data version of the reading connection, which changes when any other one commits."""
         return await self._database.read(lambda connection: connection.pragma("data_version"))
 
     async def status(self) -> StoreStatus:
@@ -102,17 +102,17 @@ class SqliteStore:
         return await self._database.read(lambda connection: status_of(connection, self._database.path))
 
     async def check(self, *, repair: bool = False) -> list[str]:
-        """What is wrong with the database, in sentences; empty when it is sound.
+        """Return what is wrong with the database, in sentences; empty if it is sound.
 
-        With `repair`, what was done about it, then what is still wrong. Turns and calls are never touched.
+        With `repair`, what was repaired, then what is still wrong. Turns and calls are never touched.
         """
-        # Rarely asked for.
+        # Rarely needed.
         from ragforge.store.sqlite.check import findings
         from ragforge.store.sqlite.repair import repaired
 
         done = await self._database.write(repaired) if repair else []
-        # FTS5's integrity check trusts what its connection has cached, and calls what another connection
-        # has merged since then damaged.
+        # FTS5's integrity check trusts its connection's cache, and reports what another connection has merged
+        # since then as damaged.
         return [*done, *await self._database.read_afresh(findings)]
 
     async def close(self) -> None:
@@ -122,18 +122,18 @@ class SqliteStore:
 
 
 async def open_store(url: str, *, machine_dir: Path, password: str = "", adopt: bool = False) -> SqliteStore:
-    """The store of the file that `sqlite:///ABSOLUTE/PATH` names, made where it is missing.
+    """Open the store of the file that `sqlite:///ABSOLUTE/PATH` names, created if it is missing.
 
     Raises UsageError for a URL without an absolute path, StoreUnavailable, StoreDamaged, StoreNewer.
     """
-    del password, adopt  # a file has no password, and one that is not ours is never used
+    del password, adopt  # a file has no password, and a foreign one is never used
     path, lock_dir = path_of(url), machine_dir / "locks"
     await asyncio.to_thread(prepare, path, STORE, lock_dir=lock_dir)
     return SqliteStore(url, path, lock_dir)
 
 
 def path_of(url: str) -> Path:
-    """The file that the URL names. Raises UsageError."""
+    """Return the file that the URL names. Raises UsageError."""
     path = Path(url.removeprefix("sqlite://"))
     if not url.startswith("sqlite://") or not path.is_absolute() or "\0" in url:
         shown = hide_url_passwords(url)

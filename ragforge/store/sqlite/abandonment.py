@@ -1,9 +1,9 @@
 """Which turns are abandoned: on the path to no session's head.
 
-The table `left_turn` holds them, so that asking costs nothing. It is kept in the transaction that moves a
+The table `left_turn` has them, so that asking costs nothing. It is updated in the transaction that moves a
 head. A child of the head that becomes the head, which is nearly every turn, changes nothing here.
 
-If a turn is not abandoned, none of those above it is: both walks end at the first turn that stays as it is.
+If a turn is not abandoned, none of its ancestors is: both walks end at the first turn that stays as it is.
 """
 
 from collections.abc import Iterable
@@ -34,7 +34,7 @@ EXISTS (
         JOIN left_turn ON left_turn.turn = covered_turn.key
 )
 """
-# Turns that are not stored (yet) say nothing. What the user said with a command belongs to no turn.
+# Turns that are not stored (yet) do not count. What the user said with a command belongs to no turn.
 MEMORY_ABANDONED = """
 ({0}.source != 'person'
     AND EXISTS (SELECT 1 FROM evidence JOIN turn AS proof ON proof.id = evidence.turn WHERE memory = {0}.key)
@@ -46,8 +46,8 @@ LINK_ABANDONED = """
 EXISTS (SELECT 1 FROM turn AS told JOIN left_turn ON left_turn.turn = told.key WHERE told.id = {0}.turn)
 """
 
-# What a user took back by leaving its turn replaces nothing, nor does what came before the memory itself
-# last replaced another: then it had returned.
+# A link from an abandoned turn replaces nothing, nor does one from before the memory itself last replaced
+# another: then it had returned.
 REPLACED = f"""
 EXISTS (SELECT 1 FROM association AS link JOIN memory AS newer ON newer.key = link.source
     WHERE link.target = {{0}} AND link.kind = 'updates' AND newer.forgotten_at IS NULL
@@ -59,7 +59,7 @@ EXISTS (SELECT 1 FROM association AS link JOIN memory AS newer ON newer.key = li
 
 
 def head_moved(connection: Connection, old: int | None, new: int | None) -> None:
-    """Keep the table after a session's head went from one turn to another that is not its child."""
+    """Update the table after a session's head went from one turn to another that is not its child."""
     if old == new:
         return
     _found_again(connection, new)
@@ -67,22 +67,22 @@ def head_moved(connection: Connection, old: int | None, new: int | None) -> None
 
 
 def turn_came(connection: Connection, turn: int) -> None:
-    """A turn was stored that is not a head yet."""
+    """Record a stored turn that is not a head yet."""
     connection.execute("INSERT OR IGNORE INTO left_turn VALUES (?)", (turn,))
 
 
 def turns_went(connection: Connection, turns: Iterable[int]) -> None:
-    """These are stored no more."""
+    """Remove turns that are no longer stored."""
     connection.executemany("DELETE FROM left_turn WHERE turn = ?", [(turn,) for turn in turns])
 
 
 def head_went(connection: Connection, lowest: int | None) -> None:
-    """A head is gone; lowest: the first turn on its path, from below, that is still stored."""
+    """Record that a head is gone; lowest: the first turn on its path, from below, that is still stored."""
     _leave(connection, lowest)
 
 
 def count_afresh(connection: Connection) -> None:
-    """Make the table anew from the heads."""
+    """Rebuild the table from the heads."""
     connection.execute("DELETE FROM left_turn")
     connection.execute(
         f"INSERT INTO left_turn {KEPT} SELECT key FROM turn WHERE key NOT IN (SELECT key FROM kept)"
@@ -90,17 +90,17 @@ def count_afresh(connection: Connection) -> None:
 
 
 def _found_again(connection: Connection, turn: int | None) -> None:
-    """The turn and those above it are on a head's path."""
+    """Record that the turn and its ancestors are on a head's path."""
     while turn is not None and _is_abandoned(connection, turn):
         connection.execute("DELETE FROM left_turn WHERE turn = ?", (turn,))
         turn = _parent(connection, turn)
 
 
 def _leave(connection: Connection, turn: int | None) -> None:
-    """The turn and those above it are abandoned, as far as no other head holds them."""
+    """Record that the turn and its ancestors are abandoned, except those on another head's path."""
     if turn is None:
         return
-    # Not one look-up a turn: an index on heads would be written with every turn that starts.
+    # Not one look-up per turn: an index on heads would be written with every turn that starts.
     heads = {head for (head,) in connection.execute("SELECT head FROM session WHERE head IS NOT NULL")}
     while turn is not None and turn not in heads and not _has_kept_child(connection, turn):
         turn_came(connection, turn)

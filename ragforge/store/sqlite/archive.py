@@ -1,4 +1,4 @@
-"""All that is stored in SQLite, as records."""
+"""Everything that is stored in SQLite, as records."""
 
 import json
 from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
@@ -32,11 +32,11 @@ from ragforge.store.sqlite.version_rows import BRANCHES, MOVES, SELECT_BRANCH, S
 from ragforge.store.sqlite.version_rows import SELECT as SELECT_VERSION
 
 PAGE = 200
-"""Records that are held at once; a turn may be long."""
+"""How many records are held at once; a turn may be long."""
 
 
 class Source(Struct, frozen=True):
-    """Where the records of a kind stand."""
+    """How the records of a kind are read."""
 
     keys: str
     """All keys, in the order of a dump: short rows, so that sorting them needs little memory."""
@@ -67,7 +67,7 @@ SOURCES: Mapping[RecordKind, Source] = {
     ),
     RecordKind.STEP: Source(
         keys="SELECT step.rowid FROM turn JOIN step ON step.turn = turn.key ORDER BY turn.id, number",
-        # From `TURN/INDEX`, by what a turn's id would be; a number is written in one way only.
+        # From `TURN/INDEX`, by the turn's id; a number is written in one way only.
         wanted="SELECT step.rowid FROM json_each(?) JOIN turn "
         "ON turn.id = rtrim(rtrim(value, '0123456789'), '/') "
         "JOIN step ON step.turn = turn.key AND value = turn.id || '/' || number",
@@ -87,7 +87,7 @@ SOURCES: Mapping[RecordKind, Source] = {
         "JOIN memory AS origin ON origin.key = association.source "
         "JOIN memory AS goal ON goal.key = association.target "
         "ORDER BY association.kind, origin.id, goal.id, association.turn",
-        # The ids of memories are hexadecimal and 32 long, the kinds have no stroke.
+        # The ids of memories are hexadecimal, with 32 characters; kinds have no slash.
         wanted="SELECT association.key FROM json_each(?) "
         "JOIN memory AS goal ON goal.id = substr(value, instr(value, '/') + 34, 32) "
         "JOIN association ON association.target = goal.key "
@@ -118,7 +118,7 @@ SOURCES: Mapping[RecordKind, Source] = {
         record=VERSIONS.record,
     ),
     RecordKind.BRANCH: Source(
-        # By `PROJECT/NAME`. The ids of projects have no stroke, names may.
+        # By `PROJECT/NAME`. The ids of projects have no slash, names may.
         keys="SELECT branch.key FROM branch JOIN project ON project.key = branch.project "
         "ORDER BY project.id, branch.name",
         wanted="SELECT branch.key FROM json_each(?) "
@@ -138,16 +138,16 @@ class SqliteArchive:
         self._database = database
 
     async def dump(self) -> AsyncGenerator[Record, None]:
-        """Every record, kind by kind, parents before children, as the database was at the first."""
+        """Yield every record, kind by kind, parents before children, from one state of the database."""
         async with aclosing(self._database.stream(_records, page=PAGE)) as pages:
             async for page in pages:
                 for record in page:
                     yield record
 
     async def load(self, records: Sequence[Record]) -> int:
-        """Keep the records, all or none; how many were new or newer here.
+        """Save the records, all or none; return how many were new or newer.
 
-        Raises Conflict where one rests on what is not stored, UsageError for a vector that `save` refuses.
+        Raises Conflict if one refers to something not stored, UsageError for a vector that `save` rejects.
         """
         for record in records:
             if isinstance(record, Embedding):
@@ -157,13 +157,13 @@ class SqliteArchive:
     async def rewrite(self, records: Sequence[Record], *, without: Sequence[str]) -> None:
         """Give stored records these texts, and remove the memories with the ids in `without`.
 
-        Nothing of the texts before is in the file any more, unless another process reads it just then.
+        No trace of the previous texts remains in the file, unless another process reads it right now.
         """
         await self._database.write(lambda connection: rewrite_records(connection, records, without))
         await self._database.compact()
 
     async def fetch(self, kind: RecordKind, ids: Sequence[str]) -> list[Record]:
-        """Those of the kind with these ids that there are."""
+        """Return the existing ones of the kind with these ids."""
 
         def read(connection: Connection) -> list[Record]:
             source = SOURCES[kind]
@@ -177,9 +177,9 @@ class SqliteArchive:
 
 
 def count_records(connection: Connection) -> dict[RecordKind, int]:
-    """How many there are of every kind; 0 where there are none."""
+    """Return how many there are of every kind; 0 if there are none."""
     return {
-        kind: next(connection.execute(f"SELECT count(*) FROM {kind.value}"))[0]  # a table a kind
+        kind: next(connection.execute(f"SELECT count(*) FROM {kind.value}"))[0]  # a table per kind
         for kind in RecordKind
     }
 

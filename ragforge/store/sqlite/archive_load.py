@@ -1,4 +1,4 @@
-"""Records of an archive on their way into SQLite: what is there already stays unless they are newer."""
+"""Load records of an archive into SQLite: existing ones are kept unless the new ones are newer."""
 
 from collections.abc import Sequence
 from typing import assert_never
@@ -33,7 +33,7 @@ from ragforge.store.sqlite.version_rows import put_branch, put_move, put_version
 
 
 def load_records(connection: Connection, records: Sequence[Record]) -> int:
-    """How many of them were new or newer; all are kept, with their rows of words."""
+    """Load all, with their rows of words; return how many were new or newer."""
     loading = _Loading(connection)
     changed = sum([loading.load(record) for record in records])
     loading.finish()
@@ -45,12 +45,12 @@ class _Loading:
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
-        # Their rows of words are written once, at the end: a turn is found by its child and its calls too.
+        # Their rows of words are written once, at the end: a turn is also found by words of its child and calls.
         self._to_index: dict[int, None] = {}
         self._to_code: dict[int, None] = {}
 
     def load(self, record: Record) -> bool:
-        """Whether it was new or newer."""
+        """Load one; return whether it was new or newer."""
         match record:
             case Project():
                 return insert_project(self._connection, record)
@@ -87,13 +87,13 @@ class _Loading:
         insert_step(self._connection, step)
         if not self._connection.changes():
             return False
-        # Where its session was deleted here, what it cost was kept; now it says so itself.
+        # If its session was deleted here, its cost was kept; now the record says so itself.
         self._connection.execute("DELETE FROM spent WHERE id = ?", (f"{step.turn_id}/{step.index}",))
         return True
 
     def _load_spent(self, spent: Spent) -> bool:
         turn, _, number = spent.id.rpartition("/")
-        # What was kept of a session that was deleted there, and is here with all its steps.
+        # The cost of a session that was deleted there, and is here with all its steps.
         step = one(
             self._connection,
             "SELECT 1 FROM turn JOIN step ON step.turn = turn.key WHERE turn.id = ? AND number = ?",
@@ -137,7 +137,7 @@ class _Loading:
         return True
 
     def _change_session(self, session: ConversationSession) -> bool:
-        """Give the stored session the title and the archiving of this one, where they came later."""
+        """Give the stored session the title and the archiving of this one, if they are newer."""
         if session.changed_at is None:
             return False
         kept = dict(zip(SESSIONS.names, SESSIONS.values(session), strict=True))
@@ -199,7 +199,7 @@ class _Loading:
 
     def _load_summary(self, summary: Summary) -> bool:
         stored = one(self._connection, "SELECT method FROM summary WHERE id = ?", (summary.id,))
-        # A model's takes the place of an extract, under the same id.
+        # A model's replaces an extract, under the same id.
         if stored is not None and (stored[0], summary.method) != (
             SummaryMethod.EXTRACTIVE,
             SummaryMethod.MODEL,

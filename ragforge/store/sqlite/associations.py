@@ -29,13 +29,13 @@ ON CONFLICT (source, target, kind, turn)
 
 
 def insert_association(connection: Connection, association: Association) -> bool:
-    """Whether it was new; one of the same kind, ends and turn stays. Raises Conflict for unknown ends."""
+    """Return whether it was new; an existing one is kept. Raises Conflict for unknown ends."""
     connection.execute(f"{INSERT} DO NOTHING", _values(connection, association))
     return bool(connection.changes())
 
 
 def renew_association(connection: Connection, association: Association) -> None:
-    """Keep it, of one of the same kind, ends and turn the newer time. Raises Conflict for unknown ends."""
+    """Save it; one of the same kind, ends and turn gets the newer time. Raises Conflict for unknown ends."""
     connection.execute(
         f"{INSERT} DO UPDATE SET at = excluded.at WHERE excluded.at > at", _values(connection, association)
     )

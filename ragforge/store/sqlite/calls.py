@@ -20,7 +20,7 @@ class SqliteToolCalls:
         self._database = database
 
     async def add(self, call: ToolCall, step: Step) -> None:
-        """Keep a call that ended, with its step. Raises Conflict where the turn or the step is another's."""
+        """Save a call that ended, with its step. Raises Conflict if the turn or the step is another's."""
         if (call.turn_id, call.step_index) != (step.turn_id, step.index):
             raise Conflict(f"The call {call.id} belongs to a different step than the one given.")
         await self._database.write(lambda connection: _add(connection, call, step))
@@ -44,7 +44,7 @@ def _add(connection: Connection, call: ToolCall, step: Step) -> None:
 
 
 def insert_call(connection: Connection, call: ToolCall, turn: int) -> bool:
-    """Keep the call in the turn of that key, and make it found; whether it was not stored yet."""
+    """Save the call in the turn of that key, and index it; return whether it was new."""
     key = new_key(connection)
     connection.execute(
         f"INSERT INTO tool_call (key, turn, {CALLS.columns}) VALUES (?, ?, {CALLS.marks}) "

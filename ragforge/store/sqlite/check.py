@@ -43,7 +43,7 @@ FOUND = {
 
 
 def _laws_of_words() -> Iterator[tuple[str, str]]:
-    """What is found has its row, no other row is there, and no two tables share a key."""
+    """Return the checks that everything searchable has its row, no other row exists, and no key is shared."""
     before: list[str] = []
     for table, which in FOUND.items():
         noun = table.replace("_", " ").capitalize()
@@ -64,7 +64,7 @@ def _laws_of_words() -> Iterator[tuple[str, str]]:
     )
 
 
-# What should hold, and the rows for which it does not.
+# The invariants, and the rows that violate them.
 LAWS: tuple[tuple[str, str], ...] = (
     (
         "Session {} has a head that is not stored.",
@@ -168,7 +168,7 @@ LAWS: tuple[tuple[str, str], ...] = (
 
 
 def findings(connection: Connection) -> list[str]:
-    """All that does not hold, at most FINDINGS_MAX of each kind; empty when the database is sound."""
+    """Return all violations, at most FINDINGS_MAX of each kind; empty if the database is sound."""
     found = [
         f"SQLite's integrity check: {text}."
         for (text,) in connection.execute(f"PRAGMA integrity_check({FINDINGS_MAX})")

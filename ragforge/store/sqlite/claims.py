@@ -14,7 +14,7 @@ from ragforge.files.locks import Holder, has_ended, holder_of, open_lock, sign, 
 
 
 class FileClaim:
-    """Implements `Claim` by a locked file that says who holds it."""
+    """Implements `Claim` by a locked file that names the holder."""
 
     def __init__(self, path: Path, descriptor: int, on_release: Callable[[], object]) -> None:
         self._path = path
@@ -25,8 +25,8 @@ class FileClaim:
     def take(
         cls, lock_dir: Path, session_id: str, *, on_release: Callable[[], object] = lambda: None
     ) -> "FileClaim":
-        """The claim. Raises SessionBusy while another process, or this one, holds it."""
-        # An id comes from outside where a user types it; it must not lead out of the folder.
+        """Take the claim. Raises SessionBusy while another process, or this one, holds it."""
+        # A user may have typed the id; it must not lead out of the folder.
         name = "".join(char if char.isalnum() else "-" for char in session_id)
         path = lock_dir / f"{name}.lock"
         try:
@@ -41,9 +41,9 @@ class FileClaim:
     async def obtain(
         cls, lock_dir: Path, session_id: str, *, on_release: Callable[[], object] = lambda: None
     ) -> "FileClaim":
-        """The claim, as `take`; a moment is waited for the lock of a process that was killed.
+        """Take the claim like `take`; wait a moment for the lock of a process that was killed.
 
-        What it was starting has the lock as well until it runs its program.
+        A process it was just starting holds the lock too, until it runs its program.
         """
         until = time.monotonic() + timeouts.CLAIM_LEFT_S_MAX
         while True:

@@ -25,9 +25,9 @@ Row: TypeAlias = tuple[Any, ...]
 Bindings: TypeAlias = Sequence[object] | Mapping[str, object]
 
 CACHE_KIB = 512
-"""Of pages, for each connection: a run has up to three of each of its four files, and all of them fill."""
+"""The page cache of each connection: a process has up to three of each of its four files, and all fill up."""
 STORE_CACHE_KIB = 2_048
-"""The same of the store, which is searched."""
+"""The same for the store, which is searched."""
 FULL_BYTES = 65_536
 OTHER_KINDS = (
     (stat.S_ISDIR, "a folder"),
@@ -39,16 +39,16 @@ OTHER_KINDS = (
 
 
 class Connection(Protocol):
-    """What we use of `apsw.Connection`, whose own types need a newer Python than ours to be read."""
+    """The used part of `apsw.Connection`, whose own types need a newer Python."""
 
     in_transaction: bool
 
     def execute(
         self, statements: str, bindings: Bindings = (), /, *, can_cache: bool = True
     ) -> Iterator[Row]:
-        """The rows, as they are asked for.
+        """Return the rows, lazily.
 
-        can_cache: False for values that may be large: a statement that is kept holds a copy of its last ones.
+        can_cache: False for values that may be large: a cached statement holds a copy of its last ones.
         """
         ...
 
@@ -57,34 +57,34 @@ class Connection(Protocol):
         ...
 
     def pragma(self, name: str, value: str | int | None = None, /) -> Any:
-        """The pragma's value, after setting it where one is given."""
+        """Return the pragma's value, after setting it if one is given."""
         ...
 
     def changes(self) -> int:
-        """Rows that the last statement wrote."""
+        """The number of rows that the last statement changed."""
         ...
 
     def interrupt(self) -> None:
-        """End what runs, from another thread."""
+        """Interrupt the running statement, from another thread."""
         ...
 
     def fts5_tokenizer(self, name: str, args: list[str], /) -> Callable[..., list[tuple[int, int, str]]]:
-        """A function that cuts UTF-8 into (start, end, stem), places in bytes."""
+        """Return a function that cuts UTF-8 into (start, end, stem), in bytes."""
         ...
 
     def txn_state(self, schema: str, /) -> int:
-        """Whether it reads or writes, also by a statement that was not read to its end."""
+        """Whether it reads or writes, also because of a statement that was not read to its end."""
         ...
 
     def close(self, force: bool = False, /) -> None:
-        """Release the file. force: of whatever still uses it too."""
+        """Release the file. force: even if it is in use."""
         ...
 
 
 PRAGMAS: tuple[tuple[str, str | int], ...] = (
     ("busy_timeout", timeouts.SQLITE_BUSY_MS_MAX),
     ("journal_mode", "wal"),
-    ("synchronous", 2),  # full: a commit that was answered survives a loss of power
+    ("synchronous", 2),  # full: a commit that was acknowledged survives a power failure
     ("foreign_keys", 1),
     # Elsewhere fsync reaches the disk by itself; macOS needs to be asked.
     *((("fullfsync", 1),) if sys.platform == "darwin" else ()),
@@ -102,17 +102,17 @@ class Database:
         self._beside = self._lane()
 
     async def read(self, job: Callable[[Connection], T]) -> T:
-        """What the job returns. It sees one state of the database; cancelling interrupts it."""
+        """Return what the job returns. It sees one state of the database; cancelling interrupts it."""
         return await self._reader.run_interruptibly(lambda connection: _in_transaction(connection, job))
 
     async def read_beside(self, job: Callable[[Connection], T]) -> T:
-        """The same, at the same time as `read`: for what takes long and has a part of its own."""
+        """The same, in parallel to `read`: for long work with a part of its own."""
         return await self._beside.run_interruptibly(lambda connection: _in_transaction(connection, job))
 
     async def write(self, job: Callable[[Connection], T]) -> T:
-        """What the job returns, once everything it wrote is durable; nothing of it if it raises.
+        """Return what the job returns, once everything it wrote is durable; if it raises, nothing is written.
 
-        Raises StoreMoved once the file is not at its path any more: nobody would find what is written.
+        Raises StoreMoved if the file is no longer at its path: nobody would find what is written.
         """
 
         def work(connection: Connection) -> T:
@@ -123,7 +123,7 @@ class Database:
         return await asyncio.shield(self._writer.run(work))
 
     async def read_afresh(self, job: Callable[[Connection], T]) -> T:
-        """What the job returns, on a connection of its own that knows nothing yet."""
+        """Return what the job returns, on a new connection without a cache."""
         lane = self._lane()
         try:
             return await lane.run(lambda connection: _in_transaction(connection, job))
@@ -133,7 +133,7 @@ class Database:
     async def stream(
         self, rows: Callable[[Connection], Iterator[T]], *, page: int
     ) -> AsyncGenerator[list[T], None]:
-        """The rows by the page, all of one state of the database, on a connection of their own."""
+        """Yield the rows by the page, all from one state of the database, on a connection of their own."""
         lane = self._lane()
 
         def begin(connection: Connection) -> Iterator[T]:
@@ -148,7 +148,7 @@ class Database:
             await lane.close()
 
     async def compact(self) -> None:
-        """Give free pages back, so that what was removed is in neither the file nor its log any more.
+        """Release free pages, so that no trace of what was removed is left in the file or its log.
 
         What another process still reads stays in the log until it has ended.
         """
@@ -230,7 +230,7 @@ class _Lane:
 
 def _is_left_behind(connection: Connection) -> bool:
     """Whether something holds a statement that was not read to its end, as the traceback of an interrupted
-    search may: until that is let go of, a transaction that begins sees the state which the statement saw.
+    search may: until it is released, a new transaction sees the state that the statement saw.
 
     Source: SQLite's manual, "Isolation In SQLite" and sqlite3_txn_state.
     """
@@ -238,12 +238,12 @@ def _is_left_behind(connection: Connection) -> bool:
 
 
 def raw_connection(path: Path) -> Connection:
-    """A connection to a file that exists, without pragmas. Raises apsw.Error."""
+    """Open a connection to a file that exists, without pragmas. Raises apsw.Error."""
     return cast("Connection", apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE))
 
 
 def connect(path: Path, *, query_only: bool = False, cache_kib: int = CACHE_KIB) -> Connection:
-    """A connection with every pragma set. Raises apsw.Error, or StoreUnavailable for a refused pragma."""
+    """Open a connection with every pragma set. Raises apsw.Error; StoreUnavailable for a refused pragma."""
     connection = raw_connection(path)
     for name, value in (*PRAGMAS, ("cache_size", -cache_kib), ("query_only", int(query_only))):
         # One at a time, and read back: a list of statements stops at the first that returns a row.
@@ -258,7 +258,7 @@ def connect(path: Path, *, query_only: bool = False, cache_kib: int = CACHE_KIB)
 
 
 def _refuse_moved(connection: Connection, path: Path) -> None:
-    """Raise StoreMoved where the open file was removed, moved or replaced."""
+    """Raise StoreMoved if the open file was removed, moved or replaced."""
     moved = array("i", [0])  # SQLite writes its answer there
     address, _ = moved.buffer_info()
     if cast("Any", connection).file_control("main", apsw.SQLITE_FCNTL_HAS_MOVED, address) and moved[0]:
@@ -274,12 +274,12 @@ def _moved(path: Path) -> StoreMoved:
 
 
 class NotAFile(OSError):
-    """Something else than a file is in the place of a database; `str()` says what "it" is."""
+    """Something other than a file is at the path of a database; `str()` says what "it" is."""
 
 
 def not_a_file(path: Path) -> str:
-    """What is there in the place of a database, as "is a named pipe and should be a database"; empty for a
-    file, and where there is nothing, or something that cannot be looked at."""
+    """Return what is at the path of a database, as "is a named pipe and should be a database"; empty for a
+    file, for nothing, and for something that cannot be inspected."""
     try:
         mode = path.stat().st_mode
     except FileNotFoundError:
@@ -288,14 +288,14 @@ def not_a_file(path: Path) -> str:
         return f"is a link to {path.readlink()}, which does not exist (is its disk mounted?)"
     except OSError as error:
         return "is a link that leads back to itself" if error.errno == errno.ELOOP else ""
-    except ValueError:  # a path that none can be
+    except ValueError:  # an invalid path
         return ""
     kind = next((words for is_kind, words in OTHER_KINDS if is_kind(mode)), "")
     return f"is {kind} and should be a database" if kind else ""
 
 
 def instead_of_file(path: Path, other: str) -> StoreDamaged:
-    """The error for what `not_a_file` tells."""
+    """Return the error for the result of `not_a_file`."""
     return StoreDamaged(
         f"{path} {other}. Move it away, or choose another with RAGFORGE_STORE=sqlite:///PATH."
         f"{_backup_words(path)}"
@@ -303,9 +303,9 @@ def instead_of_file(path: Path, other: str) -> StoreDamaged:
 
 
 def make_private_file(path: Path) -> None:
-    """Create the file, readable by its owner alone, with the folders above it; also where a link leads to.
+    """Create the file, readable by its owner only, with its parent folders; also through a link.
 
-    Raises StoreDamaged where something else than a file is there, StoreUnavailable where it cannot be made.
+    Raises StoreDamaged if something other than a file is there, StoreUnavailable if it cannot be created.
     """
     other = not_a_file(path)
     try:
@@ -314,7 +314,7 @@ def make_private_file(path: Path) -> None:
         for folder in reversed(path.parents):
             if not folder.exists():
                 folder.mkdir(mode=0o700, exist_ok=True)
-        # SQLite gives the files it makes beside this one the same permissions.
+        # SQLite gives the files it creates beside this one the same permissions.
         os.close(os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600))
     except OSError as error:
         if other:
@@ -327,7 +327,7 @@ def make_private_file(path: Path) -> None:
 
 @contextmanager
 def translated(path: Path) -> Generator[None, None, None]:
-    """Turns what SQLite raises into errors for people. The one place that knows its errors."""
+    """Turn SQLite's errors into errors for users. The only place that knows them."""
     try:
         yield
     except RagforgeError:
@@ -367,7 +367,7 @@ def _explained(error: apsw.Error, path: Path) -> RagforgeError:
                 f"Cannot use {path}: another process has kept it locked for "
                 f"{timeouts.SQLITE_BUSY_MS_MAX // 1000} s. End that process and try again."
             )
-        case apsw.CantOpenError() if not path.exists():  # it is made before it is opened
+        case apsw.CantOpenError() if not path.exists():  # it is created before it is opened
             return _moved(path)
         case apsw.ReadOnlyError() | apsw.CantOpenError() | apsw.PermissionsError() | apsw.AuthError():
             return StoreUnavailable(
@@ -379,8 +379,8 @@ def _explained(error: apsw.Error, path: Path) -> RagforgeError:
 
 
 def _backup_words(path: Path) -> str:
-    """Which backup has this database and the command for it, where there is one."""
-    from ragforge.config.paths import data_dir  # only for what went wrong, as is the table of files
+    """Return which backup has this database and the command for it, if there is one."""
+    from ragforge.config.paths import data_dir  # only after errors, like the table of files
     from ragforge.store.backups import recovery_words
 
     with suppress(RagforgeError):
@@ -389,7 +389,7 @@ def _backup_words(path: Path) -> str:
 
 
 def _is_full(folder: Path) -> bool:
-    """Whether next to nothing can be written there: of some files SQLite says "disk I/O error" then."""
+    """Whether almost nothing can be written there: for some files SQLite says "disk I/O error" then."""
     try:
         room = os.statvfs(folder)
     except OSError:
@@ -403,7 +403,7 @@ def _in_transaction(connection: Connection, job: Callable[[Connection], T], *, b
         found = job(connection)
         connection.execute("COMMIT")
     except BaseException:
-        # A full disk may have rolled back already.
+        # A full disk may have caused a rollback already.
         if connection.in_transaction:
             connection.execute("ROLLBACK")
         raise

@@ -1,4 +1,4 @@
-"""Deleting a session without breaking any other."""
+"""Delete a session without breaking any other."""
 
 import json
 from collections.abc import Sequence
@@ -16,8 +16,8 @@ from ragforge.store.sqlite.version_rows import hand_over_versions, session_went
 
 OWN_TURNS = "SELECT key FROM turn WHERE session = :session"
 
-# Where another session rests on this one's turns: its head lies here, or a turn of its own is a child
-# of one here. The latter holds for turns that an undo left behind too: they must not lose their root.
+# Another session depends on this one's turns: its head is here, or a turn of its own is a child of one
+# here. The latter also holds for turns that an undo left behind: they must not lose their root.
 RESTING = f"""
 SELECT session.head, session.key FROM session WHERE session.key != :session AND session.head IN ({OWN_TURNS})
 UNION
@@ -35,7 +35,7 @@ SELECT key FROM up
 """
 
 
-# The session's own, and every other that stands for something that goes: it would tell of what was deleted.
+# The session's own, and every other that covers something deleted: it would reveal what was deleted.
 SUMMARIES = """
 WITH RECURSIVE gone (id) AS (
     SELECT id FROM turn WHERE key IN (SELECT value FROM json_each(:turns))
@@ -52,8 +52,8 @@ SELECT DISTINCT turn.key FROM json_each(?) JOIN cover ON cover.summary = value J
 """
 
 
-# Those of the session alone, and those attested only by abandoned turns that go: with its turns gone,
-# what the user took back would count as never doubted.
+# Those of the session only, and those based only on abandoned turns that are deleted: with its turns gone,
+# what the user withdrew would look as if never doubted.
 MEMORIES_THAT_GO = f"""
 SELECT key FROM memory WHERE session = :id AND scope = 'session'
 UNION
@@ -71,7 +71,7 @@ SELECT memory FROM evidence JOIN turn ON turn.id = evidence.turn
 WHERE turn.key IN (SELECT value FROM json_each(:turns))
 """
 
-# What was said in an abandoned turn and goes would count again.
+# What was said in an abandoned turn and is deleted would count again.
 REMOVE_LINKS = """
 DELETE FROM association WHERE turn IN (SELECT turn.id FROM turn
     JOIN json_each(:turns) ON value = turn.key JOIN left_turn ON left_turn.turn = turn.key)
@@ -89,7 +89,7 @@ WHERE owner_kind = 'turn' AND owner = (SELECT id FROM turn WHERE key = ?)
 """
 
 
-# What their model calls cost stays, without a word of them.
+# The cost of their model calls is kept, without a word of them.
 KEEP_COSTS = f"""
 INSERT OR IGNORE INTO spent (id, project, session, at, model, purpose, input_tokens, cached_tokens,
     output_tokens, thought_tokens, cost_usd, person)
@@ -103,7 +103,7 @@ WHERE step.provider != '{NO_MODEL}'
 
 
 def delete_session(connection: Connection, session_id: str, *, dry_run: bool = False) -> Deleted:
-    """Remove the session and what no other session rests on; hand the rest to the oldest that does."""
+    """Remove the session and what no other session depends on; give the rest to the oldest that does."""
     found = one(connection, "SELECT key, head FROM session WHERE id = ?", (session_id,))
     if found is None:
         return Deleted(0, 0, 0)
@@ -130,7 +130,7 @@ def delete_session(connection: Connection, session_id: str, *, dry_run: bool = F
 
 
 def _heirs(connection: Connection, session: int) -> dict[int, int]:
-    """For each turn that must stay, the session that it goes to."""
+    """Return the session that gets each turn that must stay."""
     heirs: dict[int, int] = {}
     for entry, heir in list(connection.execute(RESTING, {"session": session})):
         if entry in heirs:
@@ -168,7 +168,7 @@ def _remove(connection: Connection, turns: list[int], calls: list[int]) -> None:
 
 
 def _lowest_that_stays(connection: Connection, head: int | None, gone: Sequence[int]) -> int | None:
-    """The first turn on the way up from the head that is not removed."""
+    """Return the first turn on the way up from the head that is not removed."""
     turn, going = head, frozenset(gone)
     while turn in going:
         (turn,) = next(connection.execute("SELECT parent FROM turn WHERE key = ?", (turn,)))
@@ -176,7 +176,7 @@ def _lowest_that_stays(connection: Connection, head: int | None, gone: Sequence[
 
 
 def _remove_memories(connection: Connection, session_id: str, turns: Sequence[int]) -> list[int]:
-    """Remove those that go with the session, and from the others what goes; the keys of these."""
+    """Remove those deleted with the session, and from the others what they cover of it; return their keys."""
     values = {"id": session_id, "turns": json.dumps(turns)}
     drop_memories(connection, [row[0] for row in connection.execute(MEMORIES_THAT_GO, values)])
     connection.execute(REMOVE_LINKS, {"turns": values["turns"]})
@@ -208,7 +208,7 @@ def _remove_summaries(connection: Connection, summaries: list[int]) -> None:
         connection.executemany(sql, [(summary,) for summary in summaries])
     drop_embeddings(connection, summaries)
     owe_nothing(connection, summaries)
-    # Those that stay need another summary, and a vector without the words of the one that went.
+    # The remaining ones need another summary, and a vector without the words of the deleted one.
     for (turn,) in covered:
         owe_turn(connection, turn)
 

@@ -72,7 +72,7 @@ class SqliteDerived:
         self._database = database
 
     async def save(self, record: Derived) -> None:
-        """Keep it, in the place of the one with its id. Raises Conflict, UsageError."""
+        """Save it, replacing the one with its id. Raises Conflict, UsageError."""
         kept = as_kept(record)
 
         def write(connection: Connection) -> None:
@@ -97,7 +97,7 @@ class SqliteDerived:
 
         def read(connection: Connection) -> list[Derived]:
             values = {**asdict(wanted), "owners": json.dumps(wanted.owners)}
-            # Only what is asked for, so that each question has its index.
+            # Only the requested conditions, so that each query has its index.
             within = " ".join(
                 condition
                 for condition, asked in (
@@ -113,7 +113,7 @@ class SqliteDerived:
         return await self._database.read(read)
 
     async def lacking(self, wanted: UnderivedFilter) -> list[Underived]:
-        """Owners without a record of the kind, by this model, made as it is made now; the newest first."""
+        """Return owners without a record of the kind by this model with the current recipe, newest first."""
 
         def read(connection: Connection) -> list[Underived]:
             kind = wanted.kind
@@ -146,7 +146,7 @@ class SqliteDerived:
 
 
 def _owners(wanted: UnderivedFilter) -> str:
-    """The part of the query that finds the owners, with the conditions that are asked for alone."""
+    """Return the part of the query that finds the owners, with only the requested conditions."""
     archived = ARCHIVED if wanted.archived else ""
     untouched = UNTOUCHED if wanted.untouched_since is not None else ""
     here = OF_HERE if wanted.project_id is not None else "true"
@@ -158,18 +158,18 @@ def _owners(wanted: UnderivedFilter) -> str:
 
 
 def derived_by_id(connection: Connection, identifier: str) -> Derived | None:
-    """The record, or None."""
+    """Return the record, or None."""
     row = one(connection, f"{SELECT} WHERE derived.id = ?", (identifier,))
     return None if row is None else DERIVATIONS.record(row)
 
 
 def check_owner(connection: Connection, record: Derived) -> None:
-    """Raise Conflict where its owner is not stored (any more)."""
-    key_of(connection, record.owner_kind, record.owner)  # a table a kind of owner
+    """Raise Conflict if its owner is not stored (any more)."""
+    key_of(connection, record.owner_kind, record.owner)  # a table per kind of owner
 
 
 def put_derived(connection: Connection, record: Derived) -> None:
-    """Keep it, in the place of the one with its id. Raises Conflict where its project is not stored."""
+    """Save it, replacing the one with its id. Raises Conflict if its project is not stored."""
     if record.owner_kind is DerivedOwner.PROJECT:
         project = key_of(connection, "project", record.project_id)
     else:
@@ -182,7 +182,7 @@ def put_derived(connection: Connection, record: Derived) -> None:
 
 
 def load_derived(connection: Connection, record: Derived) -> bool:
-    """Keep a record of an archive; whether it was new or newer. Raises Conflict, UsageError."""
+    """Save a record of an archive; return whether it was new or newer. Raises Conflict, UsageError."""
     kept = as_kept(record)
     check_owner(connection, kept)
     stored = one(connection, "SELECT at FROM derived WHERE id = ?", (kept.id,))

@@ -1,4 +1,4 @@
-"""The rows of the full-text index: what they hold is `store/index_text.py`'s."""
+"""The rows of the full-text index; `store/index_text.py` determines their contents."""
 
 import json
 
@@ -23,11 +23,11 @@ SUMMARY = "ks"
 MEMORY = "km"
 VERSION = "kv"
 EVERYWHERE = "pg"
-"""In the place of a project, on what is of use in all of them."""
+"""In place of a project, for what applies in all of them."""
 
 
 def index_turn(connection: Connection, turn: int) -> None:
-    """Write the turn's row afresh from what is stored."""
+    """Rewrite the turn's row from what is stored."""
     found = one(
         connection,
         "SELECT turn.session, session.project, turn.started_at, turn.user, turn.assistant, "
@@ -56,7 +56,7 @@ def index_turn(connection: Connection, turn: int) -> None:
 def index_ended(connection: Connection, turn: int) -> None:
     """Write the row of a turn that ended, and its parent's, which is found by its child's words too.
 
-    At the end, not at the start: nobody waits for the end, the model's answer waits for the start.
+    At its end, not at its start: nobody waits for the end, the model's answer waits for the start.
     """
     index_turn(connection, turn)
     found = one(connection, "SELECT parent FROM turn WHERE key = ?", (turn,))
@@ -65,7 +65,7 @@ def index_ended(connection: Connection, turn: int) -> None:
 
 
 def index_call(connection: Connection, call: int) -> None:
-    """Write the tool call's row afresh from what is stored."""
+    """Rewrite the tool call's row from what is stored."""
     found = one(
         connection,
         "SELECT turn.session, session.project, tool_call.started_at, name, args, result FROM tool_call "
@@ -81,7 +81,7 @@ def index_call(connection: Connection, call: int) -> None:
 
 
 def index_summary(connection: Connection, summary: int) -> None:
-    """Write the summary's row afresh from what is stored."""
+    """Rewrite the summary's row from what is stored."""
     found = one(
         connection,
         "SELECT session, session.project, summary.at, text, files, findings, topics FROM summary "
@@ -102,7 +102,7 @@ def index_summary(connection: Connection, summary: int) -> None:
 
 
 def index_memory(connection: Connection, memory: int) -> None:
-    """Write the memory's row afresh from what is stored; a forgotten one has none."""
+    """Rewrite the memory's row from what is stored; a forgotten one has none."""
     found = one(
         connection,
         "SELECT memory.project, session.key, scope, type, topic, content, created_at, forgotten_at "
@@ -122,9 +122,9 @@ def index_memory(connection: Connection, memory: int) -> None:
 
 
 def index_version(connection: Connection, version: int) -> None:
-    """Write the version's row afresh from what is stored; one that nothing is to be found by has none.
+    """Rewrite the version's row from what is stored; one without searchable text has none.
 
-    Such rows would count as texts, and BM25 goes by how many there are and how long.
+    Such rows would count as texts, and BM25 depends on how many there are and how long.
     """
     found = one(
         connection,
@@ -146,7 +146,7 @@ def index_version(connection: Connection, version: int) -> None:
 
 
 def write_row(connection: Connection, row: int, scope: str, text: IndexText) -> None:
-    """Keep the row; scope: `p<project> s<session> k<kind>`."""
+    """Save the row; scope: `p<project> s<session> k<kind>`."""
     connection.execute(
         "INSERT OR REPLACE INTO words (rowid, scope, user, reply, near, tools, date) "
         "VALUES (?, ?, ?, ?, ?, ?, ?)",

@@ -1,10 +1,10 @@
-"""Leases in SQLite: rows with a time until which they hold."""
+"""Leases in SQLite: rows with an expiry time."""
 
 from ragforge.domain.ids import new_id
 from ragforge.store.json_text import storable
 from ragforge.store.sqlite.connection import Connection, Database
 
-# The clock of the database is the machine's: the file lies on a local disk.
+# The clock of the database is the machine's: the file is on a local disk.
 NOW_MS = "CAST(unixepoch('subsec') * 1000 AS INTEGER)"
 
 
@@ -16,7 +16,7 @@ class SqliteLeases:
         self._holder = new_id()
 
     async def take(self, what: str, *, seconds: float) -> bool:
-        """Take it or prolong one's own; False while somebody else has it."""
+        """Take it or extend one's own; return False while somebody else has it."""
 
         def write(connection: Connection) -> bool:
             connection.execute(f"DELETE FROM lease WHERE until <= {NOW_MS}")

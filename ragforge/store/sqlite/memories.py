@@ -49,7 +49,7 @@ ORDERS = {
 }
 
 KEPT_MAX = 512
-"""Of so many rows the memories are kept: the same ones are read before every message."""
+"""How many rows of memories are cached: the same ones are read before every message."""
 FEW = 2_000
 """Fewer memories are all read and sorted; of more, enough come early in the index of the order."""
 OWN = """
@@ -59,7 +59,7 @@ UNION ALL SELECT key FROM memory WHERE scope = 'global' {types}
 OF_TYPES = "AND type IN (SELECT value FROM json_each(:types))"
 BINDING = "AND strength != ''"
 
-# The plus keeps SQLite to the index of the order, which ends the search at the limit.
+# The plus makes SQLite use the index of the order, which ends the search at the limit.
 FITTING = f"""
 {SELECT} WHERE {{within}} (:project_id IS NULL OR +scope = 'global'
         OR +memory.project = (SELECT key FROM project WHERE id = :project_id))
@@ -80,7 +80,7 @@ ORDER BY forgotten_at DESC, memory.id LIMIT {FORGOTTEN_MAX}
 """
 
 
-# What is dear to know is asked last, of a few times as many as are wanted.
+# Expensive conditions are evaluated last, for a few times as many as are wanted.
 OF_TOPICS = f"""
 {SELECT} WHERE memory.key IN (
     SELECT key FROM (
@@ -98,7 +98,7 @@ SELECT memory.id, vector FROM json_each(?1) AS wanted CROSS JOIN memory ON memor
     CROSS JOIN embedding ON owner = memory.key WHERE model = ?2
 """
 _HERE = "project = (SELECT key FROM project WHERE id = :project_id)"
-# Each branch with its index: of a project that has many memories the wishes are few.
+# Each branch with its index: in a project with many memories the wishes are few.
 WISHES = f"""
 SELECT CASE WHEN strength = 'must' THEN 'constraint' WHEN type = 'preference' THEN type ELSE 'intent' END,
     count(*), sum(held), sum(broken)
@@ -141,7 +141,7 @@ ORDER BY memory.created_at, memory.id
 
 
 def fitting(connection: Connection, wanted: MemoryFilter) -> tuple[str, dict[str, Any]]:
-    """The query that reads the least, and its values."""
+    """Return the query that reads the least, and its values."""
     since = EVER if wanted.since is None else to_ms(wanted.since)
     values = {**asdict(wanted), "types": json.dumps(wanted.types), "since": since}
     narrowed = BINDING if wanted.binding else OF_TYPES if wanted.types else ""
@@ -149,7 +149,7 @@ def fitting(connection: Connection, wanted: MemoryFilter) -> tuple[str, dict[str
     if wanted.project_id is not None:
         [count] = next(connection.execute(f"SELECT count(*) FROM ({own} LIMIT {FEW})", values))
         if count < FEW:
-            # Here the plus keeps it from the index of the order.
+            # Here the plus prevents the index of the order.
             within, order = f"memory.key IN ({own}) AND", f"+{order}"
     return FITTING.format(within=within, order=order), values
 
@@ -166,9 +166,9 @@ class SqliteMemories:
         self._database = database
 
     async def save(self, memory: Memory) -> None:
-        """Keep it, merged with the one of the same id.
+        """Save it, merged with the one of the same id.
 
-        Raises UsageError for one that cannot be kept, Conflict where its project is not stored.
+        Raises UsageError for one that cannot be stored, Conflict if its project is not stored.
         """
         check_memory(memory)
 
@@ -179,7 +179,7 @@ class SqliteMemories:
         await self._database.write(write)
 
     async def change(self, memory: Memory) -> None:
-        """Replace what may change of it (`CHANGED`). Raises Conflict, UsageError."""
+        """Replace its changeable fields (`CHANGED`). Raises Conflict, UsageError."""
         check_memory(memory)
 
         def write(connection: Connection) -> None:
@@ -207,7 +207,7 @@ class SqliteMemories:
         return await self._database.read(read)
 
     async def state(self) -> object | None:
-        """The number of the newest change; triggers count them (see `migrations.SEVENTEENTH`)."""
+        """Return the number of the newest change; triggers count them (see `migrations.SEVENTEENTH`)."""
 
         def read(connection: Connection) -> object:
             [change] = next(connection.execute("SELECT change FROM memory_state"))
@@ -257,7 +257,7 @@ class SqliteMemories:
         return await self._database.read(read) if turn_ids else []
 
     async def with_id_part(self, part: str, *, limit: int = 5) -> list[str]:
-        """Ids that begin so, in their order."""
+        """Return ids with this prefix, in order."""
 
         def read(connection: Connection) -> list[str]:
             rows = connection.execute(
@@ -269,7 +269,7 @@ class SqliteMemories:
         return await self._database.read(read)
 
     async def forgotten(self, *, project_id: str) -> list[Memory]:
-        """The project's and the global ones that are forgotten, the newest first."""
+        """Return forgotten ones of the project and global ones, newest first."""
 
         def read(connection: Connection) -> list[Memory]:
             return [_memory(row) for row in connection.execute(FORGOTTEN, (project_id,))]
@@ -313,7 +313,7 @@ class SqliteMemories:
         await self._database.write(lambda connection: connection.executemany(update, values))
 
     async def associate(self, associations: Sequence[Association]) -> None:
-        """Keep the links, all or none, one that is there with its newer time. Raises Conflict."""
+        """Save the links, all or none; an existing one gets the newer time. Raises Conflict."""
 
         def write(connection: Connection) -> None:
             for association in associations:

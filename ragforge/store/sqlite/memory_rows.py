@@ -1,4 +1,4 @@
-"""Memories as rows of SQLite, with their evidence, their row of words and their vector's place."""
+"""Memories as rows of SQLite, with their evidence, their row of words and their vector's filter values."""
 
 import json
 from collections.abc import Iterable, Sequence
@@ -30,15 +30,15 @@ SELECT = f"SELECT {MEMORIES.select} FROM memory JOIN project ON project.key = me
 
 
 def memory_by_id(connection: Connection, identifier: str) -> Memory | None:
-    """The memory, or None."""
+    """Return the memory, or None."""
     row = one(connection, f"{SELECT} WHERE memory.id = ?", (identifier,))
     return None if row is None else MEMORIES.record(row)
 
 
 def put_memory(connection: Connection, memory: Memory) -> None:
-    """Keep it, in the place of the one with its id, and note what must be embedded.
+    """Save it, replacing the one with its id, and mark what must be embedded.
 
-    Raises Conflict where its project is not stored.
+    Raises Conflict if its project is not stored.
     """
     found = one(connection, f"SELECT key, {', '.join(TOLD)} FROM memory WHERE id = ?", (memory.id,))
     key = new_key(connection) if found is None else found[0]
@@ -51,14 +51,14 @@ def put_memory(connection: Connection, memory: Memory) -> None:
     place_memory(connection, key)
     changed = found is None or list(found[1:]) != [storable(getattr(memory, name)) for name in TOLD]
     if changed and memory.forgotten_at is not None:
-        # Forgotten ones are owed nothing: what is out of date must not come back with them.
+        # Forgotten ones need nothing: outdated vectors must not come back with them.
         drop_embeddings(connection, [key])
     if changed or _lacks_vector(connection, key):
         owe_memory(connection, key)
 
 
 def put_evidence(connection: Connection, memory: int, turns: Iterable[str]) -> None:
-    """Let it rest on these turns alone."""
+    """Base it on these turns only."""
     connection.execute("DELETE FROM evidence WHERE memory = ?", (memory,))
     connection.executemany(
         "INSERT INTO evidence VALUES (?, ?, ?)",
@@ -67,7 +67,7 @@ def put_evidence(connection: Connection, memory: int, turns: Iterable[str]) -> N
 
 
 def place_memory(connection: Connection, memory: int) -> None:
-    """Bring what it is found by in line with it: a forgotten one is found by nothing."""
+    """Update its search entries: a forgotten one has none."""
     index_memory(connection, memory)
     move_embeddings(connection, [memory])
 
@@ -89,7 +89,7 @@ def set_forgotten(connection: Connection, ids: Sequence[str], at: int | None) ->
 
 
 def forget_too(connection: Connection, memory: Memory) -> bool:
-    """Forget the stored memory where this one was forgotten since it was saved; whether it was."""
+    """Forget the stored memory if this one was forgotten since it was saved; return whether it was."""
     if not was_forgotten_since(memory) or memory.forgotten_at is None:
         return False
     known = one(connection, "SELECT 1 FROM memory WHERE id = ? AND forgotten_at IS NULL", (memory.id,))
@@ -102,7 +102,7 @@ def _lacks_vector(connection: Connection, memory: int) -> bool:
 
 
 def drop_memories(connection: Connection, memories: Sequence[int]) -> None:
-    """Remove these with all that hangs on them."""
+    """Remove these with everything that depends on them."""
     for sql in (
         "DELETE FROM words WHERE rowid = ?",
         "DELETE FROM evidence WHERE memory = ?",

@@ -1,11 +1,11 @@
 """The schema of the store, as numbered steps. A released step never changes; a change is a new step.
 
 `key` is an integer of this file's own, small enough for joins and for the index of words; `id` is the
-identifier that everything outside the store uses. Times are milliseconds since 1970 in UTC. What is
-short stands before what is long, so that reading the former never touches the latter.
+identifier used everywhere outside the store. Times are milliseconds since 1970 in UTC. Short columns come
+before long ones, so that reading the former never touches the latter.
 
 Turns, tool calls, summaries, memories and versions draw their keys from one sequence, because each key is
-also the number of a row of `words`, the full-text index: the higher, the later stored. The index keeps no
+also the number of a row of `words`, the full-text index: a higher one was stored later. The index has no
 copy of the text.
 """
 
@@ -342,7 +342,7 @@ CREATE INDEX association_target ON association (target, kind);
 CREATE INDEX association_turn ON association (turn) WHERE turn != '';
 """
 
-# Empty at first: what is there already is sealed when an embedder is next put in use; see vector_blocks.py.
+# Empty at first: existing rows are sealed when an embedder is next used; see vector_blocks.py.
 SIXTH = """
 CREATE TABLE vector_block ( -- codes of many vectors beside what these are filtered by, to be read at once
     first INTEGER PRIMARY KEY, -- holds owners from this one up to the next block's
@@ -357,8 +357,8 @@ ALTER TABLE embedder ADD COLUMN sealed_owner INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE embedder ADD COLUMN sealed_removals INTEGER NOT NULL DEFAULT 0;
 """
 
-# What is there already: the turns that left the path, and of a redo the newest move that it can have undone.
-# Of files alone that is the newest undo at the same turn with as many undos as redos between the two.
+# For existing data: the turns that left the path, and for a redo the newest move that it can have undone.
+# For files only, that is the newest undo at the same turn with as many undos as redos between the two.
 SEVENTH = """
 ALTER TABLE move ADD COLUMN command TEXT NOT NULL DEFAULT '';
 ALTER TABLE move ADD COLUMN undoes TEXT NOT NULL DEFAULT '';
@@ -419,10 +419,10 @@ CREATE INDEX derived_owner ON derived (kind, owner, owner_kind, hash, at, model,
 CREATE INDEX derived_project ON derived (project, kind, at);
 """
 
-# What is forgotten is asked for before every request.
+# Forgotten memories are read before every request.
 NINTH = "CREATE INDEX memory_forgotten ON memory (forgotten_at DESC, id) WHERE forgotten_at IS NOT NULL"
 
-# What there is already belongs to whoever began the session that it was said in; see `ConversationSession`.
+# Existing ones belong to whoever started the session they were said in; see `ConversationSession`.
 TENTH = """
 ALTER TABLE session ADD COLUMN person TEXT NOT NULL DEFAULT '';
 ALTER TABLE memory ADD COLUMN owned_by TEXT NOT NULL DEFAULT ''; -- a person, or nothing for everybody
@@ -432,10 +432,10 @@ UPDATE memory SET owned_by = coalesce((
 ), '') WHERE type IN ('identity', 'preference');
 """
 
-# What is new is asked for before every message.
+# New ones are read before every message.
 ELEVENTH = "CREATE INDEX memory_created ON memory (created_at DESC, id)"
 
-# What there is already: one that returned has held since then, and one that is replaced until it was.
+# Existing ones: one that returned has been valid since then, and a replaced one was until it was replaced.
 TWELFTH = """
 ALTER TABLE memory ADD COLUMN valid_from INTEGER;
 ALTER TABLE memory ADD COLUMN valid_to INTEGER;
@@ -463,13 +463,13 @@ UPDATE memory SET origin = CASE source
 END;
 """
 
-# What a project has of a type is asked for before every message: in an order's index few of many come late.
+# A project's memories of a type are read before every message: in an order's index, a few of many come late.
 FOURTEENTH = """
 CREATE INDEX memory_kind ON memory (project, type);
 CREATE INDEX memory_global ON memory (type) WHERE scope = 'global';
 """
 
-# What binds is asked for before a call that changes something: few of many.
+# Constraints are read before a call that changes something: a few of many.
 FIFTEENTH = """
 ALTER TABLE memory ADD COLUMN strength TEXT NOT NULL DEFAULT '';
 ALTER TABLE memory ADD COLUMN applies_to TEXT NOT NULL DEFAULT '[]';
@@ -480,10 +480,10 @@ ALTER TABLE memory ADD COLUMN broken INTEGER NOT NULL DEFAULT 0;
 CREATE INDEX memory_binding ON memory (project) WHERE strength != '';
 """
 
-# A session that is archived is not listed, whatever was said in it last.
+# An archived session is not listed, whatever was said in it last.
 SIXTEENTH = "ALTER TABLE session ADD COLUMN archived_at INTEGER"
 
-# What a list of memories answers changes with these, whoever writes; that one was used changes nothing.
+# The result of a list of memories changes with these, whoever writes; a use changes nothing.
 SEVENTEENTH = """
 CREATE TABLE memory_state (change INTEGER NOT NULL) STRICT;
 INSERT INTO memory_state VALUES (0);
@@ -528,7 +528,7 @@ CREATE TRIGGER turn_went AFTER DELETE ON turn BEGIN
 END;
 """
 
-# Until now a session was its beginner's, and so was all that was said and spent in it.
+# Until now a session was its starter's, and so was everything said and spent in it.
 EIGHTEENTH = """
 ALTER TABLE turn ADD COLUMN person TEXT NOT NULL DEFAULT '';
 ALTER TABLE spent ADD COLUMN person TEXT NOT NULL DEFAULT '';
@@ -544,10 +544,10 @@ CREATE INDEX turn_person ON turn (person, started_at);
 CREATE INDEX spent_person ON spent (person, at);
 """
 
-# What is consolidated is looked for among these alone.
+# Sessions to consolidate are searched among these only.
 NINETEENTH = "CREATE INDEX session_archived ON session (project) WHERE archived_at IS NOT NULL"
 
-# For the dashboard: what was extracted, what a session cost, and the sessions that nobody touched for long.
+# For the dashboard: what was extracted, what a session cost, and sessions without recent activity.
 TWENTIETH = """
 CREATE INDEX memory_extracted ON memory (project, created_at DESC) WHERE source = 'background';
 CREATE INDEX spent_session ON spent (session);
@@ -560,13 +560,13 @@ TWENTY_FIRST = "CREATE INDEX memory_topic ON memory (project, topic) WHERE topic
 # See `project_moves.py`.
 TWENTY_SECOND = "ALTER TABLE project ADD COLUMN merged_into TEXT NOT NULL DEFAULT ''"
 
-# A title or an archiving that came later is known as such when it is copied.
+# So that a copy knows which title or archiving is newer.
 TWENTY_THIRD = "ALTER TABLE session ADD COLUMN changed_at INTEGER"
 
-# So is a merge or a split of projects.
+# The same for a merge or a split of projects.
 TWENTY_FOURTH = "ALTER TABLE project ADD COLUMN changed_at INTEGER"
 
-# What programs hand to the assistant is paid for by them.
+# Programs pay for what they hand to the assistant.
 TWENTY_FIFTH = "ALTER TABLE turn ADD COLUMN purpose TEXT NOT NULL DEFAULT 'chat'"
 
 STORE = Schema(  # `ragf`

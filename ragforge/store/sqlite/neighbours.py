@@ -1,4 +1,4 @@
-"""One step through the graph from what was found."""
+"""One step through the graph from search results."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -37,7 +37,7 @@ SELECT value, turn FROM json_each(:ids) CROSS JOIN version ON version.id = value
 
 
 def related_turns(connection: Connection, candidates: Sequence[Candidate], *, limit: int) -> list[Related]:
-    """At most so many in all, in the order of the candidates."""
+    """Return at most so many in all, in the order of the candidates."""
     found: dict[tuple[HitKind, str], list[int]] = {(each.kind, each.id): [] for each in candidates}
     for kind, sql in STEPS.items():
         ids = [identifier for of, identifier in found if of is kind]

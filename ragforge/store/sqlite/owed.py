@@ -1,7 +1,7 @@
-"""What is still to be made of the history: summaries of turns, vectors of turns, summaries and memories.
+"""Pending derived data: summaries of turns, vectors of turns, summaries and memories.
 
-A list of its own, so that asking for it costs what is to do and not what the history weighs: a row is
-written as a turn ends, and goes once the turn has its summary of level 1 and a vector of its present text.
+A separate table, so that asking costs what is pending and not the size of the history: a row is written
+when a turn ends, and removed once the turn has its level 1 summary and a vector of its present text.
 """
 
 import json
@@ -10,15 +10,15 @@ from collections.abc import Iterable, Sequence
 from ragforge.store.sqlite.connection import Connection
 
 MEMORY_LEVEL = -1
-"""Where turns have level 0 and summaries their own."""
+"""Turns have level 0, summaries their own."""
 FORGOTTEN_LEVEL = -2
-"""Of the vector of a memory that is forgotten: kept, and never compared."""
+"""Of the vector of a forgotten memory: stored, and never compared."""
 
 REMEMBERED = "forgotten_at IS NULL"
 """Of a memory: it was not forgotten."""
 
 EVERYWHERE = 0
-"""In the place of a vector's project: it is compared in all of them."""
+"""In place of a vector's project: it is compared in all of them."""
 
 TURN = """
 INSERT OR REPLACE INTO owed
@@ -41,7 +41,7 @@ NO_VECTOR = """
 
 
 def owe_turn(connection: Connection, turn: int) -> None:
-    """The turn's text changed: it needs a vector if it ended, and a summary where it has none."""
+    """Record that the turn's text changed: if it ended it needs a vector, and a summary if it has none."""
     connection.execute(TURN, (turn,))
 
 
@@ -55,29 +55,29 @@ def owe_turns(connection: Connection, ids: Sequence[str]) -> None:
 
 
 def owe_summary(connection: Connection, summary: int) -> None:
-    """The summary's text changed: it needs a vector."""
+    """Record that the summary's text changed: it needs a vector."""
     connection.execute(SUMMARY, (summary,))
 
 
 def owe_memory(connection: Connection, memory: int) -> None:
-    """The memory is new, or what is embedded of it changed; a forgotten one needs nothing."""
+    """Record a new memory, or a change of its embedded text; a forgotten one needs nothing."""
     connection.execute(MEMORY, (memory,))
 
 
 def have_vectors(connection: Connection, owners: Sequence[int]) -> None:
-    """The owners' present texts have vectors."""
+    """Record that the owners' present texts have vectors."""
     values = [(owner,) for owner in owners]
     connection.executemany("UPDATE owed SET vector = 0 WHERE key = ?", values)
     connection.executemany("DELETE FROM owed WHERE key = ? AND NOT summary AND NOT vector", values)
 
 
 def owe_nothing(connection: Connection, keys: Iterable[int]) -> None:
-    """These run again, are forgotten or gone."""
+    """Record that these run again, are forgotten or deleted."""
     connection.executemany("DELETE FROM owed WHERE key = ?", [(key,) for key in keys])
 
 
 def list_afresh(connection: Connection) -> None:
-    """Bring the list in line with all that is stored; what is listed as out of date stays so."""
+    """Update the table from all that is stored; rows marked as outdated stay so."""
     connection.execute(
         "DELETE FROM owed WHERE key NOT IN "
         "(SELECT key FROM turn WHERE ended_at IS NOT NULL UNION ALL SELECT key FROM summary "

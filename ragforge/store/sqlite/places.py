@@ -1,4 +1,4 @@
-"""Where something that was found lies in SQLite: its session, its turn, and whether that is abandoned."""
+"""The place of a search result in SQLite: its session, its turn, and whether that is abandoned."""
 
 import json
 from collections.abc import Iterable, Mapping
@@ -21,8 +21,7 @@ TABLES: Mapping[HitKind, str] = {
 }
 
 # Of the keys in a JSON list: key, id, time, session and turn by id, level, importance, replaced, owner,
-# abandoned. Cross joins: each key is looked up, no table is read from its beginning. What is found most comes
-# first.
+# abandoned. Cross joins: each key is looked up, no table is scanned. The most frequent kind comes first.
 PLACES: Mapping[HitKind, str] = {
     HitKind.TURN: f"""
 SELECT value, turn.id, turn.started_at, session.id, turn.id, 0, 0.0, 0, '',
@@ -59,7 +58,7 @@ FROM json_each(:keys) CROSS JOIN version ON version.key = value
 """,
 }
 
-# A summary names what it covers oldest first: its newest turn is at the end of the last of each level.
+# A summary lists what it covers oldest first: its newest turn is at the end of the last of each level.
 NEWEST_TURN = """
 WITH RECURSIVE down (id, level) AS (
     SELECT id, level FROM summary WHERE key = ?
@@ -78,12 +77,12 @@ def candidates_of(
     words: Mapping[int, float] = NO_SCORES,
     meanings: Mapping[int, float] = NO_SCORES,
 ) -> list[Candidate]:
-    """What these are, in their order, but for summaries whose turns an archive has yet to bring.
+    """Return these, in order, except summaries whose turns an archive has yet to bring.
 
-    words, meanings: what is said of each, by its key.
+    words, meanings: the scores of each, by its key.
     """
     wanted = list(dict.fromkeys(keys))
-    # Mostly nothing is abandoned, and then the walk down from each summary is spared.
+    # Mostly nothing is abandoned, and then the walk down from each summary is unnecessary.
     any_abandoned = one(connection, "SELECT 1 FROM left_turn LIMIT 1") is not None
     by_key: dict[int, tuple[HitKind, Row]] = {}
     lost: list[int] = wanted
@@ -102,7 +101,7 @@ def candidates_of(
 def keys_by_id(
     connection: Connection, wanted: Iterable[tuple[HitKind, str]]
 ) -> dict[tuple[HitKind, str], int]:
-    """The keys of what has these ids, as far as it is stored."""
+    """Return the keys of the stored ones with these ids."""
     ids: dict[HitKind, list[str]] = {}
     for kind, identifier in wanted:
         ids.setdefault(kind, []).append(identifier)

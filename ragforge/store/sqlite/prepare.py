@@ -1,4 +1,4 @@
-"""Bringing a file to the schema that this version knows, whoever else does the same at that moment."""
+"""Migrate a file to the schema of this version, even if other processes do the same at that moment."""
 
 import fcntl
 import os
@@ -25,23 +25,23 @@ INSTEAD_OF_FOLDER = "choose another folder for its data with RAGFORGE_DATA_DIR"
 MAGIC = b"SQLite format 3\0"
 HEADER_BYTES = 100
 VERSION_AT, APPLICATION_AT = 60, 68
-"""Where the header has our schema and mark. Source: sqlite.org/fileformat.html, "The Database Header"."""
+"""Our schema version and application id in the header. Source: sqlite.org/fileformat.html."""
 INDEX, INDEX_LOCK = "-shm", 128
 """The index of a database's log, and its byte that SQLite locks for as long as a connection is open."""
 
 
 class Schema(Struct, frozen=True):
-    """Numbered steps, and the mark in the file's header that tells our databases from others."""
+    """Numbered steps, and the application id in the file's header that identifies our databases."""
 
     application_id: int
     steps: tuple[str, ...]
 
 
 def prepare(path: Path, schema: Schema, *, lock_dir: Path) -> None:
-    """Make the file where it is missing and take the steps that it lacks, all or none.
+    """Create the file if it is missing and run the missing steps, all or none.
 
-    Raises StoreNewer, StoreDamaged where it is not ours or no database, StoreUnavailable, StoreMoved. One of
-    a newer version is only looked at: none of its files changes.
+    Raises StoreNewer, StoreDamaged if it is not ours or not a database, StoreUnavailable, StoreMoved. One of
+    a newer version is only read: none of its files changes.
     """
     _refuse_removed(path)
     if (found := look(path)) and found.application_id == schema.application_id:
@@ -53,25 +53,25 @@ def prepare(path: Path, schema: Schema, *, lock_dir: Path) -> None:
 
 
 class Header(Struct, frozen=True):
-    """What a database says of itself. version: how many steps of its schema were taken."""
+    """A database's header. version: how many steps of its schema were run."""
 
     application_id: int
     version: int
 
 
 def look(path: Path) -> Header | None:
-    """What the database says of itself; None where there is none, an empty file or no database at all.
+    """Return the database's header; None if there is no file, an empty one or not a database.
 
     Neither it nor its log changes, whoever else has it open.
     """
     log = path.with_name(f"{path.name}-wal")
     try:
-        # Without waiting: in the place of the database may be a pipe.
+        # Without waiting: a pipe may be at the path of the database.
         with open(path, "rb", opener=lambda name, flags: os.open(name, flags | os.O_NONBLOCK)) as file:
             head = file.read(HEADER_BYTES) or b""
         logged = log.exists() and log.stat().st_size > 0
-    except (OSError, ValueError):  # the latter for a path that none can be
-        return None  # whoever opens it says why
+    except (OSError, ValueError):  # the latter for an invalid path
+        return None  # opening it says why
     if len(head) < HEADER_BYTES or not head.startswith(MAGIC):
         return None
     if logged:
@@ -91,7 +91,7 @@ def _look_through_log(path: Path) -> Header | None:
 
 @contextmanager
 def reading(path: Path) -> Generator[Connection]:
-    """A connection that writes nothing into the database or its log, not even as it is closed."""
+    """Open a connection that writes nothing into the database or its log, not even when it is closed."""
     connection = cast("Connection", apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY))
     try:
         connection.pragma("busy_timeout", timeouts.SQLITE_BUSY_MS_MAX)
@@ -101,7 +101,7 @@ def reading(path: Path) -> Generator[Connection]:
 
 
 def refuse_newer(path: Path, version: int, schema: Schema, *, instead: str = INSTEAD) -> None:
-    """Raise StoreNewer where the database is of a version that this program does not know."""
+    """Raise StoreNewer if the database has a version that this program does not know."""
     if version > len(schema.steps):
         raise StoreNewer(
             f"{path} was written by a newer ragforge (schema {version}; this one knows up to "
@@ -110,8 +110,8 @@ def refuse_newer(path: Path, version: int, schema: Schema, *, instead: str = INS
 
 
 def _refuse_removed(path: Path) -> None:
-    """Raise StoreMoved where another process has a removed one open: a new one would share its log."""
-    # The lock first: whoever makes a database at this moment writes into the file before the log is opened.
+    """Raise StoreMoved if another process has a removed one open: a new one would share its log."""
+    # The lock first: a process creating a database right now writes the file before the log is opened.
     if _has_content(path) or not _is_locked(path.with_name(path.name + INDEX)) or _has_content(path):
         return
     raise StoreMoved(
@@ -126,7 +126,7 @@ def _has_content(path: Path) -> bool:
     except FileNotFoundError:
         return False
     except (OSError, ValueError):
-        return True  # whoever opens it says why
+        return True  # opening it says why
 
 
 def _is_locked(index: Path) -> bool:
@@ -170,7 +170,7 @@ def _migrate_alone(path: Path, schema: Schema, lock_dir: Path) -> None:
             f"Cannot use the folder {lock_dir} for locks: {error.strerror}. Make it writable and try again."
         ) from error
     try:
-        # Switching to the write-ahead log fails at once where a second process does the same.
+        # Switching to the write-ahead log fails at once if a second process does the same.
         fcntl.flock(lock, fcntl.LOCK_EX)
         connection = connect(path)
         try:
@@ -184,7 +184,7 @@ def _migrate_alone(path: Path, schema: Schema, lock_dir: Path) -> None:
 def _migrate(connection: Connection, path: Path, schema: Schema) -> None:
     connection.execute("BEGIN IMMEDIATE")
     try:
-        # Read inside the transaction: another process may have been quicker.
+        # Read inside the transaction: another process may have been faster.
         for number in range(_version(connection, path, schema), len(schema.steps)):
             connection.execute(schema.steps[number])
             connection.pragma("user_version", number + 1)

@@ -1,4 +1,4 @@
-"""Moving what belongs to a project to another one."""
+"""Move what belongs to a project to another one."""
 
 import json
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ from ragforge.store.sqlite.vectors import move_embeddings
 
 KEYS = "SELECT {0}.key FROM json_each(?) JOIN {0} ON {0}.id = value"
 
-# The head of a session, or a turn of it, rests on a turn of another one.
+# The head of a session, or one of its turns, depends on a turn of another one.
 JOINED = """
 SELECT DISTINCT session.id, other.id FROM project JOIN session ON session.project = project.key
     JOIN turn ON turn.session = session.key JOIN turn AS above ON above.key = turn.parent
@@ -34,7 +34,7 @@ UPDATE derived SET project = ?1 WHERE owner_kind = 'session' AND owner IN (SELEC
 
 
 def carry_out(connection: Connection, move: ProjectMove) -> None:
-    """Move all of it. Raises Conflict where a project is not stored."""
+    """Move all of it. Raises Conflict if a project is not stored."""
     key_of(connection, "project", move.source)
     project = key_of(connection, "project", move.target)
     _move_sessions(connection, move, project)
@@ -81,7 +81,7 @@ def _move_sessions(connection: Connection, move: ProjectMove, project: int) -> N
 
 
 def _keys(connection: Connection, table: str, ids: Sequence[str]) -> list[int]:
-    """The keys of those that are stored."""
+    """Return the keys of those that are stored."""
     wanted = json.dumps([storable(each) for each in ids])
     return [key for (key,) in connection.execute(KEYS.format(table), (wanted,))]
 

@@ -56,7 +56,7 @@ class SqliteProjects:
         return await self._database.read(read)
 
     async def sessions(self, project_id: str) -> list[str]:
-        """Ids of the project's sessions."""
+        """Return the ids of the project's sessions."""
 
         def read(connection: Connection) -> list[str]:
             rows = connection.execute(
@@ -71,21 +71,21 @@ class SqliteProjects:
     async def joined_sessions(self, project_id: str) -> list[tuple[str, str]]:
 
         def read(connection: Connection) -> list[tuple[str, str]]:
-            from ragforge.store.sqlite.project_moves import JOINED  # seldom needed
+            from ragforge.store.sqlite.project_moves import JOINED  # rarely needed
 
             return [(one, other) for one, other in connection.execute(JOINED, (project_id, project_id))]
 
         return await self._database.read(read)
 
     async def move(self, move: ProjectMove) -> None:
-        """Move all of it at once. Raises Conflict where a project is not stored."""
-        from ragforge.store.sqlite.project_moves import carry_out  # likewise
+        """Move all of it at once. Raises Conflict if a project is not stored."""
+        from ragforge.store.sqlite.project_moves import carry_out  # rarely needed
 
         await self._database.write(lambda connection: carry_out(connection, move))
 
 
 def insert_project(connection: Connection, project: Project) -> bool:
-    """Whether it was new; one of the same id stays as it is."""
+    """Save it; return whether it was new. One of the same id is kept as it is."""
     connection.execute(
         f"INSERT OR IGNORE INTO project ({PROJECTS.columns}) VALUES ({PROJECTS.marks})",
         PROJECTS.values(project),

@@ -1,4 +1,4 @@
-"""The end of turns whose writer died."""
+"""End turns whose writer died."""
 
 from datetime import datetime
 
@@ -11,9 +11,9 @@ from ragforge.store.sqlite.turns import STEPS, end_turn
 
 
 def interrupt_running_turns(connection: Connection, session_id: str) -> None:
-    """Mark them interrupted, with the text of the steps that were stored, and calls that never ended too.
+    """Mark them interrupted, with the text of the stored steps, and their unfinished calls too.
 
-    Raises Conflict where there is no such session.
+    Raises Conflict if there is no such session.
     """
     session = key_of(connection, "session", session_id)
     running = list(

@@ -1,4 +1,4 @@
-"""Making again what follows from the rest. Turns, steps and tool calls are read, never written."""
+"""Rebuild derived data. Turns, steps and tool calls are read, never written."""
 
 from ragforge.store.sqlite.abandonment import count_afresh
 from ragforge.store.sqlite.check import (
@@ -25,7 +25,7 @@ INDEXED = (
 
 
 def repaired(connection: Connection) -> list[str]:
-    """What was done, in sentences; empty where nothing was wrong."""
+    """Return what was repaired, in sentences; empty if nothing was wrong."""
     if not findings(connection):
         return []
     done = [_index_words(connection), *_drop_covers(connection), *_drop_embeddings(connection)]
@@ -53,7 +53,7 @@ def _index_words(connection: Connection) -> str:
 
 
 def _drop_covers(connection: Connection) -> list[str]:
-    """Drop covers that lead nowhere, then summaries that stand for nothing any more."""
+    """Remove covers that lead nowhere, then summaries that cover nothing any more."""
     connection.execute(f"DELETE FROM cover WHERE (summary, position) IN ({WRONG_COVERS})")
     covers = connection.changes()
     summaries = 0

@@ -1,4 +1,4 @@
-"""Records whose texts change after the fact: what the user has removed from the history, or puts back."""
+"""Change the texts of stored records: what the user has removed from the history, or restores."""
 
 from collections.abc import Sequence
 from contextlib import suppress
@@ -26,7 +26,7 @@ from ragforge.store.sqlite.turns import STEPS, TURNS, first_words
 from ragforge.store.sqlite.vectors import drop_embeddings
 from ragforge.store.sqlite.version_rows import VERSIONS
 
-# A turn is found by what was said around it too.
+# A turn is also found by what was said around it.
 AROUND = """
 WITH here (key, parent) AS (SELECT key, parent FROM turn WHERE key = ?)
 SELECT key FROM here
@@ -41,8 +41,8 @@ COVERED = "SELECT turn.key FROM cover JOIN turn ON turn.id = covered WHERE summa
 def rewrite_records(connection: Connection, records: Sequence[Record], without: Sequence[str]) -> None:
     """Remove the memories with the ids in `without`, and then give stored records these texts.
 
-    What is embedded of them is removed, and their rows of words are written anew. Records that are not
-    stored any more are passed over; memories and their links are stored again.
+    Their embeddings are removed, and their rows of words rewritten. Records that are no longer stored are
+    skipped; memories and their links are stored again.
     """
     keys = [
         key for id in without for (key,) in connection.execute("SELECT key FROM memory WHERE id = ?", (id,))
@@ -52,7 +52,7 @@ def rewrite_records(connection: Connection, records: Sequence[Record], without: 
     for record in records:
         rewriting.rewrite(record)
     rewriting.finish()
-    # Its segments hold words of rows that are gone until they are merged.
+    # Its segments contain words of deleted rows until they are merged.
     connection.execute("INSERT INTO words (words) VALUES ('optimize')")
 
 
@@ -98,10 +98,10 @@ class _Rewriting:
                 with suppress(Conflict):  # the other end was deleted
                     insert_association(self._connection, record)
             case _:
-                pass  # no other one holds what somebody said
+                pass  # no other one contains what somebody said
 
     def finish(self) -> None:
-        """Write the rows of words of turns, and note which need other vectors."""
+        """Write the rows of words of turns, and record which need other vectors."""
         around = {key for turn in self._turns for (key,) in self._connection.execute(AROUND, (turn,))}
         for turn in sorted(around):
             index_turn(self._connection, turn)
@@ -119,7 +119,7 @@ class _Rewriting:
         *,
         key: str = "key",
     ) -> list[int]:
-        """Give the row the texts of the record; its key, where there is such a row."""
+        """Give the row the texts of the record; return its key, if there is such a row."""
         kept = dict(zip(table.names, table.values(record), strict=True))
         columns = [description.column(name) for name in description.texts]
         rows = self._connection.execute(

@@ -1,4 +1,4 @@
-"""How values of the domain stand in rows, and records in tables."""
+"""Convert values of the domain to columns, and records to tables."""
 
 import json
 from collections.abc import Collection, Iterator, Mapping
@@ -28,11 +28,11 @@ R = TypeVar("R", bound=Struct)
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 EVER = -(1 << 62)
-"""Before all times: a condition that holds for all of them still goes by an index."""
+"""Earlier than all times: a condition that is always true still uses an index."""
 
 
 def to_ms(moment: datetime) -> int:
-    """Milliseconds since 1970; a moment without a zone is local time."""
+    """Return milliseconds since 1970; a moment without a time zone is local."""
     return (moment.astimezone(UTC) - EPOCH) // timedelta(milliseconds=1)
 
 
@@ -57,7 +57,7 @@ FORMS: Mapping[object, Form] = {
     Parts: Form(user_to_json, user_from_json),
     tuple[ImagePart, ...]: Form(images_to_json, images_from_json),
 }
-"""What is another value in a column than in a record; all else is kept as it is."""
+"""Types whose column differs from the record's value; all others are stored unchanged."""
 
 
 class RecordTable(Generic[R]):
@@ -70,7 +70,7 @@ class RecordTable(Generic[R]):
         joined: Mapping[str, str] = MappingProxyType({}),
         forms: Mapping[object, Form] = MappingProxyType({}),
     ) -> None:
-        """joined: fields that are not columns of this table, and the SQL that they are read by.
+        """joined: fields that are not columns of this table, and the SQL that reads them.
 
         forms: of types that have none in FORMS.
         """
@@ -88,33 +88,33 @@ class RecordTable(Generic[R]):
             lambda name: joined.get(name, f"{description.kind}.{description.column(name)}"),
         )
         self.select = ", ".join(self._whole.names)
-        """What a query selects for `record`."""
+        """The columns of a query for `record`."""
         self.names = self._own.names
         self.columns = ", ".join(self.names)
         self.marks = ", ".join("?" * len(self.names))
         self.named = ", ".join(f":{name}" for name in self.names)
-        """Marks for `bound`."""
+        """Placeholders for `bound`."""
         self.excluded = ", ".join(f"{name} = excluded.{name}" for name in self.names if name != "id")
-        """What an upsert sets."""
+        """The assignments of an upsert."""
 
     def values(self, record: R) -> list[Any]:
-        """What is kept of the record in `columns`."""
+        """Return the stored values of the record in `columns`."""
         return self._own.values(record)
 
     def bound(self, record: R, **more: object) -> Mapping[str, object]:
-        """The values by column, each made when it is bound, and `more`.
+        """Return the values by column, each made when it is bound, and `more`.
 
-        So the JSON of a large one is not held while SQLite makes a row of its own copy.
+        So a large record's JSON is not held while SQLite makes a row of its own copy.
         """
         return _Bound(self._own, record, more)
 
     def record(self, row: Row) -> R:
-        """The record of a row that begins with `select`."""
+        """Return the record of a row that begins with `select`."""
         return self._whole.record(row)
 
 
 class _Bound(Mapping[str, object], Generic[R]):
-    """Values that are made when they are asked for, and not kept."""
+    """Values that are made on request, and not kept."""
 
     def __init__(self, layout: Layout[R], record: R, more: Mapping[str, object]) -> None:
         self._layout = layout
@@ -132,12 +132,12 @@ class _Bound(Mapping[str, object], Generic[R]):
 
 
 def one(connection: Connection, sql: str, values: Bindings = ()) -> Row | None:
-    """The first row, or None."""
+    """Return the first row, or None."""
     return next(connection.execute(sql, values), None)
 
 
 def new_key(connection: Connection) -> int:
-    """The next key of what has a row of words; call it within the transaction that uses it."""
+    """Return the next key of something with a row of words; call it within the transaction that uses it."""
     (key,) = next(
         connection.execute(
             "SELECT max((SELECT coalesce(max(key), 0) FROM turn), "
@@ -151,7 +151,7 @@ def new_key(connection: Connection) -> int:
 
 
 def project_key(connection: Connection, identifier: str) -> int:
-    """The key of the project, or of the one that it was merged into. Raises Conflict as `key_of`."""
+    """Return the key of the project, or of the one it was merged into. Raises Conflict as `key_of`."""
     key = key_of(connection, "project", identifier)
     row = one(
         connection,
@@ -163,8 +163,8 @@ def project_key(connection: Connection, identifier: str) -> int:
 
 
 def key_of(connection: Connection, table: str, identifier: str) -> int:
-    """The key of what has this id. Raises Conflict when it is not stored (any more)."""
-    # The table's name is one of ours, never something from outside.
+    """Return the key for this id. Raises Conflict if it is not stored (any more)."""
+    # The table's name is one of ours, never external input.
     row = one(connection, f"SELECT key FROM {table} WHERE id = ?", (identifier,))
     if row is None:
         raise Conflict(f"The {table} {identifier} is not in the store; it may have been deleted.")

@@ -1,4 +1,4 @@
-"""Finding in SQLite: by words, by words and meaning together, and one step further through the graph."""
+"""Search in SQLite: by words, by words and meaning together, and one step further through the graph."""
 
 import asyncio
 import json
@@ -16,7 +16,7 @@ from ragforge.store.sqlite.vectors import SqliteVectors
 from ragforge.store.sqlite.words import matching, wanted_words
 from ragforge.store.text import Cut, excerpt, tokenizer
 
-# By what is looked up of each kind besides: the name of a tool or the type of a memory, and two texts.
+# For each kind, what else is looked up: the name of a tool or the type of a memory, and two texts.
 TEXTS = {
     HitKind.TURN: "'', found.user, found.assistant",
     HitKind.TOOL_CALL: "found.name, found.args, found.result",
@@ -44,7 +44,7 @@ class SqliteSearch:
         self._vectors = vectors
 
     async def words(self, query: Query) -> list[Hit]:
-        """What holds the words, best first; any input is fine."""
+        """Return what contains the words, best first; accepts any input."""
 
         def read(connection: Connection) -> list[Hit]:
             return _hits(connection, _by_words(connection, query), query.text)
@@ -52,7 +52,7 @@ class SqliteSearch:
         return await self._database.read(read)
 
     async def candidates(self, query: Query, nearby: Nearby | None = None) -> list[Candidate]:
-        """The best by words, then the nearest that are not among them.
+        """Return the best by words, then the nearest that are not among them.
 
         Raises UsageError for a vector that cannot be compared.
         """
@@ -62,7 +62,7 @@ class SqliteSearch:
         try:
             return await self._side_by_side(query, nearby)
         except StoreDamaged:
-            # Or something was deleted between the two reads: here there is nothing between.
+            # Or something was deleted between the two reads; here there is nothing in between.
             return await self._database.read_beside(
                 lambda connection: self._with_meanings(
                     connection,
@@ -73,7 +73,7 @@ class SqliteSearch:
             )
 
     async def _side_by_side(self, query: Query, nearby: Nearby) -> list[Candidate]:
-        """By words and by meaning at the same time: both take long where the history is."""
+        """Search by words and by meaning in parallel: both take long in a large history."""
         words, near = await asyncio.gather(
             self._database.read(lambda connection: _words_of(connection, query)),
             self._database.read_beside(lambda connection: self._vectors.nearest_in(connection, nearby)),
@@ -89,12 +89,12 @@ class SqliteSearch:
         words: Mapping[int, float],
         near: Mapping[int, float],
     ) -> list[Candidate]:
-        """What was found by words with its nearness, then what is near alone."""
+        """Return the results by words with their similarity, then those found only by meaning."""
         beside = self._vectors.scores_in(connection, nearby, words.keys() - near.keys())
         return candidates_of(connection, (*words, *near), words, {**near, **beside})
 
     async def related(self, candidates: Sequence[Candidate], *, limit: int = 200) -> list[Related]:
-        """Turns one step away from each, in the order of the candidates."""
+        """Return the turns one step away from each, in the order of the candidates."""
         if not candidates:
             return []
         return await self._database.read(
@@ -102,7 +102,7 @@ class SqliteSearch:
         )
 
     async def hits(self, candidates: Sequence[Candidate], text: str) -> list[Hit]:
-        """The candidates as hits, but for those that were deleted.
+        """Return the candidates as hits, without deleted ones.
 
         A hit's score is the candidate's by words, else that by meaning.
         """

@@ -48,23 +48,23 @@ class SqliteSessions:
         return await self._database.read(read)
 
     async def rename(self, session_id: str, title: str) -> None:
-        """Give it a title. Raises Conflict where there is no such session."""
+        """Set its title. Raises Conflict if there is no such session."""
         await self._set(session_id, title=storable(title), changed_at=to_ms(now()))
 
     async def set_model(self, session_id: str, model: str) -> None:
-        """Remember the model it talks to. Raises Conflict where there is no such session."""
+        """Record its model. Raises Conflict if there is no such session."""
         await self._set(session_id, model=storable(model))
 
     async def set_mode(self, session_id: str, mode: str) -> None:
-        """Remember its consent mode. Raises Conflict where there is no such session."""
+        """Record its consent mode. Raises Conflict if there is no such session."""
         await self._set(session_id, mode=str(mode))
 
     async def set_archived(self, session_id: str, at: datetime | None) -> None:
-        """Archive it, or with None list it again. Raises Conflict where there is no such session."""
+        """Archive it, or with None list it again. Raises Conflict if there is no such session."""
         await self._set(session_id, archived_at=None if at is None else to_ms(at), changed_at=to_ms(now()))
 
     async def set_head(self, session_id: str, turn_id: str | None) -> None:
-        """Move the head. Raises Conflict where there is no such session or turn."""
+        """Move the head. Raises Conflict if there is no such session or turn."""
 
         def write(connection: Connection) -> None:
             head = None if turn_id is None else key_of(connection, "turn", turn_id)
@@ -83,7 +83,7 @@ class SqliteSessions:
         archived: bool | None = None,
         limit: int = 1000,
     ) -> list[SessionRow]:
-        """Sessions, the last active first. Of each, its own row and its head's are read."""
+        """Return sessions, the last active first. Of each, its own row and its head's are read."""
         state = "" if archived is None else f"AND archived_at IS {'NOT ' if archived else ''}NULL "
 
         def read(connection: Connection) -> list[SessionRow]:
@@ -112,9 +112,9 @@ class SqliteSessions:
         return await self._database.read(read)
 
     async def delete(self, session_id: str, *, dry_run: bool = False) -> Deleted:
-        """Remove it with its turns and calls, but for turns that another session rests on.
+        """Remove it with its turns and calls, except turns that another session depends on.
 
-        Those go to the oldest session that rests on them. Deleting what is not there removes nothing.
+        Those go to the oldest session that depends on them. Deleting a missing session has no effect.
         Raises SessionBusy while another process writes it.
         """
         if dry_run:
@@ -129,9 +129,9 @@ class SqliteSessions:
                 await guard.release()
 
     async def claim(self, session_id: str) -> FileClaim:
-        """Become its one writer; turns that a dead writer left running become interrupted.
+        """Become its only writer; turns that a dead writer left running become interrupted.
 
-        Raises Conflict where there is no such session.
+        Raises Conflict if there is no such session.
         """
         claim = await FileClaim.obtain(
             self._lock_dir, session_id, on_release=lambda: self._claims.pop(session_id, None)
@@ -145,7 +145,7 @@ class SqliteSessions:
         return claim
 
     async def release_all(self) -> None:
-        """Give up every claim."""
+        """Release every claim."""
         for claim in list(self._claims.values()):
             await claim.release()
 
@@ -160,7 +160,7 @@ class SqliteSessions:
 
 
 def insert_session(connection: Connection, session: ConversationSession, head: int | None) -> bool:
-    """Keep the session with that turn as its head; whether it was new, else it stays as it is."""
+    """Save the session with that turn as its head; return whether it was new, else it is unchanged."""
     connection.execute(
         f"INSERT OR IGNORE INTO session (project, head, {SESSIONS.columns}) VALUES (?, ?, {SESSIONS.marks})",
         (project_key(connection, session.project_id), head, *SESSIONS.values(session)),

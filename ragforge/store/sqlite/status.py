@@ -1,4 +1,4 @@
-"""What there is to know of a store in a file."""
+"""The status of a store in a file."""
 
 import time
 from pathlib import Path
@@ -12,12 +12,12 @@ from ragforge.store.sqlite.rows import one
 
 
 def status_of(connection: Connection, path: Path) -> StoreStatus:
-    """The status, read in one transaction."""
+    """Return the status, read in one transaction."""
     began = time.perf_counter()
     one(connection, "SELECT id FROM session ORDER BY key DESC LIMIT 1")
     latency_ms = (time.perf_counter() - began) * 1000
     model, dimensions = one(connection, "SELECT model, dimensions FROM embedder") or ("", 0)
-    # What was written last may still lie in the log beside the file.
+    # The newest writes may still be in the log beside the file.
     files = [path, path.with_name(f"{path.name}-wal")]
     size = sum(file.stat().st_size for file in files if file.exists())
     return StoreStatus(

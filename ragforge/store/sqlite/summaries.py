@@ -67,8 +67,8 @@ ORDER BY level, at, summary.id LIMIT max(0, :limit)
 
 OUTDATED = f"{SELECT} WHERE outdated AND {OF_PROJECT} ORDER BY level, at, summary.id LIMIT max(0, :limit)"
 
-# A turn awaits its place in a summary of level 2: level 1 only retells it. Those are the turns that lack a
-# summary, which are listed, and those under one that nothing covers: no other turn is looked at.
+# A turn is pending until a level 2 summary covers it: level 1 only retells it. Those are the turns that lack
+# a summary, which are listed, and those under one that nothing covers: no other turn is read.
 # In bytes, which SQLite knows without reading the text; never fewer than there are characters.
 TO_ROLL_UP = f"""
 WITH uncovered AS (
@@ -96,9 +96,9 @@ class SqliteSummaries:
         self._database = database
 
     async def save(self, summary: Summary) -> None:
-        """Keep it, or put it in the place of the one with its id.
+        """Save it, or replace the one with its id.
 
-        Raises Conflict where its session or something it covers is not stored, UsageError for a summary
+        Raises Conflict if its session or something it covers is not stored, UsageError for a summary
         of nothing or of a level below 1.
         """
         check_summary(summary)
@@ -161,13 +161,13 @@ class SqliteSummaries:
         return await self._database.read(read) if turn_ids else {}
 
     async def stand_ins(self, *, project_id: str | None = None, limit: int = 100) -> list[Summary]:
-        """Extractive summaries of level 1, newest first."""
+        """Return extractive summaries of level 1, newest first."""
         return await self._database.read(
             lambda connection: _of_project(connection, STAND_INS, project_id, limit=limit)
         )
 
     async def upper_stand_ins(self, *, project_id: str | None = None, limit: int = 100) -> list[Summary]:
-        """Extractive summaries above level 1 over none but a model's, lowest level first, oldest first."""
+        """Return extractive ones above level 1 that cover only a model's, lowest level first, oldest first."""
         return await self._database.read(
             lambda connection: _of_project(connection, UPPER_STAND_INS, project_id, limit=limit)
         )
@@ -180,7 +180,7 @@ class SqliteSummaries:
     async def sessions_to_roll_up(
         self, chars_min: int, *, project_id: str | None = None, limit: int = 100
     ) -> list[str]:
-        """Ids of sessions where at one level what awaits its roll-up holds more, oldest first."""
+        """Return ids of sessions with more pending characters on one level, oldest first."""
 
         def read(connection: Connection) -> list[str]:
             values = {"chars": chars_min, "project": project_id, "limit": limit}
@@ -189,7 +189,7 @@ class SqliteSummaries:
         return await self._database.read(read)
 
     async def lacking(self, *, project_id: str | None = None, limit: int = 100) -> list[Turn]:
-        """Turns that ended and have no level 1 summary, oldest first. Reads nothing of the others."""
+        """Return ended turns without a level 1 summary, oldest first. Reads no others."""
 
         def read(connection: Connection) -> list[Turn]:
             rows = connection.execute(LACKING, {"project": project_id, "limit": limit})
@@ -204,7 +204,7 @@ def _of_project(connection: Connection, sql: str, project_id: str | None, *, lim
 
 
 def check_covered(connection: Connection, summary: Summary) -> None:
-    """Raises Conflict where something that it covers is not stored, or is not one level below."""
+    """Raise Conflict if something that it covers is not stored, or is not one level below."""
     table, level = ("turn", 0) if summary.level == 1 else ("summary", summary.level - 1)
     missing = one(
         connection,
@@ -218,7 +218,7 @@ def check_covered(connection: Connection, summary: Summary) -> None:
 
 
 def put_summary(connection: Connection, summary: Summary) -> None:
-    """Keep it with its covers and its row of words, and note what must be embedded again."""
+    """Save it with its covers and its row of words, and record what must be embedded again."""
     values = (key_of(connection, "session", summary.session_id), *SUMMARIES.values(summary))
     found = one(
         connection,
@@ -231,7 +231,7 @@ def put_summary(connection: Connection, summary: Summary) -> None:
         _, text, method, *stored = found
         if summary.method is SummaryMethod.EXTRACTIVE and method == SummaryMethod.MODEL:
             return
-        # Whoever wrote it knew what it stands for now.
+        # Its writer knew what it covers now.
         connection.execute("UPDATE summary SET outdated = 0 WHERE key = ? AND outdated", (key,))
         if tuple(stored) == values and covered == summary.covers:
             return
@@ -267,5 +267,5 @@ def _covered(connection: Connection, summary: int) -> tuple[str, ...]:
 
 
 def summary_by_key(connection: Connection, key: int) -> Summary:
-    """The summary, which is there."""
+    """Return the summary, which exists."""
     return SUMMARIES.record(next(connection.execute(f"{SELECT} WHERE summary.key = ?", (key,))))

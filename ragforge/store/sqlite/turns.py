@@ -44,7 +44,7 @@ WITH RECURSIVE up (key, parent) AS (
 
 WRITERS = "SELECT turn.id, person FROM json_each(?) JOIN turn ON turn.id = value WHERE person != ''"
 
-# From one to the next by their index: as many look-ups as there are people.
+# From one to the next by their index: as many look-ups as there are users.
 EVERYBODY = """
 WITH RECURSIVE each (person) AS (
     SELECT min(person) FROM turn WHERE person > ''
@@ -79,14 +79,14 @@ class SqliteTurns:
         self._database = database
 
     async def start(self, turn: Turn) -> None:
-        """Keep the user's words and move the session's head to them.
+        """Save the user's message and move the session's head to it.
 
-        Raises Conflict where the session or the parent is not stored, or the index is not the parent's + 1.
+        Raises Conflict if the session or the parent is not stored, or the index is not the parent's + 1.
         """
         await self._database.write(lambda connection: _start(connection, turn))
 
     async def reword(self, turn_id: str, user: Parts) -> None:
-        """Raises Conflict where it is not stored, has a step or does not run any more."""
+        """Raises Conflict if it is not stored, has a step or no longer runs."""
 
         def write(connection: Connection) -> None:
             key = key_of(connection, "turn", turn_id)
@@ -106,9 +106,9 @@ class SqliteTurns:
         await self._database.write(write)
 
     async def save_step(self, step: Step, *, waits: bool = False) -> None:
-        """Keep a step before its calls run; where one waits for consent, its turn waits too.
+        """Save a step before its calls run; if one waits for consent, its turn waits too.
 
-        Raises Conflict where its turn is not stored.
+        Raises Conflict if its turn is not stored.
         """
 
         def write(connection: Connection) -> None:
@@ -123,13 +123,13 @@ class SqliteTurns:
         await self._database.write(write)
 
     async def end(self, end: TurnEnd) -> None:
-        """Keep how the turn ended, its last step and its text. Raises Conflict where it is not stored."""
+        """Save how the turn ended, its last step and its text. Raises Conflict if it is not stored."""
         await self._database.write(lambda connection: _end(connection, end))
 
     async def reopen(self, turn_id: str) -> None:
-        """Let a turn that ended or waits run on, and move its session's head to it.
+        """Continue a turn that ended or waits, and move its session's head to it.
 
-        Raises Conflict where it is not stored.
+        Raises Conflict if it is not stored.
         """
 
         def write(connection: Connection) -> None:
@@ -169,7 +169,7 @@ class SqliteTurns:
         return await self._database.read(read) if turn_ids else []
 
     async def path(self, head: str | None, *, limit: int | None = None) -> list[Turn]:
-        """The turns from the root to `head`, oldest first; with a limit, only the newest are read."""
+        """Return the turns from the root to `head`, oldest first; with a limit, only the newest are read."""
 
         def read(connection: Connection) -> list[Turn]:
             # To SQLite a negative limit means no limit.
@@ -223,7 +223,7 @@ class SqliteTurns:
 
 
 def insert_step(connection: Connection, step: Step) -> int:
-    """The key of the step's turn, the step being stored if it was not yet."""
+    """Return the key of the step's turn; the step is stored if it was not yet."""
     turn = key_of(connection, "turn", step.turn_id)
     connection.execute(
         f"INSERT OR IGNORE INTO step (turn, {STEPS.columns}) VALUES (:turn, {STEPS.named})",
@@ -244,13 +244,13 @@ def _start(connection: Connection, turn: Turn) -> None:
         (key, to_ms(turn.started_at), session),
     )
     if head != parent:
-        # The new turn is on the head's path by itself; the one that it is a child of need not be.
+        # The new turn is on the head's path by itself; its parent need not be.
         head_moved(connection, head, parent)
     index_turn(connection, key)
 
 
 def place_of(connection: Connection, turn: Turn) -> tuple[int, int | None]:
-    """The keys of its session and parent. Raises Conflict where they are not stored or do not fit."""
+    """Return the keys of its session and parent. Raises Conflict if they are not stored or do not fit."""
     session = key_of(connection, "session", turn.session_id)
     parent = None if turn.parent is None else key_of(connection, "turn", turn.parent)
     depth = one(connection, "SELECT depth + 1 FROM turn WHERE key = ?", (parent,)) or (0,)
@@ -260,7 +260,7 @@ def place_of(connection: Connection, turn: Turn) -> tuple[int, int | None]:
 
 
 def insert_turn(connection: Connection, turn: Turn, session: int, parent: int | None) -> int:
-    """The key of the turn, which is stored as it stands, without its place in any index."""
+    """Store the turn as it is, without its index entries, and return its key."""
     key = new_key(connection)
     connection.execute(
         f"INSERT INTO turn (key, session, parent, first_words, {TURNS.columns}) "
@@ -272,7 +272,7 @@ def insert_turn(connection: Connection, turn: Turn, session: int, parent: int | 
 
 
 def update_turn(connection: Connection, turn: Turn, key: int) -> None:
-    """Put the turn, whole, in the place of the one that has this key."""
+    """Replace the complete turn that has this key."""
     connection.execute(
         f"UPDATE turn SET (first_words, {TURNS.columns}) = (?, {TURNS.marks}) WHERE key = ?",
         (first_words(turn), *TURNS.values(turn), key),
@@ -281,7 +281,7 @@ def update_turn(connection: Connection, turn: Turn, key: int) -> None:
 
 
 def first_words(turn: Turn) -> str:
-    """The beginning of what the user said, for lists of sessions."""
+    """Return the beginning of the user's message, for lists of sessions."""
     return storable(text_of(turn.user))[:FIRST_WORDS_CHARS]
 
 
@@ -298,7 +298,7 @@ def _end(connection: Connection, end: TurnEnd) -> None:
 
 
 def end_turn(connection: Connection, turn: int, end: TurnEnd) -> None:
-    """Keep how the turn of this key ended; its steps and calls are stored."""
+    """Save how the turn of this key ended; its steps and calls are stored."""
     ended = (end.status, storable(end.assistant), to_ms(end.ended_at), storable(end.error))
     connection.execute(
         "UPDATE turn SET status = ?1, assistant = ?2, ended_at = ?3, error = ?4 "

@@ -1,4 +1,4 @@
-"""What was used, in SQLite: summed from the steps, and from calls that are not steps."""
+"""Usage in SQLite: summed from the steps, and from calls that are not steps."""
 
 import json
 from collections.abc import Sequence
@@ -104,7 +104,7 @@ class SqliteUsageLog:
         since: datetime | None = None,
         person: str | None = None,
     ) -> list[UsageRow]:
-        """Sums a model and purpose, most expensive first; an unknown price may be the highest: it leads."""
+        """Return sums by model and purpose, most expensive first; unknown prices lead, as they may be highest."""
 
         def read(connection: Connection) -> list[UsageRow]:
             rows = connection.execute(
@@ -121,7 +121,7 @@ class SqliteUsageLog:
         return await self._database.read(read)
 
     async def by_person(self, *, project_id: str | None = None) -> list[PersonUsage]:
-        """Sums a user, most expensive first; an unknown price may be the highest: it leads."""
+        """Return sums by user, most expensive first; an unknown price may be the highest: it leads."""
 
         def read(connection: Connection) -> list[PersonUsage]:
             scope = {"session": None, "project": project_id, "person": None, "since": EVER}
@@ -166,12 +166,12 @@ class SqliteUsageLog:
         return await self._database.read(read)
 
     async def add(self, spent: Spent) -> None:
-        """Keep a model call that is not a step of a turn."""
+        """Save a model call that is not a step of a turn."""
         await self._database.write(lambda connection: insert_spent(connection, spent))
 
 
 def insert_spent(connection: Connection, spent: Spent) -> bool:
-    """Whether it was new; one of the same id stays as it is."""
+    """Save it; return whether it was new. One of the same id is kept as it is."""
     connection.execute(
         f"INSERT OR IGNORE INTO spent ({CALLS_APART.columns}) VALUES ({CALLS_APART.marks})",
         CALLS_APART.values(spent),

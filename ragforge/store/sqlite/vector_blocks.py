@@ -1,12 +1,12 @@
-"""Codes of vectors in blocks, so that a process has all of them in a few reads. Importing it loads NumPy.
+"""Codes of vectors in blocks, so that a process reads all of them in a few reads. Importing it loads NumPy.
 
-A block holds the codes of some thousands of owners whose keys follow each other, and what they are filtered
-by. All blocks together hold the vectors as they were at one change: the rows of `embedding` up to
-(`sealed_change`, `sealed_owner`) in the order of its index on changes. A row that is written anew stands
-behind that place, and takes precedence over its copy in a block; one that is removed is taken out of its
-block at once. So a search reads the blocks, then the rows behind; without blocks it reads all rows.
+A block has the codes of some thousands of owners with consecutive keys, and the values they are filtered
+by. All blocks together have the vectors as they were at one change: the rows of `embedding` up to
+(`sealed_change`, `sealed_owner`) in the order of its index on changes. A rewritten row is after that
+position, and takes precedence over its copy in a block; a removed one is removed from its block at once.
+So a search reads the blocks, then the rows after them; without blocks it reads all rows.
 
-Everything here follows from the rows, and can be made again from them.
+Everything here is derived from the rows, and can be rebuilt from them.
 """
 
 import hashlib
@@ -24,12 +24,12 @@ from ragforge.store.sqlite.vector_tail import WAITS, write_codes
 BLOCK_ROWS_MAX = 4_096
 
 OWNER, PROJECT, SESSION, TIME, LEVEL, MODEL = range(6)
-"""The lines of what vectors are filtered by."""
+"""The rows of the filter values of vectors."""
 LINES = 6
 LAST = (1 << 63) - 1
 INTEGERS = np.dtype("<i8")
 
-# By the index on changes: of the vectors, not a page is read.
+# By the index on changes: no page of the vectors is read.
 NEXT = f"""
 SELECT change, embedding.owner, project, session, at, level, embedding.model, embedding.dimensions, code
 FROM embedding LEFT JOIN vector_code ON vector_code.owner = embedding.owner
@@ -49,7 +49,7 @@ WHERE length(vector) = 4 * dimensions
 
 
 class Block(Struct, frozen=True):
-    """Vectors by the order of their owners."""
+    """Vectors in the order of their owners."""
 
     places: NDArray[np.int64]
     """Shape (LINES, rows)."""
@@ -58,28 +58,28 @@ class Block(Struct, frozen=True):
 
     @property
     def count(self) -> int:
-        """How many rows it has."""
+        """The number of its rows."""
         return self.places.shape[1]
 
     def without(self, owners: NDArray[np.int64]) -> "Block":
-        """Those of other owners."""
+        """Return those of other owners."""
         return self.of(~np.isin(self.places[OWNER], owners))
 
     def between(self, first: int, end: int) -> "Block":
-        """Those of the owners from the first on, up to the end."""
+        """Return those of the owners from the first on, up to the end."""
         owners = self.places[OWNER]
         return self.of((owners >= first) & (owners < end))
 
     def of(self, rows: NDArray[np.bool_] | NDArray[np.int64]) -> "Block":
-        """These rows."""
+        """Return these rows."""
         return Block(self.places[:, rows], self.words[:, rows])
 
     def rows(self) -> tuple[list[list[int]], list[bytes]]:
-        """What each is filtered by, and its code."""
+        """Return the filter values and the code of each."""
         return self.places.T.tolist(), [words.tobytes() for words in self.words.T]
 
     def joined(self, other: "Block") -> "Block":
-        """Both, of which no owner is in both."""
+        """Return both combined; no owner is in both."""
         places = np.concatenate((self.places, other.places), axis=1)
         words = np.concatenate((self.words, other.words), axis=1)
         return Block(places, words).of(np.argsort(places[OWNER]))
@@ -89,18 +89,18 @@ EMPTY = Block(np.empty((LINES, 0), np.int64), np.empty((WORDS, 0), np.uint64))
 
 
 def number_of(model: str, dimensions: int) -> int:
-    """What stands for the model in a block: 63 bits of a hash."""
+    """Return the model's number in a block: 63 bits of a hash."""
     digest = hashlib.sha256(f"{dimensions} {model}".encode()).digest()
     return int.from_bytes(digest[:8], "little") >> 1
 
 
 def count_sealed(connection: Connection) -> int:
-    """How many vectors stand in blocks, of whatever model."""
+    """Return how many vectors are in blocks, of any model."""
     return next(connection.execute("SELECT coalesce(sum(count), 0) FROM vector_block"))[0]
 
 
 def blocks_of(connection: Connection, model: str, dimensions: int) -> Iterator[Block | None]:
-    """What is sealed of the model, in the order of owners; None for a block that is damaged."""
+    """Return what is sealed of the model, in the order of owners; None for a damaged block."""
     number = number_of(model, dimensions)
     for row in connection.execute("SELECT count, places, codes FROM vector_block ORDER BY first"):
         block = _block(*row)
@@ -110,9 +110,9 @@ def blocks_of(connection: Connection, model: str, dimensions: int) -> Iterator[B
 
 
 def seal_some(connection: Connection, *, block_rows_max: int = BLOCK_ROWS_MAX) -> None:
-    """Put the next of the rows that wait into blocks, as many as fit in one. In a transaction that writes."""
+    """Put the next waiting rows into blocks, as many as fit in one. In a transaction that writes."""
     if next(connection.execute("SELECT removals != sealed_removals FROM embedder"))[0]:
-        # By a version that knows of no blocks, or the first time.
+        # By a version without blocks, or the first time.
         unseal(connection)
     rows = list(connection.execute(NEXT, (block_rows_max,)))
     if without := [row[1] for row in rows if len(row[8] or b"") != BYTES]:
@@ -132,22 +132,22 @@ def seal_some(connection: Connection, *, block_rows_max: int = BLOCK_ROWS_MAX) -
 
 
 def unseal(connection: Connection) -> None:
-    """Begin anew, without blocks."""
+    """Start again, without blocks."""
     connection.execute("DELETE FROM vector_block")
     connection.execute("UPDATE embedder SET sealed_change = 0, sealed_owner = 0, sealed_removals = removals")
 
 
 def take_out(connection: Connection, owners: Sequence[int]) -> None:
-    """Leave nothing of these in the blocks."""
+    """Remove every trace of these from the blocks."""
     if not _merge(connection, np.array(sorted(owners), np.int64), EMPTY):
         unseal(connection)
 
 
 def wrong_blocks(connection: Connection) -> list[int]:
-    """Where blocks begin that do not hold what their rows do, or 0 where none holds what is sealed."""
+    """Return where blocks start that differ from their rows, or 0 if none has what is sealed."""
     (knows_removals,) = next(connection.execute("SELECT removals = sealed_removals FROM embedder"))
     stored = list(connection.execute("SELECT first FROM vector_block ORDER BY first"))
-    # Before the first one begins, nothing is sealed.
+    # Nothing is sealed before the first one starts.
     starts = [0, *(first for (first,) in stored if first)]
     ends = [*starts[1:], LAST]
     return [
@@ -158,7 +158,7 @@ def wrong_blocks(connection: Connection) -> list[int]:
 
 
 def _fits(connection: Connection, start: int, end: int, *, knows_removals: bool) -> bool:
-    """Whether all that is sealed of these owners stands in their block, and nothing that was removed."""
+    """Whether all that is sealed of these owners is in their block, and nothing that was removed."""
     block = _read(connection, start)
     if block is None:
         return False
@@ -167,7 +167,7 @@ def _fits(connection: Connection, start: int, end: int, *, knows_removals: bool)
         return False
     for owner, *place, model, dimensions, code, is_sealed in connection.execute(ROWS, (start, end)):
         copy = held.pop(owner, None)
-        # What waits may have an older copy; what was cut before it was sealed has no code.
+        # A waiting row may have an older copy; a vector that was cut before it was sealed has no code.
         if is_sealed and (
             (copy is None and code is not None)
             or (copy is not None and copy[0] != [owner, *place, number_of(model, dimensions)])
@@ -178,7 +178,7 @@ def _fits(connection: Connection, start: int, end: int, *, knows_removals: bool)
 
 
 def _read(connection: Connection, first: int) -> Block | None:
-    """The block that begins there, empty where there is none; None where it is damaged."""
+    """Return the block that starts there, empty if there is none; None if it is damaged."""
     for row in connection.execute("SELECT count, places, codes FROM vector_block WHERE first = ?", (first,)):
         return _block(*row)
     return EMPTY
@@ -194,12 +194,12 @@ def _block(count: int, places: bytes, codes: bytes) -> Block | None:
 def _merge(
     connection: Connection, owners: NDArray[np.int64], block: Block, *, block_rows_max: int = BLOCK_ROWS_MAX
 ) -> bool:
-    """Put what the block holds in the place of all that is stored of these owners.
+    """Replace everything that is stored of these owners by the block.
 
-    False, half done, where a stored block is damaged.
+    False, half done, if a stored block is damaged.
     """
     stored = [first for (first,) in connection.execute("SELECT first FROM vector_block ORDER BY first")]
-    # The first block begins where owners do.
+    # The first block starts where owners do.
     starts = [0, *(first for first in stored if first)]
     ends = [*starts[1:], LAST]
     for first, end in zip(starts, ends, strict=True):
@@ -217,7 +217,7 @@ def _merge(
 
 
 def _write(connection: Connection, first: int, block: Block, block_rows_max: int) -> None:
-    """Keep it in the place of what begins there, as several where it is too long for one."""
+    """Save it in place of what starts there, as several if it is too long for one."""
     connection.execute("DELETE FROM vector_block WHERE first = ?", (first,))
     parts = -(-block.count // block_rows_max)
     for number in range(parts):

@@ -1,7 +1,7 @@
-"""The vectors of one embedder in memory, to compare with all of them at once. Importing it loads NumPy.
+"""The vectors of one embedder in memory, to compare with all at once. Importing it loads NumPy.
 
-Few are held whole and compared exactly. Of many only the codes are held (see vector_codes.py): those that
-differ least from the question's are read from the file and compared exactly.
+A few are held whole and compared exactly. Of many only the codes are held (see vector_codes.py): those that
+differ least from the query's are read from the file and compared exactly.
 """
 
 import json
@@ -30,14 +30,14 @@ from ragforge.store.sqlite.vector_shelves import (
 )
 
 WHOLE_FLOATS_MAX = 2_000_000
-"""Floats that are held whole, 8 MB; where there are more, codes take their place."""
+"""How many floats are held whole, 8 MB; beyond that, codes replace them."""
 READ_FLOATS_MAX = 1 << 20
-"""Floats that are read and normalised at once."""
+"""How many floats are read and normalised at once."""
 KEPT_FLOATS_MAX = 1 << 20
-"""Floats that are kept as they were read beside the codes, 4 MB: a conversation is about the same things for
-a while."""
+"""How many floats read from the file are kept beside the codes, 4 MB: a conversation stays on its subjects
+for a while."""
 DIGITS = 6
-"""What 32-bit floats can tell of a score: what is equal to here is equal."""
+"""The precision of scores in 32-bit floats: scores equal up to here are equal."""
 
 CHANGED = """
 SELECT embedding.owner, project, session, at, level,
@@ -46,7 +46,7 @@ FROM embedding LEFT JOIN vector_code ON vector_code.owner = embedding.owner
 WHERE (change, embedding.owner) > (:change, :owner)
 """
 CHANGED_WHOLE = CHANGED.format(content="vector", sound="length(vector) = 4 * dimensions")
-# By the index on changes: of the vectors, not a page is read.
+# By the index on changes: no page of the vectors is read.
 CHANGED_CODES = CHANGED.format(content="coalesce(code, x'')", sound="TRUE")
 
 # Cross: each owner is looked up, where the planner would read all of the model.
@@ -63,7 +63,7 @@ ARE_MORE = "SELECT 1 FROM embedding WHERE model = ? AND dimensions = ? LIMIT 1 O
 
 
 class Seen(NamedTuple):
-    """Up to where the rows were read, in the order of the index on changes, and which removals are known."""
+    """How far the rows were read, in the order of the index on changes, and which removals are known."""
 
     change: int
     owner: int
@@ -71,7 +71,7 @@ class Seen(NamedTuple):
 
 
 class VectorCache:
-    """Every vector of a model, or its code, beside what it is filtered by. For one thread."""
+    """Every vector of a model, or its code, beside its filter values. For one thread."""
 
     def __init__(
         self, connection: Connection, model: str, dimensions: int, *, whole_floats_max: int = WHOLE_FLOATS_MAX
@@ -92,7 +92,7 @@ class VectorCache:
         return isinstance(self._shelf, Whole) and len(self._places) * self.dimensions > WHOLE_FLOATS_MAX
 
     def refresh(self, connection: Connection) -> None:
-        """Read what was written, by whichever process, since the last time."""
+        """Read what any process wrote since the last time."""
         changes, removals = one(connection, "SELECT changes, removals FROM embedder") or (0, 0)
         state = Seen(changes, LAST, removals)
         if state == self._seen:
@@ -111,11 +111,11 @@ class VectorCache:
             )
             self._places.drop_others(left)
             self._kept.clear()
-        # Last: where the reading is cut off, the next begins where this one did.
+        # Last: if the reading is interrupted, the next one starts where this one did.
         self._seen = state
 
     def _begin(self, connection: Connection, removals: int) -> None:
-        """Take what stands in blocks, and make room for what does not."""
+        """Read the blocks, and make room for rows outside them."""
         self._places, self._kept, seen = Places(), {}, Seen(0, LAST, removals)
         if isinstance(self._shelf, Coded) and (size := count_sealed(connection)):
             self._places = Places(size)
@@ -143,7 +143,7 @@ class VectorCache:
         kinds: Collection[OwnerKind],
         limit: int,
     ) -> dict[int, float]:
-        """Scores of the nearest by their owners' keys, and of all that are as near as the last of them."""
+        """Return scores of the nearest by their owners' keys, including all ties with the last of them."""
         lines = self._places.lines
         wanted = lines[KEY] != 0
         if project is not None:
@@ -170,14 +170,14 @@ class VectorCache:
         return dict(zip(keys[best].tolist(), scores[best].tolist(), strict=True))
 
     def scores(self, connection: Connection, vector: Vector, owners: Iterable[int]) -> dict[int, float]:
-        """The scores of these owners, as far as they have a vector."""
+        """Return the scores of those owners that have a vector."""
         keys, scores = self._exact(connection, self._places.of(list(owners)), vector)
         return dict(zip(keys.tolist(), scores.tolist(), strict=True))
 
     def _closest(
         self, connection: Connection, rows: NDArray[np.int64], vector: Vector, limit: int
     ) -> NDArray[np.int64]:
-        """Those of the rows that may be among the nearest, by a comparison that is fast and nearly exact."""
+        """Return rows that may be among the nearest, by a comparison that is fast and nearly exact."""
         asked = units(np.frombuffer(vector, np.float32)[np.newaxis])[0]
         owners: list[int] = []
         near: list[NDArray[np.float32]] = [np.empty(0, np.float32)]
@@ -193,13 +193,13 @@ class VectorCache:
         return self._places.of([owners[at] for at in nearest])
 
     def _parts(self, rows: NDArray[np.int64]) -> list[NDArray[np.int64]]:
-        """The rows by so many as are read at once."""
+        """Yield the rows in batches that are read at once."""
         return np.array_split(rows, max(1, rows.size * self.dimensions // READ_FLOATS_MAX))
 
     def _exact(
         self, connection: Connection, rows: NDArray[np.int64], vector: Vector
     ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """Keys of these rows, and (1 + cosine) / 2 of each, in 64 bits."""
+        """Return the keys of these rows, and (1 + cosine) / 2 of each, in 64 bits."""
         asked = np.frombuffer(vector, np.float32).astype(np.float64)
         asked /= np.linalg.norm(asked)
         keys: list[NDArray[np.int64]] = [np.empty(0, np.int64)]
@@ -217,7 +217,7 @@ class VectorCache:
     def _vectors(
         self, connection: Connection, rows: NDArray[np.int64]
     ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-        """The keys of these rows and their vectors of length 1, from memory or from the file."""
+        """Return the keys of these rows and their vectors of length 1, from memory or from the file."""
         keys = self._places.lines[KEY][rows]
         if isinstance(self._shelf, Whole):
             return keys, self._shelf.vectors[rows]
@@ -225,7 +225,7 @@ class VectorCache:
         return np.array(list(found), np.int64), units_of(found.values(), self.dimensions)
 
     def _read(self, connection: Connection, owners: list[int]) -> dict[int, bytes]:
-        """Their vectors as they are stored, in their order, as far as there are any of the model."""
+        """Return their vectors as they are stored, in order, for those of the model."""
         kept = self._kept
         found = {owner: kept[owner] for owner in owners if owner in kept}
         if len(found) == len(owners):
@@ -241,7 +241,7 @@ class VectorCache:
         return connection.execute(VECTORS, values)
 
     def _put(self, connection: Connection, batch: list[Row]) -> None:
-        # It may be another model's now. Most are not among those that there are.
+        # It may be another model's now. Most are not among the existing ones.
         self._places.drop([row[0] for row in batch])
         for row in batch:
             self._kept.pop(row[0], None)
@@ -260,14 +260,14 @@ class VectorCache:
             self._shelf.put(self._take_places(batch), codes)
 
     def _take_places(self, rows: list[Row]) -> list[int]:
-        """Where the contents of these go, now that what they are filtered by is there."""
+        """Return where the contents of these go, now that their filter values are there."""
         lines = np.array(list(zip(*rows, strict=True))[:LINES], np.int64).reshape(LINES, len(rows))
         places = self._places.put(lines)
         self._shelf.grow(self._places.size)
         return places
 
     def _with_codes(self, connection: Connection, batch: list[Row]) -> list[Row]:
-        """The rows with codes for the vectors that an older version stored without, but for cut ones."""
+        """Return the rows with codes for vectors that an older version stored without; not for truncated ones."""
         codes = {row[0]: row[5] for row in batch if len(row[5]) == BYTES}
         without = [row[0] for row in batch if row[0] not in codes]
         size = max(1, READ_FLOATS_MAX // self.dimensions)
@@ -279,7 +279,7 @@ class VectorCache:
 
 
 def _of_kinds(levels: NDArray[np.int64], kinds: Collection[OwnerKind]) -> NDArray[np.bool_]:
-    """Whether each is of these kinds; what is forgotten is of none."""
+    """Whether each is of these kinds; forgotten ones are of none."""
     wanted = np.zeros(levels.shape, np.bool_)
     for kind in kinds:
         match kind:

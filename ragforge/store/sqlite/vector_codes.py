@@ -1,8 +1,8 @@
 """A vector in 1,024 bits: codes of near vectors differ in few of them. Importing it loads NumPy.
 
-Signs are flipped at random, a Walsh-Hadamard transform spreads each value over all, and of what comes out
-only the signs are kept. The share of bits in which two codes differ tells the angle between the vectors.
-Short vectors are turned in several ways, until there are bits enough.
+Signs are flipped at random, a Walsh-Hadamard transform spreads each value over all, and only the signs of
+the result are kept. The share of bits in which two codes differ estimates the angle between the vectors.
+Short vectors are rotated in several ways, until there are enough bits.
 """
 
 import hashlib
@@ -15,16 +15,16 @@ BITS = 1024
 BYTES = BITS // 8
 WORDS = BITS // 64
 UNPACKED = 48
-"""Codes that are unpacked at once, to 192 KB."""
+"""How many codes are unpacked at once, to 192 KB."""
 
 
 def codes_of(vectors: NDArray[np.float32]) -> list[bytes]:
-    """The code of each row; the same on every machine, for a file may be carried."""
+    """Return the code of each row; the same on every machine, because a file may be moved."""
     return [words.tobytes() for words in signs_of(turned(vectors))]
 
 
 def turned(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
-    """The BITS numbers of each row whose signs are its code."""
+    """Return the BITS numbers of each row whose signs are its code."""
     count, dimensions = vectors.shape
     size = 1 << (dimensions - 1).bit_length()
     spread: list[NDArray[np.float32]] = []
@@ -36,16 +36,16 @@ def turned(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
 
 
 def signs_of(numbers: NDArray[np.float32]) -> NDArray[np.uint64]:
-    """The code of each row of BITS numbers, as WORDS."""
+    """Return the code of each row of BITS numbers, as WORDS."""
     return np.packbits(numbers > 0, axis=1).view(np.uint64)
 
 
 def products_of(
     words: NDArray[np.uint64], at: NDArray[np.int64], numbers: NDArray[np.float32]
 ) -> NDArray[np.float32]:
-    """Of each code at these columns of WORDS rows, the sum of those BITS numbers at which it has a bit."""
+    """Return, for each code at these columns of WORDS rows, the sum of the BITS numbers whose bit is set."""
     products = np.empty(at.size, np.float32)
-    # Few at a time, always in the same place: new pages for all of them would cost five times the sums.
+    # A few at a time, always in the same buffer: new pages for all of them would cost five times the sums.
     bits = np.empty((UNPACKED, BITS), np.float32)
     for start in range(0, at.size, UNPACKED):
         part = slice(start, start + UNPACKED)
@@ -57,12 +57,12 @@ def products_of(
 
 
 def words_of(codes: bytes) -> NDArray[np.uint64]:
-    """Codes that stand one after another as rows of WORDS."""
+    """Return consecutive codes as rows of WORDS."""
     return np.frombuffer(codes, np.uint64).reshape(-1, WORDS)
 
 
 def _spread(rows: NDArray[np.float32]) -> NDArray[np.float32]:
-    """The Walsh-Hadamard transform of each row, whose length is a power of two."""
+    """Return the Walsh-Hadamard transform of each row, whose length is a power of two."""
     count, size = rows.shape
     half = 1
     while half < size:
@@ -75,7 +75,7 @@ def _spread(rows: NDArray[np.float32]) -> NDArray[np.float32]:
 
 @cache
 def _signs(size: int, turn: int) -> NDArray[np.float32]:
-    """+1 and -1 at random, always the same ones: codes are stored."""
+    """Return random +1 and -1, always the same ones: codes are stored."""
     drawn = hashlib.shake_256(f"ragforge {size} {turn}".encode()).digest(-(-size // 8))
     bits = np.unpackbits(np.frombuffer(drawn, np.uint8))[:size]
     return bits.astype(np.float32) * 2 - 1

@@ -1,4 +1,4 @@
-"""Where in memory each owner's vector is, and what it is filtered by. Importing it loads NumPy."""
+"""Where in memory each owner's vector is, and its filter values. Importing it loads NumPy."""
 
 from collections.abc import Sequence
 
@@ -8,26 +8,26 @@ from numpy.typing import NDArray
 GROWTH = 1.25
 
 KEY, PROJECT, SESSION, TIME, LEVEL = range(5)
-"""The lines of `Places.lines`."""
+"""The rows of `Places.lines`."""
 LINES = 5
 PUT_MAX = 2_048
-"""How many are in the table before they go to the arrays, which hold one in 16 bytes and not in 150."""
+"""How many are in the table before they go to the arrays, which need 16 bytes each instead of 150."""
 
 
 class Places:
-    """A place for each owner; those that are free are taken again."""
+    """A place for each owner; free ones are reused."""
 
     def __init__(self, size: int = 0) -> None:
         # A column each; the key of a free place is 0.
         self.lines: NDArray[np.int64] = np.zeros((LINES, size), np.int64)
         self._count = 0
-        # Keys that ascend and the place of each, found by halving. A place may be free by now, or another's.
+        # Ascending keys and the place of each, for binary search. A place may be free by now, or another's.
         self._keys: NDArray[np.int64] = np.zeros(size, np.int64)
         self._at: NDArray[np.int64] = np.arange(size)
         self._sorted_count = 0
         self._put: dict[int, int] = {}
-        """Those that came last."""
-        # Places from here on were never taken, the others were freed.
+        """The most recent ones."""
+        # Places from here on were never used, the others were freed.
         self._end = 0
         self._free: list[int] = []
 
@@ -36,11 +36,11 @@ class Places:
 
     @property
     def size(self) -> int:
-        """How many places there are, the free ones included."""
+        """Return how many places there are, including free ones."""
         return self.lines.shape[1]
 
     def grow(self, count: int) -> None:
-        """Have room for so many more, and some to spare: making it copies all."""
+        """Make room for so many more, and some to spare: each time copies everything."""
         size = self.size
         missing = count - len(self._free) - (size - self._end)
         if missing > 0:
@@ -49,7 +49,7 @@ class Places:
             self.lines = lines
 
     def lay(self, lines: NDArray[np.int64]) -> slice:
-        """The next places, for owners that ascend, before any other is put."""
+        """Return the next places, for ascending owners, before any other is put."""
         at = slice(self._end, self._end + lines.shape[1])
         self.lines[:, at] = lines
         self._keys[at] = lines[KEY]
@@ -58,7 +58,7 @@ class Places:
         return at
 
     def put(self, lines: NDArray[np.int64]) -> list[int]:
-        """The places of owners that had none."""
+        """Return new places of owners that had none."""
         count = lines.shape[1]
         self.grow(count)
         kept = max(0, len(self._free) - count)
@@ -75,7 +75,7 @@ class Places:
         return places
 
     def of(self, owners: Sequence[int]) -> NDArray[np.int64]:
-        """The places of those that have one."""
+        """Return the places of those that have one."""
         keys = np.array(owners, np.int64)
         places = np.array([self._put.get(owner, -1) for owner in owners], np.int64)
         if self._sorted_count:
@@ -87,7 +87,7 @@ class Places:
         return places[places >= 0]
 
     def _sort(self) -> None:
-        """Bring all that is in the table into the arrays."""
+        """Move everything in the table into the arrays."""
         held, put = slice(self._sorted_count), self._put
         keys = np.concatenate((self._keys[held], np.fromiter(put.keys(), np.int64)))
         at = np.concatenate((self._at[held], np.fromiter(put.values(), np.int64)))

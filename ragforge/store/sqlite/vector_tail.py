@@ -1,4 +1,4 @@
-"""Vectors that were written and stand in no block yet: whether they are many, and their codes."""
+"""Vectors that are in no block yet: whether they are many, and their codes."""
 
 import json
 from collections.abc import Sequence
@@ -9,14 +9,14 @@ from ragforge.domain.blas import load_numpy
 from ragforge.store.sqlite.connection import Connection
 
 SEALED_MIN = 1_024
-"""Fewer rows wait: each sealing writes the block anew that they belong to."""
+"""Fewer rows wait: each sealing rewrites the block that they belong to."""
 WAITS = "(change, embedding.owner) > (SELECT sealed_change, sealed_owner FROM embedder)"
 ARE_MANY_WAITING = f"SELECT 1 FROM embedding WHERE {WAITS} LIMIT 1 OFFSET {SEALED_MIN - 1}"
 CODED_AT_ONCE = 256
 
 
 def write_codes(connection: Connection, owners: Sequence[int]) -> None:
-    """Keep the codes of these owners' vectors, of which none is cut."""
+    """Store the codes of these owners' vectors, none of which is truncated."""
     if not owners:
         return
     load_numpy()

@@ -1,4 +1,4 @@
-"""The embeddings in SQLite: found by comparing with all of the scope, exactly."""
+"""The embeddings in SQLite: an exact search over the whole scope."""
 
 import json
 from array import array
@@ -30,7 +30,7 @@ from ragforge.store.sqlite.vector_tail import ARE_MANY_WAITING, write_codes
 if TYPE_CHECKING:
     from ragforge.store.sqlite.vector_cache import VectorCache
 
-# Of no project: in every one. Of no session: in none.
+# Without a project: in every one. Without a session: in none.
 MEMORY_PLACE = f"""
 SELECT memory.key AS key,
     CASE WHEN {REMEMBERED} THEN {MEMORY_LEVEL} ELSE {FORGOTTEN_LEVEL} END AS level,
@@ -58,7 +58,7 @@ SELECT level, {ID.format("owner")}, model, text_hash, dimensions, vector
 FROM json_each(?) AS wanted CROSS JOIN embedding ON owner = wanted.value ORDER BY wanted.key
 """
 
-# What another embedder made comes from the index alone; that of a turn which runs again waits for its end.
+# Another embedder's are found by the index only; that of a turn which runs again waits for its end.
 LACKING = f"""
 SELECT level, {ID.format("lacking.key")} FROM (
     SELECT owed.key, level, at FROM owed LEFT JOIN session ON session.key = owed.session
@@ -76,7 +76,7 @@ LIMIT max(0, :limit)
 """
 
 
-# What was cut or emptied is made anew, not copied.
+# What was truncated or emptied is computed again, not copied.
 SAME_TEXT = """
 SELECT text_hash, vector FROM json_each(:hashes) CROSS JOIN embedding ON text_hash = value
 WHERE +model = :model AND dimensions = coalesce(:dimensions, dimensions)
@@ -89,11 +89,11 @@ class SqliteVectors:
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        # Belongs to the thread of the reads that go beside others.
+        # Belongs to the thread of the parallel reads.
         self._cache: VectorCache | None = None
 
     async def use(self, model: str, dimensions: int) -> None:
-        """Remember the embedder in use. Raises UsageError for dimensions outside 1..4096."""
+        """Record the embedder in use. Raises UsageError for dimensions outside 1..4096."""
         if not 1 <= dimensions <= DIMENSIONS_MAX:
             raise UsageError(
                 f"An embedder of {dimensions} dimensions cannot be used; it must have 1 to {DIMENSIONS_MAX}."
@@ -106,7 +106,7 @@ class SqliteVectors:
         await self._seal()
 
     async def in_use(self) -> str:
-        """The name of the embedder that `use` named last; empty before any."""
+        """Return the name of the embedder passed to `use` last; empty if there was none."""
 
         def read(connection: Connection) -> str:
             (model,) = next(connection.execute("SELECT model FROM embedder"))
@@ -115,7 +115,7 @@ class SqliteVectors:
         return await self._database.read(read)
 
     async def save(self, embeddings: Sequence[Embedding]) -> None:
-        """Keep them, many at once; those whose owner is not stored are left out.
+        """Save many at once, except those whose owner is not stored.
 
         Raises UsageError for a vector that is empty, zero, not finite, or longer than 4096.
         """
@@ -126,7 +126,7 @@ class SqliteVectors:
             await self._seal()
 
     async def _seal(self) -> None:
-        """Put what waits into blocks, some at a time, so that no other write waits for long."""
+        """Put waiting rows into blocks, some at a time, so that no other write waits for long."""
         while await self._database.write(sealed_some):
             pass
 
@@ -141,7 +141,7 @@ class SqliteVectors:
         return await self._database.read(read)
 
     async def lacking(self, model: str, *, project_id: str | None = None, limit: int = 100) -> list[Owner]:
-        """Ended turns, summaries and memories without a vector of it, or whose text changed; newest first."""
+        """Return ended turns, summaries and memories without a current vector of the model, newest first."""
 
         def read(connection: Connection) -> list[Owner]:
             project = scope_key(connection, "project", project_id)
@@ -175,7 +175,7 @@ class SqliteVectors:
         return await self._database.read(read)
 
     async def nearest(self, nearby: Nearby) -> list[Near]:
-        """The nearest, best first, ties by id. Raises UsageError for a vector that `save` would refuse."""
+        """Return the nearest, best first, ties by id. Raises UsageError for a vector that `save` rejects."""
         check_vector(nearby.vector, of="the question")
 
         def read(connection: Connection) -> list[Near]:
@@ -185,7 +185,7 @@ class SqliteVectors:
         return await self._database.read_beside(read)
 
     def nearest_in(self, connection: Connection, nearby: Nearby) -> dict[int, float]:
-        """The scores of the nearest by the keys of their owners, in a `read_beside`."""
+        """Return the scores of the nearest by the keys of their owners, in a `read_beside`."""
         scope = {
             "project": scope_key(connection, "project", nearby.project_id),
             "session": scope_key(connection, "session", nearby.session_id),
@@ -206,16 +206,16 @@ class SqliteVectors:
         )
         if len(found) <= nearby.limit:
             return found
-        # Of those that are as near as the last, the ids decide.
+        # Ties with the last are decided by the ids.
         return {key: score for key, _, score in _named(connection, found)[: nearby.limit]}
 
     def scores_in(self, connection: Connection, nearby: Nearby, keys: Iterable[int]) -> dict[int, float]:
-        """How near these are, as far as they have a vector of the model, in a `read_beside`."""
+        """Return the scores of those with a vector of the model, in a `read_beside`."""
         cache = self._fresh_cache(connection, nearby)
         return {} if cache is None else cache.scores(connection, nearby.vector, keys)
 
     def _fresh_cache(self, connection: Connection, nearby: Nearby) -> "VectorCache | None":
-        """All vectors that may be compared, or None where there are none."""
+        """Return all vectors that may be compared, or None if there are none."""
         model, dimensions = storable(nearby.model), len(nearby.vector)
         if not one(
             connection, "SELECT 1 FROM embedding WHERE model = ? AND dimensions = ?", (model, dimensions)
@@ -243,7 +243,7 @@ NOWHERE = -1
 
 
 def scope_key(connection: Connection, table: str, identifier: str | None) -> int | None:
-    """The key of the project or session, None where none is asked for, NOWHERE where it is not stored."""
+    """Return the key of the project or session, None if none is requested, NOWHERE if it is not stored."""
     if not identifier:
         return None
     found = one(connection, f"SELECT key FROM {table} WHERE id = ?", (identifier,))
@@ -258,12 +258,12 @@ def is_embedded(connection: Connection, embedding: Embedding) -> bool:
 
 
 def put_embeddings(connection: Connection, embeddings: Sequence[Embedding]) -> None:
-    """Keep those whose owner is stored. The vectors were checked."""
+    """Save those whose owner is stored. The vectors were checked."""
     write_codes(connection, [owner for owner in put_vectors(connection, embeddings) if owner is not None])
 
 
 def put_vectors(connection: Connection, embeddings: Sequence[Embedding]) -> list[int | None]:
-    """The same without their codes, which are best written in one go; the keys of the owners."""
+    """The same without their codes, which are best written together; return the keys of the owners."""
     connection.execute("UPDATE embedder SET changes = changes + 1")
     (change,) = next(connection.execute("SELECT changes FROM embedder"))
     places = [_place(connection, embedding.owner) for embedding in embeddings]
@@ -288,7 +288,7 @@ def put_vectors(connection: Connection, embeddings: Sequence[Embedding]) -> list
 
 
 def move_embeddings(connection: Connection, owners: Iterable[int]) -> None:
-    """Bring what they are filtered by in line with their owners."""
+    """Update their filter values from their owners."""
     connection.execute("UPDATE embedder SET changes = changes + 1")
     connection.executemany(
         "UPDATE embedding SET change = (SELECT changes FROM embedder), (level, project, session, at) = ("
@@ -302,10 +302,10 @@ def move_embeddings(connection: Connection, owners: Iterable[int]) -> None:
 
 
 def drop_embeddings(connection: Connection, owners: Sequence[int]) -> None:
-    """Remove those of owners that go."""
+    """Remove those of deleted owners."""
     connection.execute(
         "UPDATE embedder SET removals = removals + 1, "
-        # Not where it lags behind already: then some were removed without the blocks knowing.
+        # Not if it is behind already: then some were removed without the blocks' knowledge.
         "sealed_removals = sealed_removals + (sealed_removals = removals)"
     )
     for table in ("embedding", "vector_code"):
@@ -318,7 +318,7 @@ def drop_embeddings(connection: Connection, owners: Sequence[int]) -> None:
 
 
 def seal_afresh(connection: Connection) -> None:
-    """Make all blocks again from the rows."""
+    """Rebuild all blocks from the rows."""
     load_numpy()
     from ragforge.store.sqlite.vector_blocks import unseal
 
@@ -328,7 +328,7 @@ def seal_afresh(connection: Connection) -> None:
 
 
 def sealed_some(connection: Connection) -> bool:
-    """Put some of what waits into blocks, where it is much; whether there was."""
+    """Put some waiting rows into blocks, if they are many; return whether they were."""
     if one(connection, ARE_MANY_WAITING) is None:
         return False
     load_numpy()
@@ -339,7 +339,7 @@ def sealed_some(connection: Connection) -> bool:
 
 
 def embedding_of(row: Row) -> Embedding:
-    """The embedding of a row of SELECT. Raises CorruptError where its vector is cut."""
+    """Return the embedding of a row of SELECT. Raises CorruptError if its vector is truncated."""
     level, identifier, model, text_hash, dimensions, content = row
     if len(content) != dimensions * array("f").itemsize:
         raise apsw.CorruptError(
@@ -349,7 +349,7 @@ def embedding_of(row: Row) -> Embedding:
 
 
 def _named(connection: Connection, found: Mapping[int, float]) -> list[tuple[int, Owner, float]]:
-    """Keys, owners and scores, the best first, ties by id."""
+    """Return keys, owners and scores, the best first, ties by id."""
     rows = connection.execute(
         f"SELECT owner, level, {ID.format('owner')} FROM json_each(?) JOIN embedding ON owner = value",
         (json.dumps(list(found)),),
@@ -359,7 +359,7 @@ def _named(connection: Connection, found: Mapping[int, float]) -> list[tuple[int
 
 
 def _place(connection: Connection, owner: Owner) -> Row | None:
-    """Key, level, project, session and time of an owner that is stored."""
+    """Return key, level, project, session and time of a stored owner."""
     return one(connection, OWNERS[owner.kind], (owner.id,))
 
 
@@ -370,6 +370,6 @@ def _kind(level: int) -> OwnerKind:
 
 
 def _dimensions(connection: Connection, model: str) -> Any:
-    """How many the model's vectors must have, or None where another model is in use."""
+    """Return the dimensions of the model's vectors, or None if another model is in use."""
     found = one(connection, "SELECT dimensions FROM embedder WHERE model = ?", (model,))
     return None if found is None else found[0]

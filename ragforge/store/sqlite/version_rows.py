@@ -51,9 +51,9 @@ SELECT_MOVE = f"SELECT {MOVES.select} FROM move JOIN project ON project.key = mo
 
 
 def put_version(connection: Connection, version: Version) -> bool:
-    """Whether it was new; one of the same id stays as it is.
+    """Save it; return whether it was new. One of the same id is kept as it is.
 
-    Raises Conflict where something that it names is not stored, or a parent is another project's.
+    Raises Conflict if something that it names is not stored, or a parent is another project's.
     """
     if one(connection, "SELECT 1 FROM version WHERE id = ?", (version.id,)) is not None:
         return False
@@ -81,9 +81,9 @@ def put_version(connection: Connection, version: Version) -> bool:
 
 
 def take_origin(connection: Connection, version: Version) -> bool:
-    """Let a stored version that names no session take session, turn and title of this one; whether it did.
+    """Give a stored version without a session the session, turn and title of this one; return whether it did.
 
-    Its session was deleted here and has come back. Raises Conflict where they are not stored.
+    Its session was deleted here and is back. Raises Conflict if they are not stored.
     """
     found = one(connection, "SELECT key, session, turn FROM version WHERE id = ?", (version.id,))
     if found is None or found[1:] != (None, None) or not version.session_id:
@@ -99,7 +99,7 @@ def take_origin(connection: Connection, version: Version) -> bool:
 
 
 def put_branch(connection: Connection, branch: Branch, *, only_newer: bool = False) -> bool:
-    """Whether anything changed. Raises Conflict where its version is not one of the project's."""
+    """Save it; return whether anything changed. Raises Conflict if its version is another project's."""
     project = project_key(connection, branch.project_id)
     found = one(connection, "SELECT key, project FROM version WHERE id = ?", (branch.version_id,))
     if found is None or found[1] != project:
@@ -117,7 +117,7 @@ def put_branch(connection: Connection, branch: Branch, *, only_newer: bool = Fal
 
 
 def put_move(connection: Connection, move: CheckoutLog) -> bool:
-    """Whether it was new; one of the same id stays as it is. Raises Conflict for an unknown project."""
+    """Save it; return whether it was new, else it is unchanged. Raises Conflict for an unknown project."""
     connection.execute(
         f"INSERT OR IGNORE INTO move (project, {MOVES.columns}) VALUES (?, {MOVES.marks})",
         (project_key(connection, move.project_id), *MOVES.values(move)),
@@ -126,7 +126,7 @@ def put_move(connection: Connection, move: CheckoutLog) -> bool:
 
 
 def turn_ended(connection: Connection, turn: int) -> None:
-    """Note that it lacks a version, unless it has one."""
+    """Record that it lacks a version, unless it has one."""
     connection.execute(
         "INSERT OR IGNORE INTO unversioned "
         "SELECT ?1 WHERE NOT EXISTS (SELECT 1 FROM version WHERE turn = ?1)",
@@ -135,19 +135,19 @@ def turn_ended(connection: Connection, turn: int) -> None:
 
 
 def turn_runs_on(connection: Connection, turn: int) -> None:
-    """It has not ended any more."""
+    """Record that it has not ended any more."""
     connection.execute("DELETE FROM unversioned WHERE turn = ?", (turn,))
 
 
 def hand_over_versions(connection: Connection, turn: int, heir: int) -> None:
-    """The turn's versions are of the session that has the turn now."""
+    """Assign the turn's versions to the session that has the turn now."""
     connection.execute("UPDATE version SET session = ? WHERE turn = ?", (heir, turn))
     for (version,) in list(connection.execute("SELECT key FROM version WHERE turn = ?", (turn,))):
         index_version(connection, version)
 
 
 def session_went(connection: Connection, session: int, session_id: str, turns: Sequence[int]) -> None:
-    """Before the session and these turns are removed: its versions name neither, its moves go."""
+    """Prepare for removing the session and these turns: its versions name neither, its moves are removed."""
     gone = json.dumps(turns)
     rows = connection.execute(
         "SELECT key FROM version WHERE session = ? UNION "
@@ -155,7 +155,7 @@ def session_went(connection: Connection, session: int, session_id: str, turns: S
         (session, gone),
     )
     versions = [(key,) for (key,) in rows]
-    # The title is the first words of the turn's message, where there was one.
+    # The title is the first words of the turn's message, if there was one.
     connection.executemany(
         "UPDATE version SET session = NULL, turn = NULL, title = iif(turn IS NULL, title, '') WHERE key = ?",
         versions,
@@ -167,19 +167,19 @@ def session_went(connection: Connection, session: int, session_id: str, turns: S
 
 
 def version_row_of(row: Row) -> VersionRow:
-    """The line of the log of a row of SELECT_SHORT."""
+    """Return the line of the log of a row of SELECT_SHORT."""
     return VersionRow(SHORT.record(row), row[-1])
 
 
 def _made_in(connection: Connection, version: Version) -> tuple[int | None, int | None]:
-    """The keys of its session and turn. Raises Conflict where they are not stored."""
+    """Return the keys of its session and turn. Raises Conflict if they are not stored."""
     session = key_of(connection, "session", version.session_id) if version.session_id else None
     turn = key_of(connection, "turn", version.turn_id) if version.turn_id else None
     return session, turn
 
 
 def _parent(connection: Connection, parent: str, version: Version, project: int) -> tuple[int, int]:
-    """Its key and time. Raises Conflict where it is not stored or another project's."""
+    """Return its key and time. Raises Conflict if it is not stored or another project's."""
     found = one(connection, "SELECT key, at, project FROM version WHERE id = ?", (parent,))
     if found is None:
         raise Conflict(f"Version {version.id} is a child of {parent}, which is not in the store.")

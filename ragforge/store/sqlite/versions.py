@@ -26,7 +26,7 @@ from ragforge.store.sqlite.version_rows import (
 OLDEST_FIRST = "ORDER BY version.at, version.id"
 NEWEST_FIRST = "ORDER BY version.at DESC, version.id DESC"
 
-# Keys first, from the index of the order alone: so a page costs its rows and no more.
+# Keys first, only from the index of the order: so a page costs no more than its rows.
 PAGE = """
 SELECT key FROM version WHERE project = (SELECT key FROM project WHERE id = :project)
 ORDER BY at DESC, id DESC LIMIT max(0, :limit)
@@ -37,7 +37,7 @@ SELECT key FROM version WHERE project = (SELECT key FROM project WHERE id = :pro
 ORDER BY at DESC, id DESC LIMIT max(0, :limit)
 """
 
-# Both by an index: that of the order holds the ids.
+# Both by an index: that of the order contains the ids.
 NAMED = """
 SELECT key FROM version WHERE project = (SELECT key FROM project WHERE id = :project)
     AND (substr(id, 1, length(:part)) = :part OR substr(id, -length(:part)) = :part
@@ -77,9 +77,9 @@ class SqliteVersions:
         self._database = database
 
     async def add(self, version: Version) -> None:
-        """Keep a new version; one of the same id stays as it is.
+        """Save a new version; one of the same id is kept as it is.
 
-        Raises Conflict where something that it names is not stored, or a parent is another project's.
+        Raises Conflict if something that it names is not stored, or a parent is another project's.
         """
         await self._database.write(lambda connection: put_version(connection, version))
 
@@ -91,7 +91,7 @@ class SqliteVersions:
         )
 
     async def of_turns(self, turn_ids: Sequence[str]) -> list[Version]:
-        """The versions of these turns, whole, oldest first."""
+        """Return the versions of these turns, complete, oldest first."""
         wanted = json.dumps([storable(each) for each in turn_ids])
         return await self._versions(
             f"{SELECT} WHERE version.turn IN "
@@ -100,11 +100,11 @@ class SqliteVersions:
         )
 
     async def unversioned(self, session_id: str, *, limit: int = 100) -> list[str]:
-        """Turns of the session that ended here and have no version, oldest first."""
+        """Return turns of the session that ended here without a version, oldest first."""
         return await self._ids(UNVERSIONED, (session_id, limit))
 
     async def rows(self, project_id: str, *, limit: int = 200, before: str | None = None) -> list[VersionRow]:
-        """The project's, newest first by (time, id); with `before`, those that follow that one."""
+        """Return the project's, newest first by (time, id); with `before`, those that follow that one."""
         page = PAGE if before is None else NEXT_PAGE
         values = {"project": project_id, "before": before, "limit": limit}
 
@@ -115,7 +115,7 @@ class SqliteVersions:
         return await self._database.read(read)
 
     async def with_id_part(self, project_id: str, part: str, *, limit: int = 5) -> list[Version]:
-        """Those whose id fits or whose label is this; newest first, without their contents."""
+        """Return those whose id matches or that have this label; newest first, without their contents."""
         label = storable(part)
         values = {"project": project_id, "part": label.lower(), "label": label, "limit": limit}
 
@@ -146,7 +146,7 @@ class SqliteVersions:
         await self._database.write(write)
 
     async def set_branch(self, branch: Branch) -> None:
-        """Let the name point to the version. Raises Conflict where that is not one of the project's."""
+        """Point the name to the version. Raises Conflict if that is not one of the project's."""
         await self._database.write(lambda connection: put_branch(connection, branch))
 
     async def delete_branch(self, project_id: str, name: str) -> bool:
@@ -171,14 +171,14 @@ class SqliteVersions:
         return await self._database.read(read)
 
     async def add_move(self, move: CheckoutLog) -> None:
-        """Keep that heads moved; one of the same id stays. Raises Conflict for an unknown project."""
+        """Save a move of heads; one of the same id is kept. Raises Conflict for an unknown project."""
         await self._database.write(lambda connection: put_move(connection, move))
 
     async def moves(
         self, project_id: str, *, session_id: str | None = None, limit: int | None = 100
     ) -> list[CheckoutLog]:
-        """The project's moves, or those of a session, newest first by (time, id)."""
-        # The plus keeps SQLite to the index of the session's.
+        """Return the project's moves, or those of a session, newest first by (time, id)."""
+        # The plus makes SQLite use the session's index.
         where = "move.project" if session_id is None else "move.session = :session AND +move.project"
         most = -1 if limit is None else max(0, limit)
         values = {"project": project_id, "session": session_id, "limit": most}
@@ -194,7 +194,7 @@ class SqliteVersions:
         return await self._database.read(read)
 
     async def all_ids(self, project_id: str | None = None) -> list[str]:
-        """The ids of all versions, or of the project's, oldest first."""
+        """Return the ids of all versions, or of the project's, oldest first."""
         if project_id is None:
             return await self._ids("SELECT id FROM version ORDER BY at, id", ())
         sql = "SELECT id FROM version WHERE project = (SELECT key FROM project WHERE id = ?) ORDER BY at, id"

@@ -1,7 +1,7 @@
-"""Finding rows by words: what is asked is reduced to its rare words, then ranked by BM25.
+"""Search rows by words: the query is reduced to its rare words, then ranked by BM25.
 
-FTS5 weighs a word by how rare it is in all that is stored. What is searched is mostly one project, in which
-other words are rare: so where it is small, the best are weighed again by its own counts. The larger it is,
+FTS5 weighs a word by its rarity in everything that is stored. A search is mostly in one project, in which
+other words are rare: so in a small one, the best are weighed again by its own counts. The larger it is,
 the less that changes, and the more it would cost.
 """
 
@@ -20,7 +20,7 @@ from ragforge.store.text import Cut, keywords
 
 TERMS_MAX = 32
 ROWS_MAX = 10_000
-"""Rows that may be ranked; more frequent words are dropped, else a question costs what the history weighs."""
+"""How many rows may be ranked; more frequent words are dropped, or a query would cost the whole history."""
 HITS_MAX = 1_000
 SURPLUS = 200
 """How many more than wanted are weighed again."""
@@ -34,7 +34,7 @@ RANKED = f"""
 SELECT rowid, bm25(words, {WEIGHTS}) AS score FROM words WHERE words MATCH :match AND rowid >= :floor
 """
 
-# A weight without end makes of BM25 what it can be at most: how rare the word is, whatever the row holds.
+# With an infinite weight, BM25 reaches its maximum: the rarity of the word, whatever the row contains.
 OF_WORD = f"""
 SELECT rowid, bm25(words, {WEIGHTS}) / bm25(words, 0.0, 1e9, 1e9, 1e9, 1e9, 1e9) FROM words
 WHERE words MATCH :match AND rowid >= :lowest AND +rowid IN (SELECT value FROM json_each(:rows))
@@ -48,7 +48,7 @@ AND coalesce((SELECT started_at FROM turn WHERE key = words.rowid),
     (SELECT at FROM version WHERE key = words.rowid)) BETWEEN :since AND :last
 """
 
-# Who wrote the turn that it is, is part of, or was made of; of a memory, also whose it is.
+# The writer of the turn that it is, is part of, or was derived from; of a memory, also its owner.
 BY = """
 AND (EXISTS (SELECT 1 FROM turn WHERE turn.key = words.rowid AND turn.person = :by)
     OR EXISTS (SELECT 1 FROM tool_call JOIN turn ON turn.key = tool_call.turn
@@ -74,26 +74,26 @@ BEST = "ORDER BY score, rowid DESC LIMIT :limit"
 
 
 class _Scope(Struct, frozen=True):
-    """Where a query looks."""
+    """Where a query searches."""
 
     holds: tuple[str, ...] = ()
-    """What every row must hold: each one token, or several of which one is enough."""
+    """What every row must contain: each one token, or alternatives of which one is enough."""
     lacks: str = ""
-    """What none may hold."""
+    """What none may contain."""
 
     @property
     def is_everywhere(self) -> bool:
-        """Whether it is all that is stored."""
+        """Whether it is everything that is stored."""
         return not self.holds and not self.lacks
 
     def expression(self, *searched: str) -> str:
-        """Its rows that also fit what is searched, in FTS5's language."""
+        """Return its rows that also match the query, in FTS5's language."""
         wanted = " AND ".join([*(f"scope : {token}" for token in self.holds), *searched])
         return f"({wanted}) NOT scope : {self.lacks}" if self.lacks else wanted
 
 
 def matching(connection: Connection, query: Query, cut: Cut) -> dict[int, float]:
-    """Keys of what holds the words, best first, with the scores."""
+    """Return keys of rows with the words, best first, with the scores."""
     scope = _scope(connection, query)
     if scope is None or query.limit <= 0:
         return {}
@@ -108,14 +108,14 @@ def matching(connection: Connection, query: Query, cut: Cut) -> dict[int, float]
 def _best(
     connection: Connection, query: Query, scope: _Scope, words: dict[str, str], size: int
 ) -> dict[int, float]:
-    """Those that hold any of these words, best first; size: that of the scope."""
+    """Return those with any of these words, best first; size: that of the scope."""
     if not words:
         return {}
     kept = _rarest(connection, scope, words)
     wanted = _expression(scope, kept)
     values: dict[str, object] = {
         "match": wanted,
-        # Unless one word alone is kept that is everywhere, no more than ROWS_MAX rows hold any of them.
+        # Unless a single word is left that is everywhere, no more than ROWS_MAX rows contain any of them.
         "floor": _floor(connection, wanted) if max(kept.values()) > ROWS_MAX else 0,
         "limit": min(query.limit, HITS_MAX) + SURPLUS,
     }
@@ -125,7 +125,7 @@ def _best(
         values["last"] = -EVER if query.until is None else to_ms(query.until) - 1
     if query.by:
         values["by"] = storable(query.by)
-    # Without a date or a name nothing but the index is read.
+    # Without a date or a name, only the index is read.
     narrowed = f"{WITHIN if dated else ''} {BY if query.by else ''}"
     rows = connection.execute(f"{RANKED} {narrowed} {BEST}", values)
     scores = {key: -score for key, score in rows}
@@ -136,7 +136,7 @@ def _best(
 
 
 def _size(connection: Connection, scope: _Scope) -> int:
-    """How many rows the scope has; no further than it matters, and as many for all that is stored."""
+    """Return how many rows the scope has; only as far as it matters, and as many for everything stored."""
     if scope.is_everywhere:
         return SMALL_ROWS_MAX + 1
     sql = "SELECT count(*) FROM (SELECT 1 FROM words WHERE words MATCH ? LIMIT ?)"
@@ -146,9 +146,9 @@ def _size(connection: Connection, scope: _Scope) -> int:
 def _weighed_again(
     connection: Connection, words: Mapping[str, int], rows: list[int], size: int
 ) -> dict[int, float]:
-    """The scores of the rows by how rare the words are among so many.
+    """Return the scores of the rows by the rarity of the words among so many.
 
-    words: each with how many of these hold it.
+    words: each with how many of these contain it.
     """
     scores = dict.fromkeys(rows, 0.0)
     values = {"lowest": min(rows, default=0), "rows": json.dumps(rows)}
@@ -160,12 +160,12 @@ def _weighed_again(
 
 
 def wanted_words(text: str, cut: Cut) -> dict[str, str]:
-    """The words to look for, by their stems."""
+    """Return the words to search for, by their stems."""
     return keywords(text, cut, limit=TERMS_MAX)
 
 
 def _scope(connection: Connection, query: Query) -> _Scope | None:
-    """Where the query looks; None where nothing can be: no such project or session, or no kind."""
+    """Return where the query searches; None if it cannot match: no such project or session, or no kind."""
     if not query.kinds:
         return None
     tokens: list[str] = []
@@ -184,7 +184,7 @@ def _scope(connection: Connection, query: Query) -> _Scope | None:
     wanted = [token for kind, token in KINDS.items() if kind in query.kinds]
     others = [token for token in KINDS.values() if token not in wanted]
     if tokens and len(others) <= len(wanted):
-        # Of a scope, leaving out what few rows hold takes a fraction of the time.
+        # Within a scope, excluding what few rows contain takes a fraction of the time.
         return _Scope(tuple(tokens), f"({' OR '.join(others)})" if others else "")
     return _Scope((*tokens, f"({' OR '.join(wanted)})") if others else tuple(tokens))
 
@@ -194,9 +194,9 @@ def _holds_any(connection: Connection, expression: str) -> bool:
 
 
 def _rarest(connection: Connection, scope: _Scope, words: dict[str, str]) -> dict[str, int]:
-    """The words with how many rows within the scope hold each, rarest first; at least one.
+    """Return the words with how many rows within the scope contain each, rarest first; at least one.
 
-    No more than together have ROWS_MAX rows.
+    No more than have ROWS_MAX rows together.
     """
     counted = sorted(
         (_count(connection, scope, word), position, word) for position, word in enumerate(words.values())
@@ -214,7 +214,7 @@ def _rarest(connection: Connection, scope: _Scope, words: dict[str, str]) -> dic
 
 
 def _count(connection: Connection, scope: _Scope, word: str) -> int:
-    """Rows that hold the word, counted no further than it matters."""
+    """Return how many rows contain the word, counted only as far as it matters."""
     found = one(
         connection,
         "SELECT count(*) FROM (SELECT 1 FROM words WHERE words MATCH ? LIMIT ?)",
@@ -224,7 +224,7 @@ def _count(connection: Connection, scope: _Scope, word: str) -> int:
 
 
 def _floor(connection: Connection, expression: str) -> int:
-    """The lowest row to rank: words that are everywhere find the newest ROWS_MAX only."""
+    """Return the lowest row to rank: words that are everywhere find only the newest ROWS_MAX."""
     found = one(
         connection,
         "SELECT rowid FROM words WHERE words MATCH ? ORDER BY rowid DESC LIMIT 1 OFFSET ?",
@@ -234,6 +234,6 @@ def _floor(connection: Connection, expression: str) -> int:
 
 
 def _expression(scope: _Scope, words: Iterable[str]) -> str:
-    """The question in FTS5's language. A word holds letters and digits alone, so quotes make it harmless."""
+    """Return the query in FTS5's language. A word only has letters and digits, so quotes make it harmless."""
     wanted = " OR ".join(f'"{word}"' for word in words)
     return scope.expression(f"{SEARCHED} : ({wanted})")
