@@ -167,7 +167,7 @@ async def copy(
         except Conflict:
             if not checkpoint.is_resumed:
                 raise
-            # New rows may depend on rows that arrived before and were deleted there since: check everything again.
+            # New rows may depend on rows that arrived before and were deleted since: check everything again.
             checkpoint.forget()
             moved = await run(checkpoint)
         checkpoint.forget()

@@ -45,7 +45,7 @@ class _Loading:
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
-        # Their rows of words are written once, at the end: a turn is also found by words of its child and calls.
+        # Written once, at the end: a turn's row of words also has words of its child and calls.
         self._to_index: dict[int, None] = {}
         self._to_code: dict[int, None] = {}
 

@@ -167,7 +167,7 @@ class SqliteSummaries:
         )
 
     async def upper_stand_ins(self, *, project_id: str | None = None, limit: int = 100) -> list[Summary]:
-        """Return extractive ones above level 1 that cover only a model's, lowest level first, oldest first."""
+        """Return extractive ones above level 1 that cover only a model's, lowest level first, then oldest."""
         return await self._database.read(
             lambda connection: _of_project(connection, UPPER_STAND_INS, project_id, limit=limit)
         )

@@ -104,7 +104,7 @@ class SqliteUsageLog:
         since: datetime | None = None,
         person: str | None = None,
     ) -> list[UsageRow]:
-        """Return sums by model and purpose, most expensive first; unknown prices lead, as they may be highest."""
+        """Return sums by model and purpose, most expensive first; an unknown price may be the highest."""
 
         def read(connection: Connection) -> list[UsageRow]:
             rows = connection.execute(

@@ -267,7 +267,7 @@ class VectorCache:
         return places
 
     def _with_codes(self, connection: Connection, batch: list[Row]) -> list[Row]:
-        """Return the rows with codes for vectors that an older version stored without; not for truncated ones."""
+        """Return the rows with codes for whole vectors that an older version stored without."""
         codes = {row[0]: row[5] for row in batch if len(row[5]) == BYTES}
         without = [row[0] for row in batch if row[0] not in codes]
         size = max(1, READ_FLOATS_MAX // self.dimensions)
