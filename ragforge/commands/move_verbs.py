@@ -1,4 +1,4 @@
-"""What the verbs share that move between versions: their options, and the question of files in conflict."""
+"""The common part of verbs that move between versions: their options, and the question about conflicts."""
 
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Annotated, TypeVar
@@ -24,7 +24,7 @@ _MEANING = {
 
 
 class TakeArguments(Struct, frozen=True, kw_only=True):
-    """What becomes of files that were changed since."""
+    """What to do with files that have changed since."""
 
     on_conflict: Annotated[
         ConflictChoice | None,
@@ -38,7 +38,7 @@ class TakeArguments(Struct, frozen=True, kw_only=True):
 
     @property
     def choices(self) -> "Choices":
-        """What shall become of files in conflict; where nothing was said, the user is asked who can be."""
+        """Return what to do with files in conflict; if not specified, the user is asked, if possible."""
         from ragforge.versions.head_move import Choices
 
         is_asked = self.on_conflict is None and not is_in_shell()
@@ -49,7 +49,7 @@ MovingArgs = TypeVar("MovingArgs", bound=TakeArguments)
 
 
 class MoveArguments(TakeArguments, frozen=True, kw_only=True):
-    """What moves, and what becomes of files that were changed since."""
+    """What moves, and what to do with files that have changed since."""
 
     part: Annotated[
         Part,
@@ -63,9 +63,9 @@ class MoveArguments(TakeArguments, frozen=True, kw_only=True):
 async def moved_or_asked(
     moving: "Awaitable[MoveResult]", verb: Verb[MovingArgs], args: MovingArgs, *, under: str = ""
 ) -> Outcome:
-    """Where the heads went; or, with nothing touched, what shall become of files that were changed since.
+    """Move the heads; or, without changing anything, ask what to do with files that have changed since.
 
-    under: the verb that this one follows, with a space behind it.
+    under: the verb that this one follows, with a space after it.
     """
     from ragforge.versions.head_move import FilesInConflict
 

@@ -31,7 +31,7 @@ from ragforge.store.archive_lines import from_line, from_plain, sha256_hex, to_l
 from ragforge.store.base import Blobs, Record, Store
 
 WHAT = "session"
-"""What the first line of the file says that it is."""
+"""How the first line identifies the file."""
 _MORE_TEXTS: Mapping[RecordKind, tuple[str, ...]] = {
     RecordKind.PROJECT: ("name", "git_remote"),
     RecordKind.SESSION: ("title", "cwd", "project_path"),
@@ -41,7 +41,7 @@ _KEPT = frozenset({"result_blob"})
 
 
 class Bundle(Struct, frozen=True):
-    """What would be written. records: in the order of an archive.
+    """The contents to be written. records: in the order of an archive.
 
     masked: secrets that were masked. left_out: files with a secret, by path. missing: hashes of contents that
     are not on this machine.
@@ -56,7 +56,7 @@ class Bundle(Struct, frozen=True):
 
     @property
     def words(self) -> str:
-        """How much it is, in one sentence."""
+        """Return its size, in one sentence."""
         counts = Counter(kind_of(each) for each in self.records)
         nouns = {"turn": "turn", "tool_call": "tool call", "summary": "summary", "version": "version"}
         found = [counted(counts[kind], noun) for kind, noun in nouns.items() if counts[kind]]
@@ -67,7 +67,7 @@ class Bundle(Struct, frozen=True):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What the user should know of it."""
+        """Return notices for the user."""
         named = ", ".join(self.left_out)
         return (
             *((f"Masked {counted(self.masked, 'secret')}.",) if self.masked else ()),
@@ -77,14 +77,14 @@ class Bundle(Struct, frozen=True):
 
 
 class _Masking:
-    """Takes secrets out of records, and counts them."""
+    """Removes secrets from records, and counts them."""
 
     def __init__(self, redactor: Redactor) -> None:
         self._redactor = redactor
         self.count = 0
 
     def record(self, record: Record) -> Record:
-        """The record without secrets; an answer then loses the provider's own form."""
+        """Return the record without secrets; an answer then loses the provider's own form."""
         kind = RecordKind(kind_of(record))
         description = DESCRIPTIONS[kind]
         plain = cast("dict[str, Any]", json.loads(to_line(record)))
@@ -101,7 +101,7 @@ class _Masking:
         return clean
 
     def text(self, data: bytes) -> bytes:
-        """The content without secrets; one that is no text stays."""
+        """Return the content without secrets; one that is not text is unchanged."""
         try:
             text = data.decode("utf-8")
         except UnicodeDecodeError:
@@ -111,7 +111,7 @@ class _Masking:
         return clean.encode("utf-8")
 
     def holds_secret(self, data: bytes) -> bool:
-        """Whether a secret is in the content."""
+        """Whether the content has a secret."""
         text = data.decode("utf-8", "replace")
         return self._redactor.text(text) != text
 
@@ -154,7 +154,7 @@ async def read_bundle(
 
 
 def _told(record: Record) -> object:
-    """What a vector is made of."""
+    """Return the text that a vector is made of."""
     if isinstance(record, Turn):
         return record.user, record.assistant
     return record.text if isinstance(record, Summary) else None
@@ -173,13 +173,13 @@ async def _project(store: Store, session: ConversationSession, mark: SharedSessi
 
 
 def _own(session: ConversationSession, mark: SharedSession | None) -> ConversationSession:
-    """The session as it is where it comes from, on no turn but its own."""
+    """Return the session as it is at its origin, with its own turns only."""
     session = replace(session, forked_from=None)
     return replace(session, host=mark.host, user=mark.user) if mark else session
 
 
 def _at_home(record: Record, mark: SharedSession | None) -> Record:
-    """The record in the project that it comes from."""
+    """Return the record in its original project."""
     if mark is None or not hasattr(record, "project_id"):
         return record
     home = cast("Project", from_line(mark.project))
@@ -187,7 +187,7 @@ def _at_home(record: Record, mark: SharedSession | None) -> Record:
 
 
 async def _summaries(store: Store, session: ConversationSession, turns: Sequence[str]) -> list[Summary]:
-    """Those that stand for nothing but these turns, by level."""
+    """Return those that cover only these turns, by level."""
     covering = await store.summaries.covering(turns)
     every = {each.id: each for over in covering.values() for each in over}
     known = set(turns)
@@ -202,7 +202,7 @@ async def _summaries(store: Store, session: ConversationSession, turns: Sequence
 async def _memories(
     store: Store, session: ConversationSession, turns: Sequence[str], by: str
 ) -> list[Record]:
-    """What rests on these turns alone and is everybody's or the user's; who they are stays here."""
+    """Return memories based only on these turns that are everybody's or the user's, without owners."""
     proposed = await store.derivations.find(DerivedFilter(PROPOSAL.label, owners=(session.id,), limit=10_000))
     if proposed:
         read = [PROPOSAL.read(each) for each in reversed(proposed)]
@@ -223,7 +223,7 @@ async def _ratings(store: Store, turns: Sequence[str]) -> list[Record]:
 
 
 async def _versions(store: Store, session: ConversationSession, turns: Sequence[str]) -> list[Version]:
-    """Those of the turns, each on what comes before it among them."""
+    """Return those of the turns, each based on its predecessor among them."""
     found = await store.versions.of_turns(turns)
     known = {each.id for each in found}
     return [
@@ -235,7 +235,7 @@ async def _versions(store: Store, session: ConversationSession, turns: Sequence[
 async def _contents(
     blobs: Blobs, masking: _Masking, said: Sequence[Record], versions: Sequence[Version]
 ) -> tuple[dict[str, Record], dict[str, bytes], tuple[str, ...], tuple[str, ...]]:
-    """Records with contents of another hash, the contents, paths that were left out, hashes that lack."""
+    """Return records with new hashes, the contents, paths that were left out, and missing hashes."""
     kept: dict[str, Record] = {}
     contents: dict[str, bytes] = {}
     missing: dict[str, None] = {}

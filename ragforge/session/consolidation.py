@@ -1,4 +1,4 @@
-"""Consolidating archived sessions at once, and what that takes of a model."""
+"""Consolidate archived sessions at once, and estimate the model calls for it."""
 
 from collections.abc import Sequence
 
@@ -22,12 +22,12 @@ from ragforge.session.model import NO_MODEL, first_model
 from ragforge.session.state import Session
 
 CHARS_A_TOKEN = 3
-"""On the careful side, as for a request."""
+"""A high estimate, as for a request."""
 TOKENS_AN_ANSWER = 500
 
 
 class Consolidated(Struct, frozen=True):
-    """How many archived sessions were consolidated, and how many still lack something."""
+    """How many archived sessions were consolidated, and how many are still incomplete."""
 
     done: int
     lacking: int
@@ -53,7 +53,7 @@ async def consolidate(session: Session) -> Consolidated:
 
 
 class Expense(Struct, frozen=True):
-    """What consolidating sessions takes. model: empty for none. cost_usd: None for an unknown price."""
+    """The cost of consolidating sessions. model: empty for none. cost_usd: None for an unknown price."""
 
     model: str
     calls: int
@@ -61,7 +61,7 @@ class Expense(Struct, frozen=True):
 
 
 async def expense_of(library: Library, sessions: Sequence[ConversationSession]) -> Expense:
-    """About what it takes to consolidate these. Raises StoreError, UsageError."""
+    """Estimate the cost of consolidating these. Raises StoreError, UsageError."""
     contents: list[Contents] = [await read_contents(library.store, each.id, each.head) for each in sessions]
     estimates = [estimate(each) for each in contents]
     name = background_model_beside(library.settings, parse_model(await first_model(library) or NO_MODEL))
@@ -69,14 +69,14 @@ async def expense_of(library: Library, sessions: Sequence[ConversationSession]) 
         return Expense("", 0, 0.0)
     calls = sum(each.calls for each in estimates)
     chars = sum(each.chars for each in estimates)
-    # Each call for itself: a price may rise with the length of one.
+    # Each call separately: a price may rise with its length.
     usage = Usage(input_tokens=chars // CHARS_A_TOKEN // max(1, calls), output_tokens=TOKENS_AN_ANSWER)
     cost = cost_of(library, name, usage)
     return Expense(str(name), calls, None if cost is None and calls else (cost or 0.0) * calls)
 
 
 async def read_digests(library: Library, session_ids: Sequence[str]) -> dict[str, str]:
-    """The summaries of the whole sessions, where there are any, as they may be shown. Raises StoreError."""
+    """Return the summaries of whole sessions, if any, as they may be shown. Raises StoreError."""
     found = await read_summaries(library.store, session_ids)
     if not found:
         return {}

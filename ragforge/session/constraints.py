@@ -1,4 +1,4 @@
-"""The user's constraints, held against the calls of a session."""
+"""Check the calls of a session against the user's constraints."""
 
 import asyncio
 import logging
@@ -26,7 +26,7 @@ from ragforge.tools.base import AnyTool, Effect, Preview
 log = logging.getLogger(__name__)
 
 CONSTRAINTS_MAX = 10_000
-"""The newest are held: nobody has said more."""
+"""The newest are checked: nobody has said more."""
 
 ALONE = "This run cannot ask for approval."
 UNREAD = "your rules cannot be read, because the store cannot be reached"
@@ -38,12 +38,12 @@ class Constraints(Struct):
     session: Session
     known: Sequence[Constraint] | None = None
     allowed: set[str] = field(default_factory=set[str])
-    """Ids of those that any call goes against, and that one may: once is enough."""
+    """Ids of those that any call violates, and that one may: once is enough."""
     is_unread: bool = False
-    """Whether the newest look at them failed, and none of earlier turns are known here."""
+    """Whether the last read failed, and none of earlier turns are known here."""
 
     async def hits(self, tool: AnyTool, preview: Preview) -> tuple[ConstraintHit, ...]:
-        """What the call goes against, the newest first."""
+        """Return the constraints that the call violates, newest first."""
         command = preview.proposal.command if isinstance(preview.proposal, RunCommand) else ""
         if tool.effect is Effect.READ or (command and only_reads(command) and self.known is None):
             return ()
@@ -56,7 +56,7 @@ class Constraints(Struct):
         return tuple(each for each in found if each.constraint.id not in self.allowed)
 
     async def answered(self, met: ConstraintsMet) -> None:
-        """Count what became of a call."""
+        """Count the result of a call."""
         hits = met.hits
         if not met.stopped:  # a no to one call is no yes to the next
             self.allowed |= {each.constraint.id for each in hits if matches_everything(each.constraint)}
@@ -69,7 +69,7 @@ class Constraints(Struct):
             log.warning("What became of a call against a constraint is not counted: %s", error)
 
     async def _read(self) -> tuple[Constraint, ...] | None:
-        """Those that hold; of a store that is away those of the last time, None where there was none."""
+        """Return the valid ones; if the store is away those of the last time, None if there was none."""
         workspace = self.session.workspace
         if not workspace.settings.memory.enabled:
             return ()
@@ -92,7 +92,7 @@ class Constraints(Struct):
         return tuple(known.values())
 
     async def _found(self) -> tuple[Constraint, ...]:
-        """What the store has. Raises StoreError."""
+        """Return those in the store. Raises StoreError."""
         workspace = self.session.workspace
         wanted = MemoryFilter(
             project_id=workspace.project.id,
@@ -110,7 +110,7 @@ class Constraints(Struct):
         return await asyncio.to_thread(_constraints, found, newest, known)
 
     async def _said_last(self, memories: Sequence[Memory]) -> dict[str, Turn]:
-        """For those that were said several times the newest turn that is not undone. Raises StoreError."""
+        """Return, for those said several times, the newest turn that is not undone. Raises StoreError."""
         turns = self.session.workspace.store.turns
         ids = sorted({id for each in memories if len(each.turns) > 1 for id in each.turns})
         if not ids:
@@ -124,7 +124,7 @@ class Constraints(Struct):
 def _constraints(
     memories: Sequence[Memory], newest: Mapping[str, Turn], known: Mapping[str, Constraint]
 ) -> tuple[Constraint, ...]:
-    """Those of the memories that forbid or want something; what is known is not taken apart again."""
+    """Return those of the memories that forbid or require something; known ones are not parsed again."""
     found = (constraint_of(each, newest.get(each.id), known.get(each.id)) for each in memories)
     return tuple(each for each in found if each.prohibitions or each.wants)
 
@@ -138,10 +138,10 @@ def decide_with(
     warns: bool,
     unread: bool = False,
 ) -> Decision:
-    """The decision about a call that goes against constraints.
+    """The decision about a call that violates constraints.
 
-    unattended: why nobody can be asked. warns: such calls are run there all the same, and told about.
-    unread: what the constraints are is not known, so the call may go against one.
+    unattended: why nobody can be asked. warns: such calls run nevertheless, with a warning.
+    unread: the constraints are unknown, so the call may violate one.
     """
     if isinstance(decision, Refuse) or not (hits or unread):
         return decision

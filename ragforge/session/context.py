@@ -208,10 +208,10 @@ class RequestMaker(Struct):
     system: str
     specs: tuple[ToolSpec, ...]
     window: Window
-    """Where the turn has begun already. What the turn comes to is added to it."""
+    """The index at which the turn starts. Its messages are appended."""
     block: ContextBlock
     reminder: str = ""
-    """What the model should know besides, such as a list of what is to do."""
+    """Additional information for the model, such as the to-do list."""
     _added: int = 0
 
     async def fit(self, own: Sequence[Message], share: float) -> Fitted:
@@ -222,7 +222,7 @@ class RequestMaker(Struct):
         workspace = self.session.workspace
         forgotten = await still_forgotten(workspace.store, workspace.project.id, self.window)
         if forgotten is not None:
-            # Forgotten while the turn runs: what comes from now on is said afterwards.
+            # Forgotten while the turn runs: later requests no longer contain it.
             self.window.forget(forgotten)
             self.block = without_forgotten(self.block, forgotten)
         compacted = dropped_words(self.window.dropped)
@@ -258,7 +258,7 @@ def with_block(
 
 
 def _shown_memories(messages: Sequence[Message]) -> set[str]:
-    """Return the beginnings of ids of memories that are in a tool's result."""
+    """Return the beginnings of memory ids in a tool's result."""
     results = [
         result.text
         for message in messages

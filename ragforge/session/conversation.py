@@ -1,4 +1,4 @@
-"""An interface's hold on the session in front of it: what can be done with it, and changing to another."""
+"""An interface's handle to the session in front: its operations, and switching to another session."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Mapping, Sequence
@@ -54,13 +54,13 @@ from ragforge.store.base_conversations import Deleted, SessionRow
 
 SESSIONS_LISTED_MAX = 500
 COUNTED_MAX = 1_000
-"""Memories that are counted, for the first lines of a session."""
+"""How many memories are counted for the first lines of a session."""
 LOOKED_BACK = 10
 LONG_DRAFT_CHARS = 20_000
-"""From this length on, a draft is looked through for secrets in a thread: a million take 0.1 s."""
-"""Turns among which the last answer is looked for: the newest may be empty."""
+"""Longer drafts are searched for secrets in a thread: a million characters take 0.1 s."""
+"""Among how many turns the last answer is searched: the newest may be empty."""
 MODES_CYCLED = (Mode.ASK, Mode.ACCEPT_EDITS, Mode.PLAN)
-"""What Shift+Tab goes through; `all` has to be typed."""
+"""The modes of Shift+Tab; `all` has to be typed."""
 
 
 class Shown(Struct, frozen=True):
@@ -74,12 +74,12 @@ class Shown(Struct, frozen=True):
 
 
 class Closed(Struct, frozen=True):
-    """What is left to say when the session in front was closed."""
+    """What to print after the session in front was closed."""
 
     left: str
-    """What of the conversation stays in the terminal."""
+    """The part of the conversation that stays in the terminal."""
     waits: str
-    """On rows that wait for a server; empty where none do."""
+    """About rows that wait for a server; empty if none do."""
 
 
 class Conversation:
@@ -92,7 +92,7 @@ class Conversation:
         *,
         prepare: Callable[[Session], Awaitable[None]] | None = None,
     ) -> None:
-        """prepare: what the command line asked of every session that comes to the front."""
+        """prepare: what the command line requested for every session that comes to the front."""
         self.workspace = workspace
         self.session = session
         self._prepare = prepare
@@ -102,37 +102,37 @@ class Conversation:
     # The turn
 
     def question_before(self, text: str) -> str:
-        """What the user is asked before so long a message goes; "" for most."""
+        """What to ask the user before sending so long a message; "" for most."""
         return question_of(self.session, text)
 
     def submit(
         self, parts: Parts, approve: Approve, terms: TurnTerms | None = None
     ) -> AsyncGenerator[AgentEvent, None]:
-        """The events of the turn that the message begins. terms: what holds for it alone."""
+        """Return the events of the turn of the message. terms: settings for that turn only."""
         return turn.submit(self.session, parts, approve, terms=terms)
 
     def submit_queue(self, approve: Approve) -> AsyncGenerator[AgentEvent, None]:
-        """The events of the turn that all waiting messages begin."""
+        """Return the events of the turn of all waiting messages."""
         return turn.submit_queue(self.session, approve)
 
     def retry(self, approve: Approve) -> AsyncGenerator[AgentEvent, None]:
-        """The events of the newest turn going on."""
+        """Return the events of the newest turn, continued."""
         return turn.retry(self.session, approve)
 
     async def interrupt(self) -> None:
-        """End the running turn; what had arrived is kept."""
+        """Interrupt the running turn; what has arrived is stored."""
         await turn.interrupt(self.session)
 
     async def join_turn(self, parts: Parts) -> bool:
-        """Add a message to the one whose request has not left yet, if there is one; was there?"""
+        """Add a message to one whose request was not sent yet; return whether there is one."""
         return await queue.join(self.session, parts)
 
     async def enqueue(self, parts: Parts) -> None:
-        """Let a message wait for the next tool boundary."""
+        """Queue a message for the next tool boundary."""
         await queue.enqueue(self.session, parts)
 
     async def take_back(self, *, last: bool) -> list[Parts]:
-        """The queued messages, or the last of them, taken out of the queue."""
+        """Return the queued messages, or the last of them, and remove them from the queue."""
         if not last:
             waiting = list(self.session.live.queue)
             await queue.take_all(self.session)
@@ -141,11 +141,11 @@ class Conversation:
         return [parts] if parts else []
 
     async def run(self, name: str, args: str, verbs: Mapping[str, Verb[Any]]) -> Outcome:
-        """What a slash command says shall be done; verbs: all that there are."""
+        """Parse a slash command; verbs: all that exist."""
         return await run_typed(self.session, name, args, verbs)
 
     async def cycle_mode(self) -> Mode:
-        """The next consent mode, set."""
+        """Set the next consent mode and return it."""
         now = self.session.live.consent.mode
         at = MODES_CYCLED.index(now) if now in MODES_CYCLED else -1
         mode = MODES_CYCLED[(at + 1) % len(MODES_CYCLED)]
@@ -153,30 +153,30 @@ class Conversation:
         return mode
 
     async def todos(self) -> Todos:
-        """What is to do, as the model listed it."""
+        """Return the model's to-do list."""
         return await todos_of(self.session)
 
-    # What is kept
+    # Stored data
 
     async def turns_until(self, number: int | None, count: int) -> StoredTurns:
-        """The newest turns of the session, or those up to a turn counted from 1."""
+        """Return the newest turns of the session, or those up to a turn counted from 1."""
         head = self.session.live.record.head
         if number is not None:
             head = (await turn_at(self.workspace.store, self.session.live.record, number)).id
         return await history.newest_turns(self.workspace.store, head, count)
 
     async def turns_before(self, turn_id: str, count: int) -> StoredTurns:
-        """The turns before one."""
+        """Return the turns before one."""
         return await history.turns_before(self.session, turn_id, count)
 
     async def whole_result(self, call: ToolCall) -> str:
-        """A tool's whole output, wherever it lies."""
+        """Return a tool's complete output, from wherever it is stored."""
         if call.result_blob is None:
             return call.result
         return (await self.workspace.blobs.get(call.result_blob)).decode("utf-8", "replace")
 
     async def known_here(self) -> str:
-        """`14 memories, 38 versions in this project`; empty where there is nothing yet."""
+        """Return `14 memories, 38 versions in this project`; empty if there is nothing yet."""
         workspace = self.workspace
         memories = await workspace.store.memories.find(
             MemoryFilter(workspace.project.id, person=workspace.person.id, limit=COUNTED_MAX)
@@ -188,7 +188,7 @@ class Conversation:
         return f"{', '.join(said)} in this project" if said else ""
 
     async def commands_waiting(self) -> Sequence[CommandPart]:
-        """What the user ran here since the last message: it goes with the next one."""
+        """Return what the user ran here since the last message: it goes with the next one."""
         return await shell_commands.load(self.session)
 
     async def commands_moved(self, turns: Sequence[Turn], *, words_are_back: bool) -> None:
@@ -196,9 +196,9 @@ class Conversation:
         await shell_commands.moved(self.session, turns, words_are_back=words_are_back)
 
     async def sessions(self, *, archived: bool = False) -> list[SessionRow]:
-        """This folder's sessions first, then the project's others; each part the last active first.
+        """Return this folder's sessions first, then the project's others; each part the last active first.
 
-        archived: those that are, instead of those that are not.
+        archived: only archived ones instead of the others.
         """
         rows = await self.workspace.store.sessions.recent(
             project_id=self.workspace.project.id, archived=archived, limit=SESSIONS_LISTED_MAX
@@ -207,9 +207,9 @@ class Conversation:
         return sorted(rows, key=lambda row: row.session.cwd != here)
 
     async def search(self, text: str, *, by: str = "", limit: int = 50) -> SearchResults:
-        """What was said, done, summarised and remembered in this project, what was imported for it included.
+        """Search what was said, done, summarised and remembered in this project, including imported sessions.
 
-        by: only what the user of this name said. Raises UsageError for nobody's, and where it is several's.
+        by: only what the user of this name said. Raises UsageError for none and several.
         """
         workspace = self.workspace
         writer = await writer_named(workspace.store, by) if by else ""
@@ -225,14 +225,14 @@ class Conversation:
         return marked(found, await self._forgotten())
 
     async def writers_shown(self, found: SearchResults) -> dict[str, str]:
-        """Who wrote the turns of the hits, where not all is the user's own; of sessions, who shared them."""
+        """Return who wrote the turns of the hits, if not all are the user's; of sessions, who shared them."""
         ids = [hit.turn_id for hit in found.hits if hit.level <= 1]
         writers, shown = await writers_shown(self.workspace.store, ids, self.workspace.person)
         shared = await shared_among(self.workspace.store, [hit.session_id for hit in found.hits])
         return {**(writers if shown else {}), **shared}
 
     async def forgotten_in(self, turns: Sequence[Turn]) -> set[str]:
-        """Ids of those of the turns in which something was said that is forgotten."""
+        """Return the ids of those turns in which something was said that is forgotten."""
         forgotten = await self._forgotten()
         return {turn.id for turn in turns if forgotten.turn(turn) != turn}
 
@@ -240,56 +240,56 @@ class Conversation:
         return await read_forgotten(self.workspace.store, self.workspace.project.id)
 
     async def rename(self, session_id: str, title: str) -> None:
-        """Give a session a title."""
+        """Set the title of a session."""
         title = self.workspace.redactor.text(title)
         await self.workspace.store.sessions.rename(session_id, title)
         if session_id == self.session.id:
             self.session.change(title=title)
 
     async def would_delete(self, session_id: str) -> Deleted:
-        """What deleting the session would remove."""
+        """Return what deleting the session would remove."""
         return await self.workspace.store.sessions.delete(session_id, dry_run=True)
 
     async def delete(self, session_id: str) -> Deleted:
-        """Remove a session that is not in front."""
+        """Delete a session that is not in front."""
         if session_id == self.session.id:
             raise UsageError("This session is open. Start another one with /new, then delete it.")
         return await delete_session(self.workspace.store, self.workspace.local, session_id)
 
     @property
     def memory_book(self) -> MemoryBook:
-        """What is remembered, to look through and change."""
+        """The memories, to read and change."""
         return MemoryBook(self.workspace)
 
     @property
     def hints(self) -> SessionHints:
-        """What is offered in the session in front; of another one nothing stays."""
+        """The hints of the session in front; those of another one are dropped."""
         if self._hints.session.id != self.session.id:
             self._hints = SessionHints(self.session)
         self._hints.session = self.session
         return self._hints
 
     async def recalled(self, turn_id: str) -> ContextBlock | None:
-        """What was put in front of the turn's message, or None where that is not known any more."""
+        """Return what was recalled for the turn's message, or None if that is no longer known."""
         return await self.workspace.local.recalls.block(turn_id)
 
     async def recall_opened(self, turn_id: str) -> None:
-        """The user looked at what was recalled for the turn."""
+        """Record that the user looked at what was recalled for the turn."""
         await self.workspace.local.recalls.set_opened(turn_id)
 
     async def background_cost(self) -> float | None:
-        """What was spent for this session beside its turns, in USD; None where a price is unknown."""
+        """Return what was spent for this session beside its turns, in USD; None if a price is unknown."""
         return await memory_cost(self.workspace.store, self.session.id)
 
-    # Drafts and the history of the prompt
+    # Drafts and the prompt history
 
     @property
     def draft_key(self) -> str:
-        """Under which the draft is kept: the session's, or the folder's before there is one."""
+        """The key of the draft: the session's, or the folder's before there is one."""
         return self.session.id if self.session.live.stored else f"cwd:{self.workspace.place.cwd}"
 
     async def keep_draft(self, text: str) -> None:
-        """Keep what is typed and not sent."""
+        """Save the unsent text."""
         async with self._draft_lock:  # one after the other: a long draft must not return once it was sent
             clean = self.workspace.redactor.text
             kept = clean(text) if len(text) < LONG_DRAFT_CHARS else await asyncio.to_thread(clean, text)
@@ -299,23 +299,23 @@ class Conversation:
         """Load and open what the first message needs, while nobody waits for it."""
         await prepare_model(self.session)
         await prepare_parts(self.session)
-        await asyncio.to_thread(forget_request, "")  # what it looks for is compiled at first use
+        await asyncio.to_thread(forget_request, "")  # its patterns are compiled on first use
         await prepare_recall(self.session)
 
     async def folder_draft(self) -> str:
-        """What was typed here and not sent, before there was a session."""
+        """Return the unsent text typed here before there was a session."""
         return await self.workspace.local.prompts.draft(f"cwd:{self.workspace.place.cwd}")
 
     async def forget_folder_draft(self) -> None:
-        """It was sent."""
+        """Remove the draft, because it was sent."""
         await self.workspace.local.prompts.set_draft(f"cwd:{self.workspace.place.cwd}", "")
 
     async def prompts(self) -> list[str]:
-        """What was sent before in this project, newest first."""
+        """Return what was sent before in this project, newest first."""
         return await self.workspace.local.prompts.history(project_id=self.workspace.project.id)
 
     async def remember_prompt(self, text: str) -> None:
-        """Keep what was sent or cleared."""
+        """Save what was sent or cleared."""
         await self.workspace.local.prompts.add(
             self.workspace.redactor.text(text), project_id=self.workspace.project.id
         )
@@ -323,7 +323,7 @@ class Conversation:
     # Another session
 
     async def start_new(self) -> Shown:
-        """A new session in front."""
+        """Open a new session in front."""
         everything = self.session.live.consent.mode is Mode.ALL
         await close_session(self.session)
         self.session = await new_session(self.workspace)
@@ -332,7 +332,7 @@ class Conversation:
         return Shown(self.session, draft=await self.folder_draft())
 
     async def resume(self, session_id: str, *, read_only: bool = False) -> Shown:
-        """That session in front. Raises SessionBusy while another process writes it."""
+        """Open that session in front. Raises SessionBusy while another process writes it."""
         record = await find_session(self.workspace.store, session_id)
         if record.id == self.session.id:
             return Shown(self.session)
@@ -346,9 +346,9 @@ class Conversation:
         return Shown(self.session, resumed.notices, resumed.draft, waits)
 
     async def fork(self, session_id: str, *, at: int | None = None) -> Shown:
-        """A new session on the turns of that one, up to a turn counted from 1 or its newest, in front."""
+        """Fork that session, up to a turn counted from 1 or its newest, and open the fork in front."""
         store = self.workspace.store
-        # Of the one in front the head is known here; in the store another machine may have moved it on.
+        # The head of the one in front is known here; in the store another machine may have moved it on.
         is_front = session_id == self.session.id and self.session.live.stored
         record = self.session.live.record if is_front else await find_session(store, session_id)
         forked = await fork_session(
@@ -364,13 +364,13 @@ class Conversation:
         return (await newest_session_here(self.workspace)).id
 
     async def join(self, project: Project) -> None:
-        """Take this folder for one of a project that is known from elsewhere."""
+        """Use this folder as one of a known project."""
         self.workspace = await join_project(self.workspace, project)
         self.session = await new_session(self.workspace)
         await self._prepared()
 
     async def be_somebody_else(self) -> None:
-        """The user is not whom the store knows by their address: from now on somebody of their own."""
+        """The user is not the one the store knows by their address: give them an id of their own."""
         workspace = self.workspace
         person = await be_somebody_else(workspace.local, workspace.store.url, workspace.person)
         self._work_in(replace(workspace, person=person))
@@ -388,41 +388,41 @@ class Conversation:
     # Models
 
     async def gemini_key_source(self) -> str:
-        """Where the Gemini key comes from; empty where there is none."""
+        """Return where the Gemini key comes from; empty if there is none."""
         return await setup.gemini_key_source(self.workspace)
 
     async def save_gemini_key(self, key: str) -> str:
-        """Prove and keep the key; the sentence says where."""
+        """Check and save the key; return a sentence that says where."""
         workspace, where = await setup.save_gemini_key(self.workspace, key)
         self._work_in(workspace)
         return where
 
     async def add_endpoint(self, url: str, key: str = "") -> str:
-        """Keep an endpoint; its name."""
+        """Save an endpoint; return its name."""
         workspace, name = await setup.add_endpoint(self.workspace, url, key)
         self._work_in(workspace)
         return name
 
     async def local_endpoints(self) -> list[setup.FoundEndpoint]:
-        """The model servers that run on this machine, at their usual ports or as configured."""
+        """Return the model servers that run on this machine, at their usual ports or as configured."""
         endpoints = self.workspace.settings.endpoints.items()
         return await setup.find_local_endpoints(configured={name: each.base_url for name, each in endpoints})
 
     async def models_of(self, provider: str) -> list[str]:
-        """What a provider offers, as `provider:name`."""
+        """Return the models of a provider, as `provider:name`."""
         return await setup.models_of(self.workspace, provider)
 
     async def choose_model(self, name: str) -> str:
-        """Talk to this model from the next message on; its name."""
+        """Use this model from the next message on; return its name."""
         return str(await choose_model(self.session, name))
 
     def _show(self, session: Session) -> None:
-        """That session in front; it may lie in another project's folder."""
+        """Open that session in front; it may be in another project's folder."""
         self.session = session
         self.workspace = session.workspace
 
     async def reload_settings(self) -> None:
-        """Let settings hold that have just been changed."""
+        """Apply settings that have just been changed."""
         self._work_in(await reload_settings(self.workspace))
 
     def _work_in(self, workspace: Workspace) -> None:
@@ -436,53 +436,53 @@ class Conversation:
         self._work_in(await read_repository(self.session))
 
     async def confirm_folder(self) -> None:
-        """The user wants this unlikely folder as a project."""
+        """Record that the user wants this unlikely folder as a project."""
         await self.workspace.local.places.confirm_folder(self.workspace.place.root)
 
     async def needs_confirmation(self) -> bool:
-        """Whether the folder is the home or the root of the disk, and the user has not said yes to it."""
+        """Whether the folder is the home or the root of the disk, and the user has not confirmed it."""
         place = self.workspace.place
         return place.is_home_or_root and not await self.workspace.local.places.is_confirmed(place.root)
 
     async def last_answer(self) -> str:
-        """The newest answer, for the terminal that is left behind."""
+        """Return the newest answer, to print in the terminal on leaving."""
         newest = await self.workspace.store.turns.path(self.session.live.record.head, limit=LOOKED_BACK)
         return next((turn.assistant for turn in reversed(newest) if turn.assistant), "")
 
     @property
     def resume_command(self) -> str:
-        """The exact command that comes back here; empty for a session in which nothing was said."""
+        """Return the exact command that resumes the session; empty if nothing was said in it."""
         kept = self.session.live.stored and not self.workspace.incognito
         return f"ragforge -r {short_id(self.session.id)}" if kept else ""
 
     @property
     def pasted_dir(self) -> Path:
-        """Where images from the clipboard are kept until they are sent."""
+        """The folder of images from the clipboard until they are sent."""
         return self.workspace.data_dir / "pasted"
 
     @property
     def mention_folders(self) -> tuple[Path, ...]:
-        """Where relative paths in a message start."""
+        """The folder of relative paths in a message."""
         return self.session.cwd, self.pasted_dir
 
-    # The server, where there is one
+    # The server, if there is one
 
     @property
     def link(self) -> Link:
-        """What waits for the server and whether it can be reached; asks nobody."""
+        """Return what waits for the server and whether it can be reached, without asking it."""
         return self.workspace.store.link
 
     @property
     def search_limit(self) -> str:
-        """What search cannot do at the moment, in a sentence; empty when it can do all."""
+        """Return what search cannot do at the moment, in a sentence; empty if it works completely."""
         return limited_words(self.link)
 
     def notice_loss(self) -> str:
-        """What the user must hear where another machine took the session over; empty from then on."""
+        """Return a notice if another machine took the session over; empty from then on."""
         return notice_loss(self.session)
 
     async def close(self, ran: Collection[str] = ()) -> Closed:
-        """What is left to say, when what runs was interrupted, its end kept, and everything released.
+        """Interrupt what runs, store its end, release everything, and return what to print.
 
         ran: ids of the turns of this run.
 

@@ -1,7 +1,7 @@
-"""The figures of the dashboard: what you want, what it is about, the sessions, and how well memory does.
+"""The figures of the dashboard: wishes, concepts, sessions, and how well memory works.
 
-Each part is read by itself, for the screen shows one at a time. However many memories there are, a bounded
-number of rows is read.
+Each part is read separately, because the screen shows one at a time. However many memories there are, a
+limited number of rows is read.
 """
 
 from collections import Counter
@@ -38,13 +38,13 @@ from ragforge.store.base_conversations import PersonUsage, SessionRow
 T = TypeVar("T")
 
 WISHES_MAX = 200
-"""So many wishes that bind, and so many others, are read at first: the newest ones."""
+"""How many constraints, and how many other wishes, are read at first: the newest ones."""
 WISHES_SORTED_MAX = 20_000
-"""So many of either are ranked by what the user asks for."""
+"""How many of either are sorted in the user's order."""
 CONCEPT_MEMORIES_MAX = 200
 """Concepts are those of so many memories, the most used first."""
 DECISIONS_MAX = 200
-"""Decisions are told of so many, the newest first."""
+"""How many decisions are shown, the newest first."""
 EXTRACTED_MAX = 1_000
 EDITED_WITHIN = timedelta(days=30)
 
@@ -53,7 +53,7 @@ _PROGRAM_FIELDS = ("package manager", "test framework", "linter")
 
 
 class Concept(Struct, frozen=True):
-    """A topic. uses: how often its memories were put in front of a model or opened."""
+    """A topic. uses: how often its memories were given to a model or opened."""
 
     topic: str
     memories: int
@@ -79,7 +79,7 @@ class Figure(Struct, frozen=True):
 
     @property
     def share(self) -> float | None:
-        """From 0 to 1; None where there is nothing to count yet."""
+        """From 0 to 1; None if there is nothing to count yet."""
         return self.part / self.whole if self.whole else None
 
 
@@ -93,17 +93,17 @@ class Cost(Struct, frozen=True):
 
 
 class Numbers(Struct, frozen=True):
-    """How well memory does, and what it costs."""
+    """How well memory works, and what it costs."""
 
     figures: tuple[Figure, ...]
     memory: Cost
     chat: Cost
     people: tuple[Cost, ...]
-    """A cost a user, where there are several."""
+    """The cost per user, if there are several."""
 
 
 class Dashboard(Struct, frozen=True):
-    """All of it."""
+    """All figures."""
 
     wanted: tuple[Memory, ...]
     concepts: tuple[Concept, ...]
@@ -126,12 +126,12 @@ def _fitting(library: Library, limit: int) -> MemoryFilter:
 
 
 def wishes_max(order: WishOrder) -> int:
-    """Return how many wishes are read: all, where another order than the first is asked for."""
+    """Return how many wishes are read: all, if another order than the first is requested."""
     return WISHES_MAX if order is WishOrder.KIND else WISHES_SORTED_MAX
 
 
 async def read_wishes(library: Library, *, limit: int = WISHES_MAX) -> tuple[Memory, ...]:
-    """Return what the user wants, the newest first, at most so many that bind and so many others.
+    """Return the wishes, newest first, at most so many constraints and so many others.
 
     Raises StoreError.
     """
@@ -143,7 +143,7 @@ async def read_wishes(library: Library, *, limit: int = WISHES_MAX) -> tuple[Mem
 
 
 def in_order(wishes: Sequence[Memory], order: WishOrder, *, reverse: bool = False) -> tuple[Memory, ...]:
-    """Return the wishes sorted, or the other way round."""
+    """Return the wishes sorted, or in reverse."""
     return tuple(sorted(wishes, key=_KEYS[order], reverse=reverse))
 
 
@@ -161,8 +161,8 @@ _KEYS: Mapping[WishOrder, Callable[[Memory], Any]] = {
 
 
 def proposed_rule(wish: Memory) -> str:
-    """Return the rule of consent that allows what the wish speaks of; `shell()`, to be completed, where it
-    names no path or command. Raises UsageError where it forbids something."""
+    """Return the consent rule that allows what the wish is about; `shell()`, to be completed, if it
+    names no path or command. Raises UsageError if it forbids something."""
     if forbids_something(wish.content):
         raise UsageError(
             "This forbids something, but an approval rule can only allow. ragforge asks about calls "
@@ -182,7 +182,7 @@ def _is_program(word: str) -> bool:
 
 
 async def read_concepts(library: Library, limit: int) -> tuple[Concept, ...]:
-    """Return what memories are about, the most used first. Raises StoreError."""
+    """Return the topics of memories, the most used first. Raises StoreError."""
     used = replace(_fitting(library, CONCEPT_MEMORIES_MAX), sort=MemorySort.USED)
     memories, uses = Counter[str](), Counter[str]()
     for each in await library.store.memories.find(used):
@@ -194,7 +194,7 @@ async def read_concepts(library: Library, limit: int) -> tuple[Concept, ...]:
 
 
 async def read_sessions(library: Library, limit: int) -> tuple[SessionFigures, ...]:
-    """Return the sessions, archived ones too, the last active first. Raises StoreError."""
+    """Return the sessions, including archived ones, the last active first. Raises StoreError."""
     rows = await library.store.sessions.recent(project_id=library.project.id, limit=limit)
     here = replace(_fitting(library, DECISIONS_MAX), types=(MemoryType.DECISION,))
     decisions = await library.store.memories.find(here)
@@ -212,7 +212,7 @@ async def read_sessions(library: Library, limit: int) -> tuple[SessionFigures, .
 
 
 async def read_numbers(library: Library) -> Numbers:
-    """Return how well memory does. Raises StoreError."""
+    """Return how well memory works. Raises StoreError."""
     usage, project_id = library.store.usage, library.project.id
     spent, is_whole = await _read_whole(library, usage.by_model(project_id=project_id))
     people: list[PersonUsage] = []

@@ -161,7 +161,7 @@ async def keep_server(machine: Machine, server: Server) -> list[str]:
     Raises UsageError if they cannot be written.
     """
     environ, said = machine.environ, list[str]()
-    # Kept too where it came by the environment: the next start may have another one.
+    # Saved even if it came from the environment: the next start may have another one.
     if password := server.password or environ.get(STORE_PASSWORD_VARIABLE, ""):
         # In a thread: the keyring may take seconds.
         said.append(await asyncio.to_thread(save_store_password, server.url, password, environ))

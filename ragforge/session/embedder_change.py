@@ -1,4 +1,4 @@
-"""Changing what a store is embedded by, for everybody who uses it."""
+"""Change the embedder of a store, for everybody who uses it."""
 
 import asyncio
 from collections.abc import AsyncGenerator
@@ -17,7 +17,7 @@ from ragforge.store.base import RecordKind, Store
 
 
 class EmbedderChange(Struct, frozen=True):
-    """What a change means. old: empty where nothing is embedded yet. vectors: so many are made anew."""
+    """The consequences of a change. old: empty if nothing is embedded. vectors: how many are recomputed."""
 
     old: str
     new: str
@@ -25,16 +25,16 @@ class EmbedderChange(Struct, frozen=True):
 
 
 async def plan_change(machine: Machine, store: Store, name: str) -> EmbedderChange:
-    """What the embedder of this name would change. Raises UsageError where there is none, and StoreError."""
+    """Return what this embedder would change. Raises UsageError if there is none, and StoreError."""
     async with _embedder(machine, store, name) as embedder:
         if not embedder.remote:
-            await embedder.prepare()  # what is not installed is said before anything is asked
+            await embedder.prepare()  # a missing package is reported before anything is asked
         counts = await store.archive.counts()
         return EmbedderChange(await store.vectors.in_use(), embedder.name, counts[RecordKind.EMBEDDING])
 
 
 async def change_embedder(machine: Machine, store: Store, name: str) -> None:
-    """Let the store be embedded by it, and set it here. Raises UsageError, ModelError, StoreError."""
+    """Use it for the store, and set it here. Raises UsageError, ModelError, StoreError."""
     async with _embedder(machine, store, name) as embedder:
         await store.vectors.use(embedder.name, await learn_dimensions(embedder))
     await asyncio.to_thread(set_value, user_file(machine.environ), "memory.embedder", name)

@@ -20,9 +20,9 @@ from ragforge.store.json_text import to_json
 async def as_document(
     store: Store, redactor: Redactor, record: ConversationSession, format: ExportFormat
 ) -> str:
-    """The path to the session's head to be read: every message, answer and tool call, without secrets.
+    """Return the path to the session's head to read: every message, answer and tool call, without secrets.
 
-    Codes for terminals are shown and not obeyed, whatever the document is read with.
+    Terminal codes are made visible, whatever the document is read with.
     """
     if format is ExportFormat.JSON:
         return await _as_json(store, redactor, record)
@@ -31,7 +31,7 @@ async def as_document(
 
 
 async def as_markdown(store: Store, redactor: Redactor, record: ConversationSession) -> str:
-    """The path to the head: every message, answer and tool call, without secrets."""
+    """Return the path to the head: every message, answer and tool call, without secrets."""
     stored = await read_turns(store, await store.turns.path(record.head))
     sections = [
         f"# {record.title}",
@@ -41,7 +41,7 @@ async def as_markdown(store: Store, redactor: Redactor, record: ConversationSess
 
 
 def _as_html(title: str, markdown: str) -> str:
-    """One page that asks nothing of a network and runs nothing."""
+    """Return one page that requests nothing from a network and runs nothing."""
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta http-equiv="Content-Security-Policy" '

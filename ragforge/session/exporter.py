@@ -1,4 +1,4 @@
-"""Writing a session to a file, in the format that was asked for."""
+"""Write a session to a file, in the requested format."""
 
 import asyncio
 from pathlib import Path
@@ -17,7 +17,7 @@ from ragforge.store.base import Blobs, Store
 
 
 class Exporter(Struct, frozen=True):
-    """What a session is exported with."""
+    """The data for an export."""
 
     store: Store
     blobs: Blobs
@@ -25,14 +25,14 @@ class Exporter(Struct, frozen=True):
     person: Person
 
     async def what_goes(self, record: ConversationSession, *, files: bool) -> tuple[str, ...]:
-        """Say what a file to import would hold, counted. Raises StoreError."""
+        """Return what a file to import would contain, counted. Raises StoreError."""
         bundle = await self._bundle(record, files=files)
         return (f"{bundle.words}.", *bundle.notes)
 
     async def write(
         self, record: ConversationSession, file: Path, format: ExportFormat, *, files: bool
     ) -> tuple[str, ...]:
-        """Write the file, and say what went. Raises UsageError or StoreError; then there is no new file."""
+        """Write the file, and return what was written. Raises UsageError or StoreError, without a file."""
         if record.head is None:
             raise UsageError("This session has no messages yet.")
         if file.exists():

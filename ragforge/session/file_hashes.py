@@ -1,4 +1,4 @@
-"""What the model has seen of files, told again after a restart: only hashes in memory knew it."""
+"""Restore, after a restart, what the model has seen of files: the hashes were only in memory."""
 
 import asyncio
 from collections.abc import Sequence
@@ -14,13 +14,13 @@ from ragforge.session.state import Session
 from ragforge.tools.paths import resolve
 
 CLOCK_SLACK = timedelta(milliseconds=10)
-"""File systems take the time of the last tick."""
+"""File systems use the time of the last clock tick."""
 
 
 async def recall_seen_files(session: Session, calls: Sequence[ToolCall]) -> None:
-    """Take for seen what these calls read or wrote, in their order, where nothing has touched it since.
+    """Treat as seen what these calls read or wrote, in order, unless something has touched it since.
 
-    The time of the last change to the inode tells; nobody can set that back.
+    Uses the inode's change time, which nobody can set back.
     """
     context = tool_context(session)
     for call in calls:
@@ -38,12 +38,12 @@ async def recall_seen_files(session: Session, calls: Sequence[ToolCall]) -> None
             path = resolve(path_text, context)
             content = await asyncio.to_thread(_untouched, path, since=seen_at)
         except (OSError, UsageError):
-            continue  # not there any more, or no file now: then it must be read anew
+            continue  # no longer there, or no file now: then it must be read again
         if content is not None:
             session.live.view.read_files.hashes.setdefault(path, hash_of(content))
 
 
 def _untouched(path: Path, *, since: datetime) -> bytes | None:
-    """The file's content, None where it was changed or moved there after that moment."""
+    """Return the file's content, None if it was changed or moved there after that moment."""
     content = read_whole(path)
     return content if path.stat().st_ctime <= since.timestamp() else None

@@ -1,4 +1,4 @@
-"""Which project a folder is: what is asked when a conversation opens in it, whoever asks."""
+"""The questions about which project a folder is, when a conversation opens in it."""
 
 from collections.abc import Sequence
 from typing import Protocol
@@ -13,23 +13,23 @@ from ragforge.session.state import Workspace
 
 APART = "apart"
 ASKED_MAX = 8
-"""Projects among which the user chooses by a digit; `ragforge project join` knows all."""
+"""How many projects the user can choose from by a digit; `ragforge project join` accepts all."""
 
 
 class Asks(Protocol):
-    """Puts questions to the user."""
+    """Asks the user questions."""
 
     async def yes_or_no(self, question: str, detail: str = "") -> bool | None:
-        """The answer; None for none."""
+        """Return the answer; None for none."""
         ...
 
     async def one_of(self, question: str, detail: str, options: Sequence[Option]) -> str | None:
-        """What the chosen option gives; None for none."""
+        """Return the value of the chosen option; None for none."""
         ...
 
 
 async def folder_is_meant(conversation: Conversation, asks: Asks) -> bool:
-    """Ask about a folder that is an unlikely project, and about one that may be of a known one."""
+    """Ask about a folder that is an unlikely project, and about one that may belong to a known one."""
     workspace = conversation.workspace
     if await conversation.needs_confirmation():
         question = f"Work in {workspace.place.root} itself? Everything below it will belong to this project."

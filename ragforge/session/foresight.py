@@ -1,6 +1,6 @@
-"""What the user sees of foresight: the turns of a path with their figures and marks, and who foresees well.
+"""Foresight as the user sees it: the turns of a path with their figures and marks, and models compared.
 
-However long a conversation is, a bounded number of turns and records is read.
+However long a conversation is, a limited number of turns and records is read.
 """
 
 import asyncio
@@ -24,23 +24,23 @@ from ragforge.versions.tree import own_changes, summed
 
 TURNS_SHOWN = 50
 DEPTH_MAX = 20
-"""Over so many turns a key lets a curve sum."""
+"""Over how many turns a key can sum a curve."""
 RECORDS_MAX = 1_000
-"""Who foresees well is told of so many of the project's records, the newest first."""
+"""How many of the project's records are compared, the newest first."""
 BEFORE_MARKED = 5
-"""So many turns before are looked at for checks that failed already."""
+"""How many earlier turns are searched for checks that failed already."""
 COUNT_MIN = 10
-"""Of fewer there is no mean."""
+"""With fewer there is no mean."""
 
 
 class ForeseenTurn(Struct, frozen=True):
-    """A turn, what was expected of it, and the record that was made after it."""
+    """A turn, what was predicted for it, and the record that was made after it."""
 
     turn: Turn
     expected: Foresight | None = None
     made: Foresight | None = None
     by_rules: bool = False
-    """Whether no model described and rated it."""
+    """Whether it was described and rated without a model."""
 
     @property
     def number(self) -> int:
@@ -49,7 +49,7 @@ class ForeseenTurn(Struct, frozen=True):
 
     @property
     def first_u(self) -> int | None:
-        """U over this turn alone; None where it has no figures."""
+        """U over this turn only; None if it has no figures."""
         made = self.made
         if made is None or made.units_individual is None or made.alpha is None:
             return None
@@ -58,29 +58,29 @@ class ForeseenTurn(Struct, frozen=True):
 
 
 class Curves(Struct, frozen=True):
-    """A number a turn, None where it has none; predictability is that of the task, else of the project."""
+    """A number per turn, None if it has none; predictability is that of the task, else of the project."""
 
     individual: tuple[int | None, ...]
     collective: tuple[int | None, ...]
     predictability: tuple[int | None, ...]
 
     def newest(self, count: int) -> "Curves":
-        """Those of the newest turns."""
+        """Return those of the newest turns."""
         return Curves(self.individual[-count:], self.collective[-count:], self.predictability[-count:])
 
 
 class MarkedTurn(Struct, frozen=True):
-    """What is stored of a turn, and why it is marked; no marks where it is not."""
+    """What is stored of a turn, and why it is marked; no marks if it is not."""
 
     marks: tuple[Mark, ...]
     facts: TurnFacts
 
 
 class Foreseer(Struct, frozen=True):
-    """How well a model foresaw the project in a month. None where there are fewer than COUNT_MIN.
+    """How well a model predicted the project in a month. None if there are fewer than COUNT_MIN.
 
-    model: empty for rules. month: such as `2026-11`. rated, files: how many there are. share: of the files
-    that were foreseen, those that changed.
+    model: empty for rules. month: such as `2026-11`. rated, files: how many there are. share: of the
+    predicted files, those that changed.
     """
 
     model: str
@@ -94,7 +94,7 @@ class Foreseer(Struct, frozen=True):
 
 
 def check_enabled(library: Library) -> None:
-    """Raise UsageError where foresight is switched off."""
+    """Raise UsageError if foresight is switched off."""
     if not (library.settings.foresight.enabled and library.settings.memory.enabled):
         raise UsageError("Foresight is off. Set `foresight.enabled = true` to turn it on.")
 
@@ -120,7 +120,7 @@ async def read_turns(
 
 
 def curves(turns: Sequence[ForeseenTurn], *, individual: int, collective: int) -> Curves:
-    """The figures of these turns, each summed over so many."""
+    """Return the figures of these turns, each summed over so many."""
     made = [each.made or Foresight() for each in turns]
     own = [record.units_individual or 0 for record in made]
     everybody = [record.units_collective or 0 for record in made]
@@ -151,15 +151,15 @@ def _predictability(made: Foresight) -> int | None:
 
 
 def ranked(turns: Sequence[ForeseenTurn]) -> list[ForeseenTurn]:
-    """Those with a figure, the first to look at first: much changed, little told."""
+    """Return those with a figure, in the order to review them: many changes, little information first."""
     known = [each for each in turns if each.first_u is not None]
     return sorted(known, key=lambda each: (-(each.first_u or 0), -each.turn.index))
 
 
 async def read_marks(library: Library, turns: Sequence[ForeseenTurn]) -> dict[str, MarkedTurn]:
-    """What marks each of these turns, which follow one another, by their ids. Raises StoreError.
+    """Return the marks of these turns, which follow one another, by their ids. Raises StoreError.
 
-    Of turns that others wrote it is not told.
+    Turns of other users have none.
     """
     ids = [each.turn.id for each in turns]
     calls, versions = await asyncio.gather(
@@ -180,7 +180,7 @@ async def read_marks(library: Library, turns: Sequence[ForeseenTurn]) -> dict[st
 
 
 async def mark_words(workspace: Workspace, turns: Sequence[Turn]) -> dict[str, str]:
-    """Why these turns, the newest of a path, are marked, by their ids. Raises StoreError."""
+    """Return why these turns, the newest of a path, are marked, by their ids. Raises StoreError."""
     if not (turns and workspace.foresees):
         return {}
     read = await read_turns(workspace, turns[-1].id, limit=len(turns), before=BEFORE_MARKED)
@@ -191,7 +191,7 @@ async def mark_words(workspace: Workspace, turns: Sequence[Turn]) -> dict[str, s
 
 
 async def read_expected(library: Library, turn_id: str) -> tuple[ForeseenTurn, MarkedTurn]:
-    """What was expected of a turn, and what is stored of it. Raises StoreError, and UsageError for none."""
+    """Return what was predicted for a turn, and what is stored of it. Raises StoreError, UsageError."""
     turns = await read_turns(library, turn_id, limit=1)
     marks = await read_marks(library, turns)
     if turn_id not in marks:
@@ -200,14 +200,14 @@ async def read_expected(library: Library, turn_id: str) -> tuple[ForeseenTurn, M
 
 
 async def read_changes(session: Session, turn_id: str) -> list[Difference]:
-    """What a turn changed, file by file. Raises StoreError."""
+    """Return what a turn changed, file by file. Raises StoreError."""
     versions = await session.workspace.store.versions.of_turns([turn_id])
     changes = summed(change for version in versions for change in version.changes)
     return await differences(changes, session.worktree.files.blobs)
 
 
 async def read_foreseers(library: Library) -> list[Foreseer]:
-    """How well each model foresaw this project, the newest month first. Raises StoreError."""
+    """Return how well each model predicted this project, the newest month first. Raises StoreError."""
     wanted = DerivedFilter(KIND.label, library.project.id, limit=RECORDS_MAX)
     records = [each for each in await library.store.derivations.find(wanted) if each.owner_kind is KIND.owner]
     made = {each.owner: KIND.read(each) for each in records}
@@ -227,7 +227,7 @@ async def read_foreseers(library: Library) -> list[Foreseer]:
 
 
 class _Sums:
-    """What was counted of one model in one month."""
+    """The counts of one model in one month."""
 
     def __init__(self) -> None:
         self._values: Mapping[str, list[int]] = {"rating": [], "words": [], "meaning": []}

@@ -1,4 +1,4 @@
-"""The hints of an open session: when they are made, and what becomes of the user's answers."""
+"""The hints of an open session: when they are made, and the effect of the user's answers."""
 
 import logging
 from collections.abc import Sequence
@@ -20,11 +20,11 @@ from ragforge.session.state import Session
 log = logging.getLogger(__name__)
 
 MESSAGES = 5
-"""So many of the newest messages say what is being done."""
+"""How many of the newest messages determine the current subject."""
 
 
 class SessionHints:
-    """What is offered in a session and not answered yet. Every method may raise StoreError."""
+    """The unanswered hints of a session. Every method may raise StoreError."""
 
     def __init__(self, session: Session) -> None:
         self.session = session
@@ -39,7 +39,7 @@ class SessionHints:
         return workspace.settings.hints.enabled and recalls(workspace) and not self.session.live.read_only
 
     async def after_turn(self, ended: TurnEnded) -> list[ProactiveHint]:
-        """The hints that fit the turn, for `offer`; none of them is offered yet."""
+        """Return the hints that fit the turn, for `offer`; none of them is offered yet."""
         may_have = self._pace.turn_ended()
         has_answer = ended.turn.status is TurnStatus.FINISHED and not ended.came_to_nothing
         if not (may_have and has_answer and self.enabled):
@@ -48,11 +48,11 @@ class SessionHints:
         return await self._engine.generate_hints(self._person, self._context(turns))
 
     async def left_open(self) -> LeftOpen:
-        """What was left open in the project, for a session that begins."""
+        """Return what was left open in the project, for a new session."""
         return await self._engine.left_open(self._person, self._context(())) if self.enabled else LeftOpen()
 
     async def offer(self, hints: Sequence[ProactiveHint], *, after_turn: bool = True) -> None:
-        """Put them into the list, above those that wait for an answer."""
+        """Add them to the list, above those that wait for an answer."""
         ids = [hint.source_preference_id for hint in hints]
         workspace = self.session.workspace
         await workspace.local.hints.set_offered(
@@ -72,7 +72,7 @@ class SessionHints:
             )
 
     async def answer(self, hint: ProactiveHint, answer: HintAnswer) -> None:
-        """Remember the answer; the hint leaves the list. What applying it does is the interface's."""
+        """Record the answer; the hint leaves the list. The interface applies it."""
         local, preference = self.session.workspace.local, hint.source_preference_id
         if answer is HintAnswer.IGNORE:
             await local.hints.add_ignored(preference, at=now())
@@ -84,7 +84,7 @@ class SessionHints:
         TALLY.count(HINT_ANSWERS, hint.type.value, answer.value)
 
     async def drop_outdated(self) -> None:
-        """Take those from the list whose memories were forgotten, replaced or undone since."""
+        """Remove those whose memories were forgotten, replaced or undone since."""
         ids = [hint.source_preference_id for hint in self.open]
         workspace = self.session.workspace
         place = {"project_id": workspace.project.id, "person": workspace.person.id}
@@ -106,7 +106,7 @@ class SessionHints:
         return self.session.workspace.person.id
 
     def _context(self, turns: Sequence[Turn]) -> HintContext:
-        """What is being done in these turns, of which the newest is the last."""
+        """Return the subject of these turns, of which the newest is the last."""
         messages = [text for turn in turns for text in (text_of(turn.user), turn.assistant)]
         return HintContext(
             project_id=self.session.workspace.project.id,

@@ -1,4 +1,4 @@
-"""The conversation as it is stored: as messages for the model, as turns for a user, and the end of a turn."""
+"""The stored conversation: as messages for the model, as turns for a user, and the end of a turn."""
 
 import asyncio
 from collections.abc import Sequence
@@ -23,7 +23,7 @@ class StoredTurns(Struct, frozen=True):
 
 
 async def read_turns(store: Store, turns: Sequence[Turn]) -> StoredTurns:
-    """The turns with all that happened in them."""
+    """Return the turns with everything that happened in them."""
     ids = [turn.id for turn in turns]
     return StoredTurns(
         tuple(turns), tuple(await store.turns.steps(ids)), tuple(await store.calls.of_turns(ids))
@@ -31,12 +31,12 @@ async def read_turns(store: Store, turns: Sequence[Turn]) -> StoredTurns:
 
 
 async def newest_turns(store: Store, head: str | None, count: int) -> StoredTurns:
-    """The newest turns on the path to the head."""
+    """Return the newest turns on the path to the head."""
     return await read_turns(store, await store.turns.path(head, limit=count))
 
 
 async def turns_before(session: Session, turn_id: str, count: int) -> StoredTurns:
-    """The turns on the path that come before a turn, the nearest of them."""
+    """Return the nearest turns on the path before a turn."""
     store = session.workspace.store
     turn = await store.turns.get(turn_id)
     return await read_turns(store, await store.turns.path(turn.parent if turn else None, limit=count))
@@ -50,9 +50,9 @@ async def read_window(
     compacted_after: str = "",
     forgotten: Cuts | None = None,
 ) -> Window:
-    """What the model is given of the path to the head, word for word; no more turns are read than that takes.
+    """Return what the model is given verbatim of the path to the head; no more turns are read than needed.
 
-    compacted_after: the turn after which the user had it compacted. forgotten: what is cut out of it.
+    compacted_after: the turn after which the user compacted it. forgotten: what is cut out of it.
     """
     window = Window(limits, forgotten)
     newest = await store.turns.get(head) if head else None
@@ -60,12 +60,12 @@ async def read_window(
         return window
     count = newest.index % TURNS_BETWEEN_FRESH_STARTS + 1 + TURNS_KEPT_MIN
     stored = await read_turns(store, await store.turns.path(head, limit=count))
-    # In a thread: measuring some megabytes of results would hold the event loop.
+    # In a thread: measuring some megabytes of results would block the event loop.
     return await asyncio.to_thread(_filled, window, stored, compacted_after)
 
 
 def _filled(window: Window, stored: StoredTurns, compacted_after: str) -> Window:
-    """The window with these turns added."""
+    """Add these turns to the window."""
     steps: dict[str, list[Step]] = {turn.id: [] for turn in stored.turns}
     calls: dict[str, list[ToolCall]] = {turn.id: [] for turn in stored.turns}
     for step in stored.steps:
@@ -89,7 +89,7 @@ def _messages(
 
 
 def window_limits(settings: Settings) -> WindowLimits:
-    """How much of the conversation goes word for word, as the settings say."""
+    """Return how much of the conversation is sent verbatim, according to the settings."""
     context = settings.context
     lean = settings.memory.raw_chars_max if context.profile == "lean" else None
     return WindowLimits(
@@ -101,7 +101,7 @@ def window_limits(settings: Settings) -> WindowLimits:
 
 
 async def session_window(session: Session, head: str | None) -> Window:
-    """The window over the path to the head, as the settings and the user want it."""
+    """Return the window over the path to the head, according to the settings and the user."""
     workspace = session.workspace
     return await read_window(
         workspace.store,
@@ -113,28 +113,28 @@ async def session_window(session: Session, head: str | None) -> Window:
 
 
 async def present_window(session: Session) -> Window:
-    """A copy of the session's window as it is without what has been forgotten by now. Raises StoreError."""
+    """Return a copy of the session's window without what has been forgotten by now. Raises StoreError."""
     workspace, window = session.workspace, session.live.view.window
     forgotten = await workspace.recall.forgotten(workspace.store, workspace.project.id)
     if window.forgotten == (forgotten or None):
         return window.copy()
     if not session.busy:
         return await session_window(session, session.live.record.head)
-    window = window.copy()  # up to the turn that runs
+    window = window.copy()  # up to the running turn
     if forgotten:
         window.forget(forgotten)
     return window
 
 
 async def store_end(store: Store, unkept: Unkept) -> None:
-    """Keep how a turn ended, after the calls that the store had refused. Raises StoreError."""
+    """Store how a turn ended, after the calls that the store had refused. Raises StoreError."""
     for call, step in unkept.calls:
         await store.calls.add(call, step)
     await store.turns.end(unkept.end)
 
 
 async def keep_end(session: Session) -> None:
-    """Keep the end of a turn that the store has not taken yet. Raises StoreError when it still does not."""
+    """Store the end of a turn that the store could not take before. Raises StoreError if it still cannot."""
     unkept = session.activity.unkept
     if unkept is None:
         return

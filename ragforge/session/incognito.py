@@ -1,4 +1,4 @@
-"""A run that leaves nothing behind: its folder is gone with it or, after a crash, at the next start."""
+"""A run without traces: its folder is removed with it or, after a crash, at the next start."""
 
 import asyncio
 import logging
@@ -24,9 +24,9 @@ LOCK = "lock"
 
 @contextmanager
 def incognito(environ: MutableMapping[str, str]) -> Generator[None]:
-    """While it holds, everything that this process keeps goes to a private temporary folder; then it is gone.
+    """For the duration, everything that this process stores goes to a private temporary folder.
 
-    Settings and keys stay what they are. Raises UsageError where no such folder can be made.
+    Settings and keys are the usual ones. Raises UsageError if no such folder can be created.
     """
     ordinary = environ.get("RAGFORGE_DATA_DIR")
     model = _last_model(data_dir(environ))
@@ -44,7 +44,7 @@ def incognito(environ: MutableMapping[str, str]) -> Generator[None]:
         _set_last_model(folder, model)
         yield
     finally:
-        stop_log()  # whatever is logged from here on would make the folder again
+        stop_log()  # any further log line would create the folder again
         if ordinary is None:
             del environ["RAGFORGE_DATA_DIR"]
         else:
@@ -54,7 +54,7 @@ def incognito(environ: MutableMapping[str, str]) -> Generator[None]:
 
 
 def remove_left_behind() -> None:
-    """Remove the folders of runs that were killed. Those of runs that go on are locked."""
+    """Remove the folders of killed runs. Those of running ones are locked."""
     ours = f"{PREFIX}{os.geteuid()}-"
     with suppress(OSError), os.scandir(tempfile.gettempdir()) as entries:
         for entry in entries:
@@ -81,7 +81,7 @@ def _remove_if_dead(folder: Path) -> None:
 
 
 def _last_model(folder: Path) -> str:
-    """The model chosen last in ordinary runs: the user expects it here too."""
+    """Return the model chosen last in ordinary runs: the user expects it here too."""
     from ragforge.store.files import machine_file  # only this kind of run needs these so early
     from ragforge.store.local.state import open_local_state
 

@@ -1,4 +1,4 @@
-"""Project instructions in a session: the trusted ones are read, and those written here are trusted."""
+"""Project instructions in a session: trusted ones are read, and those written here become trusted."""
 
 import asyncio
 import logging
@@ -30,13 +30,13 @@ log = logging.getLogger(__name__)
 FETCHES = re.compile(
     r"\b(git|gh|glab|hg|svn|jj|curl|wget|aria2c|rsync|scp|sftp|ftp|tar|bsdtar|unzip|7z|patch|npx|degit)\b"
 )
-"""Programs that bring files which others wrote: what they leave is from elsewhere, whoever starts them."""
+"""Programs that download files: what they write comes from elsewhere, whoever starts them."""
 
 
 async def project_instructions(session: Session) -> str:
-    """Return the trusted instructions from the project's root down to the session's folder, read anew.
+    """Return the trusted instructions from the project's root down to the session's folder, read again.
 
-    The user is asked about those that nobody was asked about, where there is a user to ask.
+    The user is asked about new ones, if there is a user to ask.
     """
     if not _is_read(session):
         return ""
@@ -50,7 +50,7 @@ async def user_instructions(session: Session) -> str:
     """Return the user's own instructions for all projects: AGENTS.md in the settings folder."""
     path = config_dir(session.workspace.environ) / NAMES[0]
     clean = session.workspace.redactor.text
-    # The user's own folder: a link leads where they want it to.
+    # The user's own folder: its links are followed.
     found = await asyncio.to_thread(read_instructions, path, root=Path(path.anchor), clean=clean)
     return f"The user's instructions for all projects:\n\n{found.text.strip()}" if found else ""
 
@@ -75,7 +75,7 @@ async def instructions_for(session: Session, paths: Sequence[Path]) -> str:
 
 
 async def trusted_instructions(session: Session) -> str:
-    """Return what `project_instructions` would, without asking anybody."""
+    """Return what `project_instructions` would, without asking."""
     found = await _found_above(session)
     trust, place = session.workspace.trust, _place(session)
     left_out = {place.root / each.path for each in await trust.untrusted(place, found)}
@@ -84,7 +84,7 @@ async def trusted_instructions(session: Session) -> str:
 
 
 async def new_instructions(session: Session) -> list[FileTrust]:
-    """Return the untrusted ones that nobody was asked about; none where there is no model to read them."""
+    """Return the untrusted ones that the user was not asked about; none without a model to read them."""
     if not _is_read(session):
         return []
     return [file for file in await untrusted_instructions(session) if file.trusted is None]
@@ -107,12 +107,12 @@ async def all_instructions(session: Session) -> list[FileTrust]:
 
 
 async def answer_instructions(session: Session, files: Sequence[FileTrust], *, trusted: bool) -> None:
-    """Remember the user's answer about these very texts."""
+    """Save the user's answer about exactly these texts."""
     await session.workspace.trust.answer(_place(session), files, trusted=trusted)
 
 
 def trusts_writes(session: Session, guard: Guard) -> Guard:
-    """Return the guard of tools which trusts the instructions that a tool writes, as `written_here` does."""
+    """Return the guard that trusts instructions written by a tool, like `written_here`."""
 
     @asynccontextmanager
     async def guarded(call: GuardedCall) -> AsyncGenerator[None]:
@@ -132,9 +132,9 @@ async def written_here(
 ) -> AsyncGenerator[None]:
     """Trust the instructions that are written meanwhile with the user's consent.
 
-    content: what the one file at `paths` will hold; any other text that is found then is from elsewhere.
-    command: what a shell runs otherwise; the files that it names are written by it, unless it fetches.
-    A text that was not trusted before does not become so by a change to it, and none that the user declined.
+    content: what the one file at `paths` will contain; any other text found then is from elsewhere.
+    command: what a shell runs otherwise; the files that it names are written by it, unless it downloads.
+    A text that was not trusted before does not become so by a change, and none that the user declined.
     """
     named = NAMES if content is not None else names_in(command)
     if not named:
@@ -150,9 +150,9 @@ async def written_here(
 
 
 def names_in(command: str) -> list[str]:
-    """Return the names of instruction files that the shell command says it writes, if it writes any.
+    """Return the names of instruction files that the shell command says it writes, if any.
 
-    Other programs may change other files while it runs, so those that it does not name are not counted.
+    Other programs may change other files while it runs, so those that it does not name do not count.
     """
     return [] if FETCHES.search(command) else [name for name in NAMES if name in command]
 
@@ -161,7 +161,7 @@ _Texts: TypeAlias = dict[Path, Instructions | None]
 
 
 async def _now(session: Session, paths: Iterable[Path], names: Sequence[str]) -> _Texts:
-    """Return what the instruction files with these names say now."""
+    """Return the current text of the instruction files with these names."""
     root, clean = _root(session), session.workspace.redactor.text
     try:
         watched = [path for path in await _watched(session, paths) if path.name in names]
@@ -189,7 +189,7 @@ async def _trust_changes(session: Session, before: _Texts, after: _Texts, conten
 
 
 async def _watched(session: Session, paths: Iterable[Path]) -> set[Path]:
-    """Return every instruction file that is known: those read at the start, those asked about, and these."""
+    """Return every known instruction file: those read at the start, those asked about, and these."""
     place = _place(session)
     known = await session.workspace.local.trust.instruction_paths(place.project_id)
     named = [path for path in paths if path.name in NAMES and path.is_relative_to(place.root)]
@@ -218,7 +218,7 @@ def _folders_above(session: Session) -> list[Path]:
 
 
 def _root(session: Session) -> Path:
-    """What the paths of instructions are relative to: the project, or the session's folder outside of it."""
+    """The folder that instruction paths are relative to: the project's, or the session's outside it."""
     return _folders_above(session)[0]
 
 

@@ -52,13 +52,13 @@ async def open_library(*, cwd: Path, flags: Mapping[str, JsonValue], environ: Ma
         known = await local.places.project_at(place.root)
         allowed = await allowed_repositories(local, known) if place.foreign_git else ()
         if known is None or await store.projects.get(known) is None:
-            # It asks git, which takes as long as all the rest.
+            # It asks git, which takes as long as everything else.
             place = find_project(cwd, allowed=allowed)
         elif allowed:
             place = find_project(cwd, identify=False, allowed=allowed)
         project, alike = await identify_project(store, local, place)
         person = await identify_person(store, local, place, environ)
-        opened.pop_all()  # all went well: `close_library` closes them
+        opened.pop_all()  # successful: `close_library` closes them
     return Library(loaded, environ, folder, place, project, alike, store, local, person)
 
 
@@ -90,7 +90,7 @@ async def read_secrets(machine: Machine) -> list[str]:
 
 async def redacted(library: Library, text: str) -> str:
     """Return the text without secrets, which are never stored."""
-    from ragforge.domain.redact import Redactor  # likewise
+    from ragforge.domain.redact import Redactor  # for the same reason
 
     return Redactor(await read_secrets(library)).text(text)
 
@@ -120,7 +120,7 @@ async def newest_session(
     former: earlier paths of the folder.
     """
     rows = await store.sessions.recent(project_id=project_id)
-    # One that is archived only where no other was started here.
+    # An archived one only if no other was started here.
     rows.sort(key=lambda row: row.session.archived_at is not None)
     folders = {str(path) for path in (cwd, *former)}
     here = [row.session for row in rows if row.session.cwd in folders]

@@ -1,22 +1,22 @@
-"""How a session stands with a server that several machines share: what waits, and who may write."""
+"""A session on a shared server: what waits for it, and who may write."""
 
 from typing import TYPE_CHECKING
 
 from ragforge.domain.words import counted
 from ragforge.store.base import Link, Store
 
-if TYPE_CHECKING:  # all that a turn needs, which lists and searches do without
+if TYPE_CHECKING:  # everything that a turn needs, which lists and searches do not
     from ragforge.session.state import Session
 
 
 async def leave_store(store: Store) -> str:
-    """Close the store, which carries on what waits; what the user should hear of what is left."""
+    """Close the store, which sends waiting rows; return what to tell the user about the rest."""
     await store.close()
     return left_words(store.link)
 
 
 def left_words(link: Link) -> str:
-    """The sentence on rows that have not been carried; empty when all are."""
+    """Return the sentence on rows that were not sent; empty if all were."""
     if held := held_words(link):
         return held
     match link.waiting:
@@ -29,14 +29,14 @@ def left_words(link: Link) -> str:
 
 
 def held_words(link: Link) -> str:
-    """The sentence on the process that keeps rows from being carried; empty where none does."""
+    """Return the sentence on the process that keeps rows from being sent; empty if none does."""
     if not (link.held and link.waiting):
         return ""
     return f"{counted(link.waiting, 'row')} cannot be sent to the server: {link.held}"
 
 
 def stranded_words(link: Link) -> str:
-    """The sentence on rows for a database that answers no more; empty where there are none."""
+    """Return the sentence on rows for a database that no longer answers; empty if there are none."""
     if not link.stranded:
         return ""
     return (
@@ -47,14 +47,14 @@ def stranded_words(link: Link) -> str:
 
 
 def limited_words(link: Link) -> str:
-    """What search cannot do at the moment; empty when it can do all."""
+    """Return what search cannot do at the moment; empty if it works completely."""
     if not link.away:
         return ""
     return f"Only data on this machine is searched, because the server cannot be reached. {link.away}"
 
 
 def notice_loss(session: "Session") -> str:
-    """Make the session read-only if another machine has taken it over; the sentence to show, once."""
+    """Make the session read-only if another machine has taken it over; return the sentence to show, once."""
     live = session.live
     if live.claim is None or live.read_only or not live.claim.lost:
         return ""

@@ -1,4 +1,4 @@
-"""The log file: what went wrong and is not for the screen. No secret reaches it, and nothing the terminal."""
+"""The log file: errors that are not for the screen. No secret reaches it, and no line the terminal."""
 
 import logging
 import os
@@ -13,16 +13,16 @@ if TYPE_CHECKING:  # loaded with the first line: most runs have nothing to log
 LOG_BYTES_MAX = 1_000_000
 LOG_FILES_KEPT = 2
 TOLD = ("ragforge.session.hints",)
-"""Loggers whose lines of level INFO are kept as well: what was offered without being asked for."""
+"""Loggers whose INFO lines are kept as well: what was offered without being asked for."""
 _FORMAT = "%(asctime)s %(process)d %(levelname)s %(name)s: %(message)s"
 
 
 def start_log(environ: Mapping[str, str], redactor: "Redactor | None" = None) -> None:
-    """Let every warning and error of this process, and of the libraries in it, go to the log file.
+    """Send every warning and error of this process, and of its libraries, to the log file.
 
-    Of `TOLD` every line of level INFO goes there too.
-    Called again with a redactor, as soon as it is known, it is used from then on. Until then the
-    environment's secrets are taken out. The file is made with its first line.
+    For `TOLD`, every INFO line too.
+    Call it again with a redactor as soon as that is available. Until then the
+    environment's secrets are removed. The file is created with its first line.
     """
     root = logging.getLogger()
     ours = next((handler for handler in root.handlers if isinstance(handler, LogFile)), None)
@@ -36,7 +36,7 @@ def start_log(environ: Mapping[str, str], redactor: "Redactor | None" = None) ->
 
 
 def stop_log() -> None:
-    """Let nothing more go to the log file of this process."""
+    """Send nothing more to the log file of this process."""
     root = logging.getLogger()
     for handler in [handler for handler in root.handlers if isinstance(handler, LogFile)]:
         root.removeHandler(handler)
@@ -44,7 +44,7 @@ def stop_log() -> None:
 
 
 class LogFile(logging.Handler):
-    """Writes redacted lines to a file that is rotated. One that cannot be written is done without."""
+    """Writes redacted lines to a rotated file. If it cannot be written, the lines are dropped."""
 
     def __init__(self, environ: Mapping[str, str]) -> None:
         super().__init__(logging.INFO)
@@ -55,7 +55,7 @@ class LogFile(logging.Handler):
         self.setFormatter(logging.Formatter(_FORMAT))
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Write the record, its traceback included, without secrets."""
+        """Write the record, including its traceback, without secrets."""
         try:
             if self.redactor is None:
                 self.redactor = _redactor_of(self._environ)
@@ -74,7 +74,7 @@ class LogFile(logging.Handler):
 
 
 def _redactor_of(environ: Mapping[str, str]) -> "Redactor":
-    """Takes out what children may not see of the environment, which needs no keyring to know."""
+    """Removes the environment's secrets, which are known without a keyring."""
     from ragforge.config.secrets import child_env
     from ragforge.domain.redact import Redactor
 
@@ -93,7 +93,7 @@ def _open(environ: Mapping[str, str]) -> "RotatingFileHandler":
             return TextIOWrapper(FileIO(opened, "a"), encoding=self.encoding, errors=self.errors)
 
         def handleError(self, record: logging.LogRecord) -> None:
-            """Say nothing: the standard way prints a traceback to the terminal."""
+            """Do nothing: by default, logging prints a traceback to the terminal."""
 
     path = log_file(environ)
     make_private(path.parent)

@@ -1,4 +1,4 @@
-"""Sessions that came from somebody else, by their marks, and search in all that a user may find."""
+"""Imported sessions of other people, identified by their marks; and search in all that a user may find."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Collection, Mapping
@@ -17,27 +17,27 @@ from ragforge.store.base import Store
 Found = TypeVar("Found")
 MARKS_MAX = 10_000
 PROGRAM_MESSAGES_MAX = 1_000
-"""The newest of a project."""
+"""How many of a project are read, the newest."""
 
 
 async def read_mark(store: Store, session_id: str) -> SharedSession | None:
-    """Return whose session it is where it came from somebody else. Raises StoreError."""
+    """Return whose session it is if it was imported. Raises StoreError."""
     found = await store.derivations.find(DerivedFilter(SHARED.label, owners=(session_id,), abandoned=True))
     return SHARED.read(found[0]) if found else None
 
 
 async def shared_here(store: Store, project_id: str) -> dict[str, SharedSession]:
-    """The sessions that were imported for the project, by their ids. Raises StoreError."""
+    """Return the sessions imported for the project, by their ids. Raises StoreError."""
     return (await _shared_for(store, project_id))[0]
 
 
 async def shared_anywhere(store: Store) -> dict[str, SharedSession]:
-    """The sessions that were imported for any project, by their ids. Raises StoreError."""
+    """Return the sessions imported for any project, by their ids. Raises StoreError."""
     return {record.owner: mark for record, mark in await _marks(store)}
 
 
 async def _shared_for(store: Store, project_id: str) -> tuple[dict[str, SharedSession], list[str]]:
-    """The sessions that were imported for the project, and the projects in which they are kept: one, and
+    """Return the sessions imported for the project, and the projects in which they are stored: one, and
     others of imports by an older ragforge."""
     marks = await _marks(store)
     leading = {into for into in {mark.into for _, mark in marks} if await _now_in(store, into) == project_id}
@@ -47,12 +47,12 @@ async def _shared_for(store: Store, project_id: str) -> tuple[dict[str, SharedSe
 
 
 async def projects_apart(store: Store) -> set[str]:
-    """The projects that keep sessions from others. Raises StoreError."""
+    """Return the projects with imported sessions. Raises StoreError."""
     return {record.project_id for record, _ in await _marks(store)}
 
 
 async def _now_in(store: Store, project_id: str) -> str:
-    """The project that this one was merged into, or else this one."""
+    """Return the project that this one was merged into, or else this one."""
     passed: set[str] = set()
     while project_id not in passed:
         passed.add(project_id)
@@ -70,7 +70,7 @@ async def _marks(store: Store) -> list[tuple[Derived, SharedSession]]:
 
 
 async def search_everything(recall: Recall, query: Query) -> SearchResults:
-    """What is found in the project, in what was imported for it, and in what its programs said.
+    """Search the project, its imported sessions, and what its programs said.
 
     Raises StoreError.
     """
@@ -91,7 +91,7 @@ async def search_everything(recall: Recall, query: Query) -> SearchResults:
 
 
 async def search_with_shared(recall: Recall, query: Query) -> SearchResults:
-    """What is found in the project and in what was imported for it. Raises StoreError."""
+    """Search the project and its imported sessions. Raises StoreError."""
     if not query.project_id:
         return await search(recall, query)
 
@@ -107,9 +107,9 @@ async def search_with_shared(recall: Recall, query: Query) -> SearchResults:
 async def here_and_shared(
     store: Store, project_id: str, look: Callable[[str], Awaitable[Found]]
 ) -> tuple[Found, list[Found], Mapping[str, SharedSession]]:
-    """What `look` finds in the project, and in those that keep what was imported for it, at the same time.
+    """Return what `look` finds in the project, and in those with its imported sessions, in parallel.
 
-    Also the marks of the imported sessions: a project of an older import may keep sessions of others too.
+    Also the marks of the imported sessions: a project of an older import may have sessions of others too.
     Raises StoreError.
     """
     marks, kept_in = await _shared_for(store, project_id)
@@ -118,12 +118,12 @@ async def here_and_shared(
 
 
 async def shared_among(store: Store, session_ids: Collection[str]) -> dict[str, str]:
-    """Say of those of the sessions that came from somebody else who shared them, and when, by their ids."""
+    """Return who shared those of the sessions that were imported, and when, by their ids."""
     wanted = set(session_ids)
     marks = await shared_anywhere(store) if wanted else {}
     return {session: shared_by(mark) for session, mark in marks.items() if session in wanted}
 
 
 def shared_by(mark: SharedSession) -> str:
-    """Say who shared it, and when."""
+    """Return who shared it, and when."""
     return f"shared by {one_line(mark.by)} on {mark.exported_at:%Y-%m-%d}"

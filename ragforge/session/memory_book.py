@@ -1,4 +1,4 @@
-"""What a user does with memories while ragforge is open: list, explain, edit, forget, restore."""
+"""Operations on memories in an open session: list, explain, edit, forget, restore."""
 
 from collections.abc import Sequence
 
@@ -18,7 +18,7 @@ LISTED_MAX = 2_000
 
 
 class Edited(Struct, frozen=True):
-    """A memory with its new words. was_known: they were another memory's already, so the two are one now."""
+    """A memory with its new words. was_known: another memory had them already, so the two are one now."""
 
     memory: Memory
     was_known: bool
@@ -46,7 +46,7 @@ class MemoryBook(Struct, frozen=True):
     workspace: Workspace
 
     async def list(self, *, sort: MemorySort, forgotten: bool) -> list[Memory]:
-        """All that are the user's or everybody's, also what was replaced or rests on abandoned turns."""
+        """Return all of the user's and everybody's, including replaced ones and those of abandoned turns."""
         return await self.workspace.store.memories.find(
             MemoryFilter(
                 project_id=self.workspace.project.id,
@@ -60,11 +60,11 @@ class MemoryBook(Struct, frozen=True):
         )
 
     async def story(self, memory: Memory) -> Story:
-        """Where it comes from and what it has to do with."""
+        """Return its origin and its relations."""
         return await memories.why(self.workspace.store, memory)
 
     async def edit(self, memory: Memory, words: str) -> Edited:
-        """The memory with other words; the old ones can be had again."""
+        """Change the words of the memory; the old ones can be restored."""
         store = self.workspace.store
         words = self.workspace.redactor.text(words)
         new_id = memory_id(
@@ -80,7 +80,7 @@ class MemoryBook(Struct, frozen=True):
         return Edited(edited, bool(standing))
 
     async def hand_over(self, memory: Memory) -> Memory:
-        """The memory as everybody's, or as the user's where it was everybody's."""
+        """Make the memory everybody's, or the user's if it was everybody's."""
         owner = "" if memory.owner else self.workspace.person.id
         return await memories.change(self.workspace.store, memory, owner=owner, at=now())
 
@@ -89,13 +89,13 @@ class MemoryBook(Struct, frozen=True):
         return await forgotten.forget(self.workspace.store, memory)
 
     async def restore(self, memory: Memory) -> None:
-        """Take back that it was forgotten, and what was along with it."""
+        """Restore it, and what was forgotten along with it."""
         (memory,) = await self.workspace.store.memories.get([memory.id])
         await forgotten.restore(self.workspace.store, memory)
         self.workspace.background.wake()
 
     async def place_of(self, turn_id: str) -> TurnPlace:
-        """Where the turn is seen. Raises UsageError where it no longer lies on its session's path."""
+        """Return where the turn can be seen. Raises UsageError if it is no longer on its session's path."""
         turn, session = await self._turn_and_session(turn_id)
         path = await self.workspace.store.turns.path(session.head)
         if turn.index >= len(path) or path[turn.index].id != turn.id:
@@ -103,7 +103,7 @@ class MemoryBook(Struct, frozen=True):
         return TurnPlace(session.id, turn.index + 1)
 
     async def read_turn(self, turn_id: str) -> TurnText:
-        """The turn, where it stands, and the command that opens it. Raises UsageError."""
+        """Return the turn, its place, and the command that opens it. Raises UsageError."""
         turn, session = await self._turn_and_session(turn_id)
         return TurnText(
             f"{moment_words(turn.started_at)}, {session.title}, turn {turn.index + 1}",
@@ -113,7 +113,7 @@ class MemoryBook(Struct, frozen=True):
         )
 
     async def open_evidence(self, memory: Memory) -> TurnPlace:
-        """The newest turn that it rests on and that can be seen. Raises UsageError where there is none."""
+        """Return the newest turn it is based on that can be seen. Raises UsageError if there is none."""
         if not memory.turns:
             raise UsageError(
                 "It is not based on a stored turn: you stated it with a command, or its session was deleted."

@@ -1,4 +1,4 @@
-"""What the memory tools of the model and the slash commands do with an open session."""
+"""The model's memory tools and the memory commands, for an open session."""
 
 import logging
 from collections.abc import Callable
@@ -33,21 +33,21 @@ log = logging.getLogger(__name__)
 
 NEAR_MAX = 4
 NEAR_ASKED = 12
-"""More than are told, because what it replaces and what is replaced already are found too."""
+"""More than are shown, because what it replaces and replaced ones are found too."""
 KEPT_LAST_MAX = 3
 TO_FORGET_MAX = 8
-"""How many are offered; each has a digit for its key."""
+"""How many are offered; each has a digit as its key."""
 
 
 async def save_memory(
     session: Session, wanted: ToSave, *, source: MemorySource = MemorySource.MODEL
 ) -> Saved:
-    """The memory as it is kept; the model's rests on the newest turn. Raises UsageError and StoreError."""
+    """Save the memory; the model's is based on the newest turn. Raises UsageError and StoreError."""
     workspace = session.workspace
     store = workspace.store
     head = session.live.record.head if source is MemorySource.MODEL else None
     turn = await store.turns.get(head) if head else None
-    # What the model saves belongs to the turn's time; a turn that is taken up again keeps its own.
+    # What the model saves has the turn's time; a turn that is continued keeps its own.
     said_at = turn.started_at if turn else now()
     if source is MemorySource.MODEL:
         _check_authority(session, wanted, turn)
@@ -81,7 +81,7 @@ async def save_memory(
 
 
 def _check_authority(session: Session, wanted: ToSave, turn: Turn | None) -> None:
-    """Raises UsageError for what only the user can say, where none of their messages says it."""
+    """Raise UsageError for what only the user can say, if none of their messages says it."""
     sent = session.live.view.window.messages
     before = next((each.text for each in reversed(sent) if isinstance(each, ModelMessage) and each.text), "")
     messages = [(own_text(turn.user), before)] if turn else [("", "")]
@@ -95,7 +95,7 @@ def _check_authority(session: Session, wanted: ToSave, turn: Turn | None) -> Non
 
 
 async def near_memories(workspace: Workspace, memory: Memory, *, without: set[str]) -> tuple[Memory, ...]:
-    """Others about the same thing that still hold, nearest first; none where search fails."""
+    """Return valid others about the same thing, nearest first; none if search fails."""
     query = _of_memories(workspace, memory.content, limit=NEAR_ASKED)
     try:
         hits = (await search(workspace.recall, query)).hits
@@ -109,7 +109,7 @@ async def near_memories(workspace: Workspace, memory: Memory, *, without: set[st
 
 
 async def best_match(workspace: Workspace, words: str) -> Memory | None:
-    """The memory that the words fit best, or None."""
+    """Return the memory that the words fit best, or None."""
     query = _of_memories(workspace, words, limit=1)
     hits = (await search(workspace.recall, query)).hits
     found = await workspace.store.memories.get([hit.id for hit in hits])
@@ -117,9 +117,9 @@ async def best_match(workspace: Workspace, words: str) -> Memory | None:
 
 
 async def memories_to_forget(session: Session, message: str) -> list[Memory]:
-    """What the message may ask to forget, the likeliest first; none where it is not such a request.
+    """Return what the message may ask to forget, the most likely first; none if it is not such a request.
 
-    With a statement, the memories that say it; without one, what was kept last and what the last block held.
+    With a statement, the memories that say it; without one, what was kept last and the last block's.
     Raises StoreError.
     """
     request = forget_request(message)
@@ -140,7 +140,7 @@ async def memories_to_forget(session: Session, message: str) -> list[Memory]:
 
 
 async def kept_or_recalled_last(session: Session) -> list[Memory]:
-    """What was kept last, then what the block of the newest turn held. Raises StoreError."""
+    """Return what was kept last, then the memories in the block of the newest turn. Raises StoreError."""
     workspace, head = session.workspace, session.live.record.head
     newest = MemoryFilter(
         workspace.project.id, person=workspace.person.id, sort=MemorySort.RECENT, limit=KEPT_LAST_MAX
@@ -164,7 +164,7 @@ def _of_memories(workspace: Workspace, words: str, *, limit: int) -> Query:
 
 
 async def recall_memory(session: Session, question: str, say: Callable[[str], None]) -> str:
-    """A short answer from what is remembered, with its sources. Never raises; what it costs is kept."""
+    """Return a short answer from memory, with its sources. Never raises; its cost is stored."""
     workspace = session.workspace
     question = workspace.redactor.text(question)
     async with AsyncExitStack() as opened:
@@ -199,7 +199,7 @@ async def recall_memory(session: Session, question: str, say: Callable[[str], No
 async def _model_for_recall(
     session: Session, opened: AsyncExitStack
 ) -> tuple[Provider | None, ModelName | None]:
-    """The model of the settings, else the session's; None where there is none, or the day's money is spent.
+    """Return the model of the settings, else the session's; None if there is none, or at the daily limit.
 
     Raises ModelError, UsageError and StoreError.
     """

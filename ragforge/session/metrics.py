@@ -1,6 +1,6 @@
-"""What was counted in all runs on this machine, published for Prometheus.
+"""The metrics of all runs on this machine, published for Prometheus.
 
-Counts are kept before they are published, so a counter never goes down, whichever process is asked and
+Counts are stored before they are published, so a counter never goes down, whichever process is asked and
 however it ends.
 """
 
@@ -21,7 +21,7 @@ from ragforge.domain.metrics import CACHE_REQUESTS, METRICS, NO_BOUND, SUM, TALL
 from ragforge.session.machine import Library
 from ragforge.store.local.state import LocalState
 
-if TYPE_CHECKING:  # only who publishes metrics pays for loading it
+if TYPE_CHECKING:  # loaded only to publish metrics
     from wsgiref.simple_server import WSGIServer
     from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 
@@ -39,9 +39,9 @@ PREFERENCES_ACTIVE = Metric(
 
 
 async def keep_counts(local: LocalState) -> None:
-    """Add what this process counted to what was counted in all runs. Raises StoreError, and loses nothing."""
+    """Add this process's counts to the stored totals. Raises StoreError, and loses nothing."""
     if counts := TALLY.take():
-        # Written to its end: what is given up half-way may be kept all the same, and would be counted again.
+        # Not cancelled half-way: it might be stored nevertheless, and counted again.
         await undisturbed(_keep(local, counts), cancel_after=True)
 
 
@@ -54,18 +54,18 @@ async def _keep(local: LocalState, counts: Mapping[Sample, float]) -> None:
 
 
 async def all_counts(local: LocalState) -> dict[Sample, float]:
-    """What was counted in all runs, with this one up to now. Raises StoreError."""
+    """Return the totals of all runs, including this one up to now. Raises StoreError."""
     await keep_counts(local)
     return await local.counts.read()
 
 
 async def all_samples(library: Library) -> dict[Sample, float]:
-    """All counts, and how many wishes hold here. Raises StoreError if the counts cannot be read."""
+    """Return all counts, and how many wishes are valid here. Raises StoreError without counts."""
     return {**await all_counts(library.local), **await _wishes(library)}
 
 
 async def _wishes(library: Library) -> dict[Sample, float]:
-    """How many wishes of the user hold in the project, by their kind; none where the store is away."""
+    """Return how many wishes of the user are valid in the project, by kind; none while the store is away."""
     try:
         found = await library.store.memories.count_wishes(
             project_id=library.project.id, person=library.person.id
@@ -78,24 +78,24 @@ async def _wishes(library: Library) -> dict[Sample, float]:
 
 
 def metrics_text(counts: Mapping[Sample, float]) -> str:
-    """All of these in Prometheus' text format (version 0.0.4)."""
+    """Return all of these in Prometheus' text format (version 0.0.4)."""
     from prometheus_client import generate_latest
 
     return generate_latest(_registry(lambda: counts)).decode()
 
 
 class MetricsPublication:
-    """Serves metrics and writes them to a file, where the settings say so, as long as a run lasts."""
+    """Serves metrics and writes them to a file, according to the settings, during a run."""
 
     def __init__(self) -> None:
         self._listens: str = ""
-        """Where it is served now."""
+        """The current address."""
         self._server: WSGIServer | None = None
 
     async def publish(self, workspace: Library) -> None:
-        """Keep what was counted, and publish it as the settings of now say.
+        """Store the counts, and publish them according to the current settings.
 
-        Raises StoreError where it cannot be kept, UsageError where it cannot be published.
+        Raises StoreError if they cannot be stored, UsageError if they cannot be published.
         """
         settings = workspace.settings.metrics
         await self._keep(workspace)
@@ -106,7 +106,7 @@ class MetricsPublication:
             self._listens = settings.listen
 
     async def close(self, workspace: Library) -> None:
-        """Keep and write what was counted since, and serve no longer. It never raises."""
+        """Store and write the remaining counts, and stop serving. It never raises."""
         try:
             await self._keep(workspace)
         except (StoreError, UsageError) as error:
@@ -151,7 +151,7 @@ class MetricsPublication:
 
 
 def _only_metrics(metrics: "WSGIApplication | None") -> "WSGIApplication":
-    """The page at its own path; the front page says where it is, and there is nothing else."""
+    """The page at its own path; the front page links to it, and there is nothing else."""
 
     def answer(environ: "WSGIEnvironment", start: "StartResponse") -> "Iterable[bytes]":
         path = environ.get("PATH_INFO", "")
@@ -167,7 +167,7 @@ def _only_metrics(metrics: "WSGIApplication | None") -> "WSGIApplication":
 
 async def _write(path: Path, text: str) -> None:
     def write() -> None:
-        # The collector may read at any moment; of two processes, the later has both counts.
+        # The collector may read at any moment; of two processes, the later one has both counts.
         new = path.with_name(f"{path.name}.{os.getpid()}.new")
         new.write_text(text, encoding="utf-8")
         new.replace(path)
@@ -179,12 +179,12 @@ async def _write(path: Path, text: str) -> None:
 
 
 def _registry(counts: Callable[[], Mapping[Sample, float]]) -> "CollectorRegistry":
-    """What the library prints: our counts of the moment, and nothing of its own."""
+    """Return the library's output: our current counts, and nothing of its own."""
     from prometheus_client import CollectorRegistry
     from prometheus_client.registry import Collector
 
     class Counts(Collector):
-        """Our counts as the library's samples."""
+        """Yield our counts as the library's samples."""
 
         def collect(self) -> "Iterator[Family]":
             yield from _families(counts())

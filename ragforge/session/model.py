@@ -25,13 +25,13 @@ from ragforge.store.base import Store
 log = logging.getLogger(__name__)
 
 LIMITS_UNKNOWN = ModelLimits(context_tokens_max=32_000, output_tokens_max=4_000)
-"""Careful values for a model that does not tell: a request that is too short still gets its answer."""
+"""Cautious values for a model that does not report them: a request that is too short still gets an answer."""
 
 ASKED_TOKENS = 50_000
-"""About 150 KB: what a user types never comes near, and what is pasted on purpose seldom."""
+"""About 150 KB: typed text never comes near, and deliberate pastes rarely."""
 
 GEMINI_DEFAULT = "gemini:gemini-3.8-flash"
-"""What is used where a Gemini key is there and no model was chosen: capable, cheap, with a free tier."""
+"""The default if there is a Gemini key and no model was chosen: capable, cheap, with a free tier."""
 
 
 async def first_model(workspace: Library) -> str:
@@ -58,7 +58,7 @@ async def provider_of(session: Session) -> Provider:
         opened = await connect(session.workspace, name)
         if live.provider is None and name == model_of(session):
             live.provider = opened
-        else:  # another task was quicker, or another model was chosen meanwhile
+        else:  # another task was faster, or another model was chosen meanwhile
             await opened.close()
     return live.provider
 
@@ -77,7 +77,7 @@ async def limits_of(session: Session) -> ModelLimits:
     """Return the limits of the session's model, capped by the settings; cautious values if it cannot be
     asked."""
     try:
-        told = await (await provider_of(session)).limits()  # the provider keeps what it was told
+        told = await (await provider_of(session)).limits()  # the provider caches them
     except ModelError:
         told = LIMITS_UNKNOWN
     cap = session.workspace.settings.context.tokens_max

@@ -1,4 +1,4 @@
-"""What the next call to the model would carry, part by part, without asking one."""
+"""The contents of the next model call, part by part, without making it."""
 
 import json
 
@@ -24,18 +24,18 @@ from ragforge.session.instructions import trusted_instructions
 from ragforge.session.state import Session
 
 RAW = "Recent Conversation (raw)"
-"""The heading of the messages that are sent word for word."""
+"""The heading of the messages that are sent verbatim."""
 
 
 class NextCall(Struct, frozen=True):
-    """The parts of a request. Tokens are estimated, as those that decide what fits."""
+    """The parts of a request. Tokens are estimated, like those that decide what fits."""
 
     system: str
     system_tokens: int
     tools: int
     tools_tokens: int
     turns: int
-    """Earlier ones that go word for word."""
+    """Earlier ones that are sent verbatim."""
     messages: tuple[Message, ...]
     raw_tokens: int
     block: ContextBlock
@@ -43,17 +43,17 @@ class NextCall(Struct, frozen=True):
 
     @property
     def tokens(self) -> int:
-        """All of it."""
+        """All tokens."""
         parts = (self.system_tokens, self.tools_tokens, self.raw_tokens, self.block.tokens)
         return sum(parts) + self.prompt_tokens
 
     @property
     def raw_text(self) -> str:
-        """The raw conversation as text, under its heading."""
+        """Return the raw conversation as text, under its heading."""
         return "\n\n".join([f"## {RAW}", *(message_text(message) for message in self.messages)])
 
     def as_json(self) -> JsonObject:
-        """The parts, for programs."""
+        """Return the parts, for programs."""
         block = self.block
         return {
             "tokens": self.tokens,
@@ -87,7 +87,7 @@ class NextCall(Struct, frozen=True):
 
 
 async def next_call(session: Session, parts: Parts) -> NextCall:
-    """What a call with this message would carry; nothing is stored and no model is asked."""
+    """Return what a call with this message would contain; nothing is stored and no model is asked."""
     specs = tool_specs(session)
     system = system_prompt(session, await trusted_instructions(session))
     system_tokens = text_tokens(system)
@@ -110,7 +110,7 @@ async def next_call(session: Session, parts: Parts) -> NextCall:
 
 
 def message_text(message: Message) -> str:
-    """The message for a user."""
+    """Return the message for a user."""
     match message:
         case UserMessage(parts):
             return f"You: {text_of(parts)}"

@@ -60,7 +60,7 @@ log = logging.getLogger(__name__)
 
 TITLE_CHARS_MAX = 60
 TITLED_CHARS_MAX = 20_000
-"""Of what was said, where a title is looked for: no secret at its beginning is longer."""
+"""How much of a message is searched for a title: no secret at its beginning is longer."""
 
 
 async def open_workspace(
@@ -146,7 +146,7 @@ async def _former(library: Library, history: HistoryState) -> tuple[Former, ...]
         await follow_folder(local, history, root=root, project_id=project_id)
         former = await former_projects(library.store, local, history, root=root, project_id=project_id)
         await note_folder(local, root)
-    except RagforgeError as error:  # tried again at the next opening
+    except RagforgeError as error:  # retried at the next opening
         log.warning("What %s was before could not be found out: %s", root, error, exc_info=error)
         return ()
     except BaseException:
@@ -233,7 +233,7 @@ async def store_session(session: Session, *, said: Parts) -> None:
     live = session.live
     if live.stored:
         return
-    # Cleaned before it is cut: of a secret that is cut off, nothing is known to be one.
+    # Redacted before it is cut: a truncated secret cannot be recognised.
     words = session.workspace.redactor.text(text_of(said)[:TITLED_CHARS_MAX])
     session.change(title=live.record.title or first_words(words, TITLE_CHARS_MAX))
     workspace = session.workspace
@@ -395,7 +395,7 @@ async def close_session(session: Session) -> None:
     """Close the session: its attempts, its provider, and the right to write it."""
     if session.live.attempts:
         await session.live.attempts.close()
-    with suppress(StoreError):  # said when the turn ended
+    with suppress(StoreError):  # reported when the turn ended
         await keep_end(session)
     await leave_model(session)
     with suppress(TimeoutError):
@@ -412,5 +412,5 @@ async def _draft(session: Session, head: Turn | None) -> str:
         return draft
     waiting = tuple(part for parts in session.live.queue for part in parts)
     if head.user == waiting[: len(head.user)]:
-        return ""  # they wait: the process died before it took them from the queue
+        return ""  # they wait: the process died before it removed them from the queue
     return typed_in(head.user)

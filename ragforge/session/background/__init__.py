@@ -1,7 +1,7 @@
-"""The work that goes on beside the conversation: summaries, memories, embeddings.
+"""Background work beside the conversation: summaries, memories, embeddings.
 
-The queue is the data: what lacks a summary or a vector is what is still to do. So nothing of it is kept
-elsewhere, and a crash, a quit or an outage loses nothing.
+The data is the queue: turns without a summary and texts without a vector are the pending work. So no queue is
+stored, and a crash, a quit or an outage loses nothing.
 """
 
 import asyncio
@@ -22,7 +22,7 @@ log = logging.getLogger(__name__)
 
 
 class Background:
-    """The one owner of background tasks. It never delays a turn and never raises into one."""
+    """The only owner of background tasks. It never delays a turn and never raises into one."""
 
     def __init__(self, timing: Timing | None = None) -> None:
         self._timing = timing or Timing()
@@ -32,26 +32,26 @@ class Background:
 
     @property
     def progress(self) -> Progress:
-        """How it stands now."""
+        """Its current state."""
         return self._work.progress if self._work else Progress()
 
     def start(self, session: "Session") -> None:
-        """Begin with what is left from before; harmless when called for each session that opens."""
+        """Start with pending work of earlier runs; may be called for each session that opens."""
         if work := self._begin():
             work.opened(session)
 
     def turn_begins(self, session: "Session") -> None:
-        """The user's message goes to the model now: a server that answers one at a time is theirs."""
+        """The user's message goes to the model now: a server that handles one request at a time is theirs."""
         if work := self._begin():
             work.turn_begins(session, asyncio.current_task())
 
     def turn_ended(self, session: "Session", turn_id: str) -> None:
-        """There is a turn to summarise."""
+        """Queue a turn to summarise."""
         if work := self._begin():
             work.turn_ended(session, turn_id)
 
     async def turns_moved(self, session: "Session", turn_ids: Sequence[str]) -> None:
-        """These were left or found again: with them, when the memories held that they replace."""
+        """These turns were abandoned or redone, so the validity of memories that they replace changes."""
         if not turn_ids:
             return
         # An undo that touches no memory reads no words.
@@ -65,32 +65,32 @@ class Background:
             log.warning("When the memories of moved turns held is not renewed: %s", error)
 
     def wake(self) -> None:
-        """Something was written that needs a vector."""
+        """Something was saved that needs a vector."""
         if self._work:
             self._work.written()
 
     def ask_again(self) -> None:
-        """The user chose a model, or tries again: one that was left alone is asked now."""
+        """The user chose a model, or tries again: one that was left alone after failures is asked now."""
         if self._work:
             self._work.ask_again()
 
     async def understood(self, *, timeout_s: float) -> None:
-        """Wait until this run's turns have their summaries and what comes with them, for at most so long."""
+        """Wait, for at most this long, until this run's turns have their summaries and all with them."""
         if self._work:
             with suppress(TimeoutError):
                 async with asyncio.timeout(timeout_s):
                     await self._work.own_done()
 
     async def finish(self, *, timeout_s: float) -> None:
-        """Wait for the work on this run's turns, then for what earlier runs left, for at most so long each.
+        """Wait for the work on this run's turns, then for that of earlier runs, for at most this long each.
 
-        The rest is done by a next start.
+        The next start does the rest.
         """
         if self._work:
             with suppress(TimeoutError):
                 async with asyncio.timeout(timeout_s) as limit:
                     await self._work.own_done_first()
-                    # In a time of its own: a busy server needs most of the first for this run's turn.
+                    # With a limit of its own: a busy server needs most of the first one for this run's turn.
                     limit.reschedule(asyncio.get_running_loop().time() + timeout_s)
                     await self._work.earlier_done()
             with suppress(TimeoutError):
@@ -98,12 +98,12 @@ class Background:
                     await self._work.backed_up.wait()
 
     async def end_calls(self, *, timeout_s: float) -> None:
-        """Call no model any more, and wait for the calls that are being paid for, for at most so long."""
+        """Start no more model calls, and wait for those being paid for, for at most this long."""
         if self._work:
             await self._work.end_calls(timeout_s=timeout_s)
 
     async def close(self) -> None:
-        """Stop; what was begun is not lost, because what is stored says what is still to do."""
+        """Stop. Nothing is lost, because the stored data is the queue."""
         self._closed = True
         work, self._work = self._work, None
         tasks, self._tasks = self._tasks, []
@@ -117,9 +117,9 @@ class Background:
                     await work.close()
 
     def _begin(self) -> "Work | None":
-        """The work, under way; None after the end."""
+        """The running work; None after the end."""
         if self._work is None and not self._closed:
-            # The work knows sessions, and their workspace knows this: imported once all are there.
+            # It imports sessions, whose workspace imports this module: imported once all exist.
             from ragforge.session.background.work import Work
 
             self._work = Work(self._timing)

@@ -1,4 +1,4 @@
-"""The day's backup, made beside the conversation."""
+"""The daily backup, made in the background."""
 
 import asyncio
 import logging
@@ -15,7 +15,7 @@ log = logging.getLogger(__name__)
 
 
 async def back_up_daily(workspace: Workspace) -> float | None:
-    """Make the day's backup if it is due; in how many seconds to ask again, None for not at all.
+    """Make the daily backup if it is due; return in how many seconds to check again, None for never.
 
     A cancelled one leaves nothing behind. Raises StoreError.
     """

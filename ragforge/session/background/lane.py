@@ -1,4 +1,4 @@
-"""A task that works off what there is, then waits until it is woken."""
+"""A task that processes pending work, then waits until it is woken."""
 
 import asyncio
 import logging
@@ -11,42 +11,42 @@ from ragforge.domain.schedule import Timing
 log = logging.getLogger(__name__)
 
 Step = Callable[[], Awaitable[float | None]]
-"""Does some of the work; in how many seconds to do more: 0 for at once, None for when it is woken."""
+"""Does some of the work; returns in how many seconds to do more: 0 for at once, None for when woken."""
 
 
 class Lane:
-    """Runs its step for ever. Whatever goes wrong is told in `note`, and tried again later and later."""
+    """Runs its step for ever. Errors are reported in `note`, and retried with growing delays."""
 
     def __init__(
         self, name: str, step: Step, timing: Timing, *, delay_s: float = 0.0, gather_s: float = 0.0
     ) -> None:
         self.name = name
         self.note = ""
-        """What went wrong last, for a user; empty while all goes well."""
+        """The last error, for a user; empty while all goes well."""
         self._step = step
         self._timing = timing
         self._delay_s = delay_s
         self._gather_s = gather_s
-        """How long it waits for more, once it was woken."""
+        """How long it waits for more work, once it was woken."""
         self._woken = asyncio.Event()
         self._due = asyncio.Event()
         self._free = asyncio.Event()
         self._free.set()
 
     def hold(self) -> None:
-        """Begin no step until `release`; one that runs goes on."""
+        """Start no step until `release`; a running one continues."""
         self._free.clear()
 
     def release(self) -> None:
-        """Go on."""
+        """Continue."""
         self._free.set()
 
     def hurry(self) -> None:
-        """Begin now, without the delay."""
+        """Start now, without the delay."""
         self._due.set()
 
     def wake(self) -> None:
-        """There is something to do."""
+        """Wake it, because there is work."""
         self._woken.set()
 
     async def run(self) -> None:
@@ -62,7 +62,7 @@ class Lane:
                 again_s = await self._step()
                 failures, self.note = 0, ""
             except Exception as error:
-                # The edge of a background job: nobody else would hear of it, and the next try may go well.
+                # The edge of a background job: nobody else would report it, and the next attempt may succeed.
                 if not isinstance(error, RagforgeError):
                     log.exception("%s failed", self.name)
                 log.warning("%s waits: %s", self.name, error)

@@ -1,4 +1,4 @@
-"""The model that background work asks: which it is, whether it may be asked now, and what it has cost."""
+"""The model for background work: which it is, whether it may be asked now, and its cost."""
 
 import asyncio
 import time
@@ -41,16 +41,16 @@ from ragforge.store.base import Store
 T = TypeVar("T")
 
 CHEAP = {"gemini": "gemini-3.5-flash-lite"}
-"""What background work asks where no model was chosen for it; elsewhere it is the session's own."""
+"""The default for background work if no model was chosen for it; otherwise it is the session's own."""
 
 THIS_MACHINE = frozenset({"localhost", "127.0.0.1", "::1", "0.0.0.0"})
 OUTAGE_FAILURES = 3
-"""After so many failures in a row the model is taken for away."""
+"""After so many failures in a row the model counts as unavailable."""
 UNUSABLE_MAX = 3
-"""After this many unreadable answers in a row the model is not up to it."""
+"""After so many unreadable answers in a row the model counts as unsuitable."""
 
 LONG_WAIT_S = 60.0
-"""A pause from which on the user is told how to end it."""
+"""For longer pauses, the user is told how to end them."""
 
 
 class Ready(Struct, frozen=True):
@@ -61,23 +61,23 @@ class Ready(Struct, frozen=True):
     name: ModelName
     provider: Provider
     one_at_a_time: bool
-    """A server on this machine: it is left alone while a turn runs."""
+    """A server on this machine: it is not used while a turn runs."""
 
 
 def background_model(session: Session) -> ModelName:
-    """The model for a session's background work; `local` for none. Raises UsageError for a wrong name."""
+    """Return the model for a session's background work; `local` for none. Raises UsageError for a bad name."""
     return background_model_beside(session.workspace.settings, model_of(session))
 
 
 def background_model_beside(settings: Settings, chosen: ModelName) -> ModelName:
-    """The model for background work beside the one that was chosen to talk to. Raises UsageError."""
+    """Return the model for background work beside the chosen chat model. Raises UsageError."""
     if settings.memory.model:
         return parse_model(settings.memory.model, endpoints=settings.endpoints)
     return ModelName(chosen.provider, CHEAP.get(chosen.provider, chosen.model))
 
 
 def is_on_this_machine(settings: Settings, provider: str) -> bool:
-    """Whether the provider is an endpoint here: it is asked whatever it costs, one request at a time."""
+    """Whether the provider is a local endpoint: it is asked whatever it costs, one request at a time."""
     endpoint = settings.endpoints.get(provider)
     return endpoint is not None and (urlsplit(endpoint.base_url).hostname or "") in THIS_MACHINE
 
@@ -91,7 +91,7 @@ def is_offline(session: Session) -> bool:
 
 
 def answers_one_at_a_time(session: Session) -> bool:
-    """Whether the model that is asked is a server here."""
+    """Whether the model is on a local server."""
     try:
         return is_on_this_machine(session.workspace.settings, background_model(session).provider)
     except UsageError:
@@ -99,14 +99,14 @@ def answers_one_at_a_time(session: Session) -> bool:
 
 
 def cost_of(workspace: Machine, name: ModelName, usage: Usage) -> float | None:
-    """What the usage costs; None where the price is unknown."""
+    """Return the cost of the usage; None if the price is unknown."""
     return Pricing(workspace, name, now()).cost(usage)
 
 
 def spent_on(
     workspace: Workspace, name: ModelName, usage: Usage, purpose: Purpose, *, session_id: str = ""
 ) -> Spent:
-    """The usage of this moment, as it is kept; it is counted with that."""
+    """Return the usage now, as it is stored and counted."""
     cost = cost_of(workspace, name, usage)
     count_usage(str(name), purpose, usage, cost)
     of = (new_id(), workspace.project.id, session_id)
@@ -114,14 +114,14 @@ def spent_on(
 
 
 class Purse(Struct):
-    """What background work has cost the user today, in UTC, on whichever machine."""
+    """What background work has cost the user today, in UTC, on all machines."""
 
     cost_usd: float = 0.0
     payments: int = 0
-    """How often something was paid from it."""
+    """How often something was paid."""
     _largest_usd: float = 0.0
     _is_known: bool = False
-    """Whether anything was paid, so that it is known what a call may cost."""
+    """Whether anything was paid, so that the cost of a call can be estimated."""
     _under_way: int = 0
     _counted_at: float = float("-inf")
     _day: datetime | None = None
@@ -129,10 +129,10 @@ class Purse(Struct):
 
     @asynccontextmanager
     async def call(self, cap_usd: float) -> AsyncGenerator[None]:
-        """Around a call, the look at the limit included: several at once do not exceed it together.
+        """Check the limit and make the call within it: parallel calls do not exceed it together.
 
-        The first of a run is made alone, for nobody knows yet what one costs; near the limit each waits for
-        what those under way come to.
+        The first call of a run is made alone, because its cost is unknown; near the limit each call waits for
+        the cost of those in progress.
         """
         async with self._changed:
             await self._changed.wait_for(lambda: not self._under_way or self._has_room(cap_usd))
@@ -149,7 +149,7 @@ class Purse(Struct):
         return self._is_known and self.cost_usd + expected_usd < cap_usd
 
     async def is_empty(self, store: Store, person: Person, cap_usd: float) -> bool:
-        """Whether the user's limit of the day is reached; others who share the store have their own.
+        """Whether the user's daily limit is reached; others who share the store have their own.
 
         Raises StoreError.
         """
@@ -164,27 +164,27 @@ class Purse(Struct):
         return self.cost_usd >= cap_usd
 
     async def pay(self, workspace: Workspace, spent: Spent) -> None:
-        """Keep what was spent, also when the work is being stopped. Raises StoreError."""
+        """Store what was spent, even when the work is being stopped. Raises StoreError."""
         self.charge(spent.cost_usd or 0.0)
         await undisturbed(workspace.store.usage.add(spent), cancel_after=True)
-        self.payments += 1  # once it is kept: who sees this finds it there
+        self.payments += 1  # after it is stored: whoever sees the number finds it there
 
     def charge(self, cost_usd: float) -> None:
-        """Count what a call has cost."""
+        """Count the cost of a call."""
         self.cost_usd += cost_usd
         self._largest_usd = max(self._largest_usd, cost_usd)
         self._is_known = True
 
 
 class Thinker(Struct):
-    """Asks the model, as long as that works, may be paid for and disturbs nobody."""
+    """Asks the model, as long as that works, is within the budget and disturbs nobody."""
 
     timing: Timing
     purse: Purse = field(default_factory=Purse)
     idle: asyncio.Event = field(default_factory=asyncio.Event)
     """Set while no turn runs."""
     note: str = ""
-    """Why it is not asked, for a user; empty while it is, or where none is wanted."""
+    """Why it is not asked, for a user; empty while it is, or if none is wanted."""
     _providers: dict[ModelName, Provider] = field(default_factory=dict[ModelName, Provider])
     _failed: ModelName | None = None
     _failures: int = 0
@@ -194,19 +194,19 @@ class Thinker(Struct):
     _one: asyncio.Lock = field(default_factory=asyncio.Lock)
     _current: "asyncio.Task[object] | None" = None
     _paid_for: int = 0
-    """How many calls of a service elsewhere are under way."""
+    """How many calls of a remote service are in progress."""
     _none_paid_for: asyncio.Event = field(default_factory=asyncio.Event)
     _ending: bool = False
 
     @property
     def resumes_in_s(self) -> float:
-        """In how many seconds the model may be asked again; 0 where it may be now."""
+        """In how many seconds the model may be asked again; 0 for now."""
         return max(0.0, self._resume_at - time.monotonic())
 
     async def ready(self, session: Session, *, patient: bool = False) -> Ready | None:
-        """The model to ask, or None where it cannot or may not be; `note` says why.
+        """Return the model to ask, or None if it cannot or may not be asked; `note` says why.
 
-        patient: wait for the end of an outage, unless it lasts. Short pauses are waited for in any case.
+        patient: wait for the end of an outage, unless it lasts. Short pauses are always waited for.
         Raises StoreError.
         """
         try:
@@ -238,17 +238,17 @@ class Thinker(Struct):
                 self._unusable = UNUSABLE_MAX - 1
 
     async def ask(self, ready: Ready, call: Callable[[Provider], Awaitable[T]]) -> T:
-        """What the call returns. Raises ModelError, and TakenBack where the user came first."""
+        """Return what the call returns. Raises ModelError, and TakenBack if the user's turn comes first."""
         try:
             return await self._asked(ready, call)
         except NoSummary as error:
-            # It held nothing of use, and is paid for all the same.
+            # Its answer was unusable, and is paid for nevertheless.
             await self.pay(ready, error.usage)
             raise
 
     async def _asked(self, ready: Ready, call: Callable[[Provider], Awaitable[T]]) -> T:
         if self._ending:
-            # An answer that nobody stays for would be paid for: whoever asks is ended soon.
+            # An answer that nobody waits for would still be paid for: the caller is about to end.
             await asyncio.Event().wait()
         if not ready.one_at_a_time:
             self._paid_for += 1
@@ -275,7 +275,7 @@ class Thinker(Struct):
             return task.result()
 
     async def end_calls(self, *, timeout_s: float) -> None:
-        """Begin no call any more, and wait for those under way elsewhere, for at most so long."""
+        """Start no more calls, and wait for remote ones in progress, for at most this long."""
         self._ending = True
         if self._paid_for:
             with suppress(TimeoutError):
@@ -283,24 +283,24 @@ class Thinker(Struct):
                     await self._none_paid_for.wait()
 
     def take_back(self) -> None:
-        """The user needs the server that answers one at a time."""
+        """The user needs the server that handles one request at a time."""
         if self._current is not None:
             self._current.cancel()
 
     async def pay(self, ready: Ready, usage: Usage) -> None:
-        """Keep what a call used. Raises StoreError."""
+        """Store the usage of a call. Raises StoreError."""
         if usage == Usage():
             return
         spent = spent_on(ready.workspace, ready.name, usage, Purpose.SUMMARY, session_id=ready.session_id)
         await self.purse.pay(ready.workspace, spent)
 
     def worked(self) -> None:
-        """The model answered, and it could be read."""
+        """Record that the model answered, readably."""
         self._failures = self._unusable = 0
         self._resume_at, self.note = 0.0, ""
 
     def failed(self, name: ModelName, error: ModelError | UsageError) -> None:
-        """The model was asked in vain: it is left alone for a while, longer each time."""
+        """Record a failure: the model is left alone for a while, longer each time."""
         match error:
             case AnswerUnusable() | ContextTooLong():
                 self._unusable += 1
@@ -308,9 +308,9 @@ class Thinker(Struct):
                 self._first_failure = float("-inf")
             case ModelRefusedKey() | ModelUnknown() | UsageError():
                 self._failures = OUTAGE_FAILURES
-                self._first_failure = float("-inf")  # no waiting cures this
+                self._first_failure = float("-inf")  # waiting does not help
                 wait_s = self.timing.final_s
-                # It was opened with the key as it was; the next is opened with the key as it is then.
+                # It was opened with the key at that time; the next one is opened with the current key.
                 self._providers.pop(name, None)
             case _:
                 self._failures += 1
@@ -325,7 +325,7 @@ class Thinker(Struct):
                 self.note += f" It is asked again in {minutes}, or at once if you use /model or /retry."
 
     def ask_again(self) -> bool:
-        """Forget what failed, because the user wants the model to be asked; whether it was left alone."""
+        """Forget the failures, because the user wants the model asked; return whether there were any."""
         was_alone = self.resumes_in_s > 0
         self._failures = self._unusable = 0
         self._first_failure = self._resume_at = 0.0
@@ -347,7 +347,7 @@ class Thinker(Struct):
             ) from error
 
     async def _is_up(self, name: ModelName, *, patient: bool) -> bool:
-        """Whether the model may be asked, after waiting for the end of a pause where that is in sight."""
+        """Whether the model may be asked, after waiting for the end of a pause if that is near."""
         while name == self._failed and self.resumes_in_s:
             is_out = self._failures >= OUTAGE_FAILURES or self._unusable >= UNUSABLE_MAX
             lasts = time.monotonic() - self._first_failure > self.timing.patience_s
@@ -357,7 +357,7 @@ class Thinker(Struct):
         return True
 
     async def limit(self, workspace: Workspace, name: ModelName, usage: Usage) -> Limit | None:
-        """As `Desk.limit`. Raises StoreError."""
+        """Return the limit, see `Desk.limit`. Raises StoreError."""
         if is_on_this_machine(workspace.settings, name.provider):
             return None
         if cost_of(workspace, name, usage) is None:

@@ -1,7 +1,7 @@
 """The background work of one run, in lanes that do not wait for each other.
 
 One for each queue of a derivation in `memory/derive/`, such as summaries of turns and embeddings, one for the
-day's backup, one that publishes metrics, one that gives freed memory back, and one that loads what the first
+daily backup, one that publishes metrics, one that releases freed memory, and one that loads what the first
 message will need.
 """
 
@@ -42,7 +42,7 @@ from ragforge.versions.units import UnitMeter
 T = TypeVar("T")
 
 BREATHS = 4
-"""While a turn runs, what can wait is worked at for one part in five of the time."""
+"""While a turn runs, postponable work gets one fifth of the time."""
 
 
 class Work:
@@ -50,7 +50,7 @@ class Work:
 
     def __init__(self, timing: Timing) -> None:
         self.backed_up = asyncio.Event()
-        """Set while no backup is under way or about to begin."""
+        """Set while no backup is in progress or about to start."""
         self._turn_ended = asyncio.Event()
         self._timing = timing
         self._thinker = Thinker(timing)
@@ -77,7 +77,7 @@ class Work:
 
     @property
     def progress(self) -> Progress:
-        """How it stands now."""
+        """Its current state."""
         derivations = self._desk.derivations
         notes = [
             self._thinker.note,
@@ -91,12 +91,12 @@ class Work:
         return Progress(turns, vectors, note, self._thinker.purse.payments, kept)
 
     async def own_done(self) -> None:
-        """Wait until nothing of this run's turns waits that quitting should wait for."""
+        """Wait until no turn of this run has pending work that quitting should wait for."""
         for derivation in self._desk.derivations:
             await derivation.own_done.wait()
 
     async def own_done_first(self) -> None:
-        """The same, while nothing begins that can wait: a busy store then serves what is waited for."""
+        """The same, while no postponable work starts: a busy store then serves what is waited for."""
         held = [lane for queue, lane in self._desk.lanes.items() if queue.delayed]
         for lane in held:
             lane.hold()
@@ -110,7 +110,7 @@ class Work:
                 lane.release()
 
     async def earlier_done(self) -> None:
-        """Begin at once with what earlier runs left, and wait until that is done, or cannot be done now."""
+        """Start at once with pending work of earlier runs, and wait until it is done, or impossible now."""
         for derivation in self._desk.derivations:
             if not derivation.earlier_done.is_set():
                 for queue in derivation.queues:
@@ -158,17 +158,17 @@ class Work:
             await turns.make_of(home, contents.lacking)
         [consolidation] = [each for each in self._desk.derivations if isinstance(each, Consolidation)]
         [vectors] = [each for each in self._desk.derivations if isinstance(each, Vectors)]
-        consolidation.tends = False  # what was asked for is the archived ones
+        consolidation.tends = False  # only archived sessions were asked for
         for derivation in (consolidation, vectors):
             while await derivation.step() == 0:
                 pass
 
     async def end_calls(self, *, timeout_s: float) -> None:
-        """Call no model any more, and wait for the calls that are being paid for, for at most so long."""
+        """Start no more model calls, and wait for those being paid for, for at most this long."""
         await self._thinker.end_calls(timeout_s=timeout_s)
 
     async def close(self) -> None:
-        """Keep the last counts and release the model's connections; the lanes have ended."""
+        """Store the last counts and release the model's connections; the lanes have ended."""
         try:
             if session := self._desk.newest:
                 await self._metrics.close(session.workspace)
@@ -182,7 +182,7 @@ class Work:
             self._desk.wake(Moment.SETTLED)
 
     def ask_again(self) -> None:
-        """Ask a model that was left alone, now."""
+        """Ask a model again that was left alone after failures."""
         if self._thinker.ask_again():
             self._desk.wake(Moment.OPENED)
 
@@ -195,7 +195,7 @@ class Work:
         try:
             again_s = await queue.step()
         except TakenBack:
-            return 0  # asked anew once the turn has ended, with what came meanwhile
+            return 0  # checked again after the turn, with what came meanwhile
         if queue.together:
             if Moment.WRITTEN not in queue.wakes_on:
                 self._desk.wake(Moment.WRITTEN)
@@ -204,8 +204,8 @@ class Work:
 
     async def _backup_step(self) -> float | None:
         try:
-            # Not while the first screen is drawn, and never of a turn halfway: once restored, it would seem
-            # to have been cut off by a crash.
+            # Not while the first screen is drawn, and never in the middle of a turn: restored, it would look
+            # as if interrupted by a crash.
             with suppress(TimeoutError):
                 async with asyncio.timeout(self._timing.start_s):
                     await self._turn_ended.wait()
@@ -222,7 +222,7 @@ class Work:
             return None
         workspace = session.workspace
         if ready := await asyncio.to_thread(_readiness, workspace):
-            # The message itself will say what is wrong with the store or the embedder.
+            # The message itself will report what is wrong with the store or the embedder.
             with suppress(StoreError, UsageError, ModelError):
                 around = Around(workspace.project.id, session.id, workspace.person.id)
                 await ready(workspace.recall, around, session.live.view.injecting)
@@ -233,7 +233,7 @@ class Work:
         return None
 
     async def _late_step(self) -> float | None:
-        """Once: what was written to projects that were merged into this one by who did not know it yet."""
+        """Once: move what a process unaware of a merge wrote to projects merged into this one."""
         session = self._desk.newest
         if session is not None and not session.workspace.incognito:
             from ragforge.session.project_union import bring_late  # mostly there is no such project
@@ -248,7 +248,7 @@ class Work:
 
 
 def _readiness(workspace: Workspace) -> Callable[[Recall, Around, Injecting], Awaitable[None]] | None:
-    """What makes recall ready; None where nothing is recalled."""
+    """Return the function that makes recall ready; None if nothing is recalled."""
     # Imported in a thread: it takes tenths of a second, in which no key would be drawn.
     from ragforge.memory.recall.readiness import make_ready
     from ragforge.session.context import recalls
@@ -257,13 +257,13 @@ def _readiness(workspace: Workspace) -> Callable[[Recall, Around, Injecting], Aw
 
 
 class _RunDesk:
-    """The desk of one run; what it does for derivations is said in `Desk`."""
+    """The desk of one run; `Desk` describes what it does for derivations."""
 
     def __init__(self, thinker: Thinker, timing: Timing) -> None:
         self.in_front: dict[str, Session] = {}
         """The session that was last in front, by project; the newest at the end."""
         self.running: dict[asyncio.Task[object], Session] = {}
-        """Tasks in which a turn runs, and of which session it is the head."""
+        """Tasks in which a turn runs, and the session whose head it is."""
         self.improving = False
         self.sessions: dict[str, Session] = {}
         """Those of this run, by id."""
@@ -282,7 +282,7 @@ class _RunDesk:
 
     @property
     def newest(self) -> Session | None:
-        """The session that came to the front last."""
+        """Return the session that came to the front last."""
         return next(reversed(self.in_front.values()), None)
 
     def home(self, session_id: str) -> Home:
@@ -308,10 +308,10 @@ class _RunDesk:
 
     @property
     def unfinished(self) -> Collection[str]:
-        """Turns that wait, are in hand or run: nobody else takes them up.
+        """Turns that wait, are being processed or run: nobody else takes them up.
 
-        The end of one that runs is stored a while before it is told here: what became of the files is found
-        out in between. Taken for an earlier run's, it would be paid for twice.
+        The end of a running one is stored some time before it is reported here, because its file changes are
+        determined in between. Mistaken for an earlier run's, it would be paid for twice.
         """
         heads = {session.live.record.head for session in self.running.values()}
         known = {turn_id for derivation in self.derivations for turn_id in derivation.unfinished}
@@ -338,7 +338,7 @@ class _RunDesk:
 
                 async def paid(provider: Provider, ready: Ready = ready) -> T:
                     result, usage = await call(provider)
-                    # First of all, so that it is known however this goes on.
+                    # First of all, so that it is known however this continues.
                     await thinker.pay(ready, usage)
                     return result
 
