@@ -65,7 +65,7 @@ class Ready(Struct, frozen=True):
 
 
 def background_model(session: Session) -> ModelName:
-    """Return the model for a session's background work; `local` for none. Raises UsageError for a bad name."""
+    """Return the model for a session's background work; `local` for none. Raises UsageError."""
     return background_model_beside(session.workspace.settings, model_of(session))
 
 
