@@ -1,4 +1,4 @@
-"""Commands of one's own: Markdown files of the user and of the project that become messages."""
+"""Custom commands: Markdown files of the user and of the project that become messages."""
 
 import asyncio
 import os
@@ -34,9 +34,9 @@ MENTION_BYTES_MAX = 50_000
 SCREENS = ("hints", "store", "theme", "trust")
 """Commands that only the interface has."""
 RUNS_MAX = 20
-"""Shell commands in one file."""
+"""How many shell commands one file may have."""
 RUNNING = "_RAGFORGE_COMMANDS"
-"""In the environment of such a shell command: the commands that it runs for, so that none runs itself."""
+"""In the environment of such a shell command: the commands it runs for, so that none runs itself."""
 
 _NAME = re.compile(r"[a-z][a-z0-9_-]*")
 _SLOT = re.compile(
@@ -49,7 +49,7 @@ _TOOLS = {"bash": "shell", "multiedit": "edit"}
 
 
 class OwnCommand(Struct, frozen=True):
-    """A command that a file makes. problem: why it cannot be used."""
+    """A command defined by a file. problem: why it cannot be used."""
 
     name: str
     file: Instructions
@@ -59,22 +59,22 @@ class OwnCommand(Struct, frozen=True):
 
     @property
     def description(self) -> str:
-        """What it does, in a line: what its head says, else how its text begins."""
+        """Its description, in a line: from its front matter, else the beginning of its text."""
         lines = [line.strip("# ").strip() for line in self.front.body.splitlines() if line.strip()]
         return " ".join((self.front.fields.get("description") or (lines or [""])[0]).split())[:200]
 
     @property
     def usage(self) -> str:
-        """How its arguments are written."""
+        """The usage of its arguments."""
         takes = "[ARGUMENTS]" if _ARGUMENT.search(self.front.body) else ""
         return self.front.fields.get("argument-hint", takes)
 
 
 def find_own_commands(workspace: Workspace, taken: Mapping[str, str]) -> list[OwnCommand]:
-    """Return the commands of the user and of the project, by their names; blocks.
+    """Return the commands of the user and of the project, by name; blocks.
 
-    taken: names that commands have already, and what to say of a file that wants one of them. The user's own
-    come before the project's: a project cannot put its text in the place of theirs.
+    taken: names that exist already, and what to say of a file that uses one of them. The user's own
+    come before the project's: a project cannot replace their text by its own.
     """
     root = workspace.place.root
     own = config_dir(workspace.environ) / "commands"
@@ -94,12 +94,12 @@ def find_own_commands(workspace: Workspace, taken: Mapping[str, str]) -> list[Ow
 
 
 async def own_commands(session: Session) -> list[OwnCommand]:
-    """Every command of the user's and the project's files, also those that cannot be used, by their names."""
+    """Return every command of the user's and the project's files, including unusable ones, by name."""
     return await asyncio.to_thread(lambda: find_own_commands(session.workspace, _taken()))
 
 
 def _taken() -> dict[str, str]:
-    """The names of the commands that come with the program."""
+    """Return the names of the built-in commands."""
     names = (name for verb in verbs_on(Face.INTERFACE).values() for name in (verb.name, *verb.aliases))
     return dict.fromkeys((*names, *SCREENS), "a built-in command has this name")
 
@@ -107,7 +107,7 @@ def _taken() -> dict[str, str]:
 async def run_typed(
     session: Session, name: str, text: str, verbs: Mapping[str, Verb[Any]] | None = None
 ) -> Outcome:
-    """What a slash command does: ours, the user's own, or a program by its name.
+    """Run a slash command: a built-in one, the user's own, or a program by its name.
 
     Raises RagforgeError, as `run_command`.
     """
@@ -122,7 +122,7 @@ async def run_typed(
 
 
 def names_of_files(environ: Mapping[str, str], root: Path) -> set[str]:
-    """The names of commands and programs that files of the user and of the project make; blocks."""
+    """Return the names of commands and programs from files of the user and of the project; blocks."""
     own = config_dir(environ)
     commands = {
         _name(path, folder) for folder in (own / "commands", root / FOLDER) for path in _files(folder)
@@ -174,7 +174,7 @@ def _problem(name: str, file: Instructions, front: FrontMatter) -> str:
 
 
 def rules_of(front: FrontMatter) -> tuple[Rule, ...]:
-    """What needs no asking in the turn of the command. Raises UsageError for what is no rule."""
+    """Return what needs no approval in the command's turn. Raises UsageError for an invalid rule."""
     return tuple(rule for text in front.items("allowed-tools") if (rule := _rule(text)))
 
 
@@ -185,14 +185,14 @@ def _rule(text: str) -> Rule | None:
         return parse_rule(f"{tool}({pattern.replace(':*)', ')')}")
     if tool == "shell":
         raise UsageError("allowed-tools must say which commands, as in shell(git status)")
-    return Rule(tool, "**") if tool in ("edit", "write") else None  # others ask for nothing in the project
+    return Rule(tool, "**") if tool in ("edit", "write") else None  # others need no approval in the project
 
 
 async def expand(session: Session, command: OwnCommand, arguments: str) -> Send:
-    """The message that the command makes, under its own terms.
+    """Return the command's message, with its own terms.
 
-    A project's file is asked about first, as its instructions are. Raises UsageError for a file that is not
-    trusted or cannot be used, and for a shell command in it that fails to start.
+    The user is asked about a project's file first, like about its instructions. Raises UsageError for a file
+    that is not trusted or cannot be used, and for a shell command in it that fails to start.
     """
     if command.problem:
         raise UsageError(f"{command.file.path} cannot be used as /{command.name}: {command.problem}.")
@@ -246,12 +246,12 @@ async def _expanded(session: Session, command: OwnCommand, arguments: str) -> st
 def _words(arguments: str) -> list[str]:
     try:
         return shlex.split(arguments)
-    except ValueError:  # a quotation mark without its other one
+    except ValueError:  # an unclosed quotation mark
         return arguments.split()
 
 
 def _filled(text: str, arguments: str, words: list[str], *, quoted: bool = False) -> str:
-    """The text with the arguments in their places. What they bring along is not read again."""
+    """Insert the arguments into the text. Their contents are not interpreted again."""
 
     def put(match: re.Match[str]) -> str:
         if match[1] is None:
@@ -263,7 +263,7 @@ def _filled(text: str, arguments: str, words: list[str], *, quoted: bool = False
 
 
 async def _output(session: Session, command: OwnCommand, line: str) -> str:
-    """What a shell command in the file writes, and how it ended where it failed."""
+    """Return the output of a shell command in the file, and how it ended if it failed."""
     from ragforge.tools.shell import ShellArgs, run  # most commands run nothing
 
     if session.live.consent.mode is Mode.PLAN and not only_reads(line):
@@ -280,7 +280,7 @@ async def _output(session: Session, command: OwnCommand, line: str) -> str:
 
 
 def _mentioned(session: Session, written: str) -> str:
-    """The content of a text file of the project, under its name; what is none stays as it is written."""
+    """Return the content of a text file of the project, under its name; other mentions are unchanged."""
     root = session.workspace.place.root
     try:
         path = (session.cwd / written).resolve()

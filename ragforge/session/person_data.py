@@ -1,7 +1,7 @@
-"""All that is one user's in a store: given out as records, or taken away.
+"""All of one user's data in a store: exported as records, or removed.
 
-What they said in a session that others built on keeps its place, without its words: the history of the others
-stays whole.
+What they said in a session that others continued keeps its place, without its words: the others' history
+stays complete.
 """
 
 import asyncio
@@ -43,23 +43,23 @@ UNREACHED = (
 
 
 class _Found(Struct):
-    """What is known while all records are gone through."""
+    """What is known while all records are read."""
 
     turns: set[str] = field(default_factory=set[str])
     others: set[str] = field(default_factory=set[str])
     """Sessions with a turn of somebody else."""
     begun: set[str] = field(default_factory=set[str])
     summaries: set[str] = field(default_factory=set[str])
-    """Those that stand for any of their turns."""
+    """Summaries that cover any of their turns."""
     mixed: set[str] = field(default_factory=set[str])
-    """Of these, those that stand for others' too."""
+    """Of these, those that cover others' too."""
     memories: set[str] = field(default_factory=set[str])
 
 
 class PersonData(Struct, frozen=True):
-    """What is the user's. records: in the order of an archive. alone: sessions in which nobody else wrote.
+    """The user's data. records: in the order of an archive. alone: sessions in which nobody else wrote.
 
-    mixed: summaries that stand for turns of others too.
+    mixed: summaries that also cover turns of others.
     """
 
     person: str
@@ -68,12 +68,12 @@ class PersonData(Struct, frozen=True):
     mixed: frozenset[str]
 
     def count(self, kind: RecordKind) -> int:
-        """How many records of the kind."""
+        """Return how many records of the kind there are."""
         return sum(kind_of(each) == kind for each in self.records)
 
     @property
     def words(self) -> str:
-        """How much it is."""
+        """Return the amount, in words."""
         memories = self.count(RecordKind.MEMORY)
         found = (
             counted(self.count(RecordKind.TURN), "turn"),
@@ -85,7 +85,7 @@ class PersonData(Struct, frozen=True):
 
 
 async def person_of(store: Store, named: str, user: Person) -> str:
-    """The id of who is meant, of all who wrote, began a session or have a memory. Raises UsageError."""
+    """Return the id of the user meant, of all known in the store. Raises UsageError."""
     known = {*await store.turns.everybody()}
     async with aclosing(store.archive.dump()) as records:
         async for record in records:
@@ -100,7 +100,7 @@ async def person_of(store: Store, named: str, user: Person) -> str:
 
 
 async def read_person(store: Store, person: str, user: Person) -> PersonData:
-    """All that is the user's. Everything stored is gone through, twice. Raises StoreError."""
+    """Return all of the user's data. Reads everything stored, twice. Raises StoreError."""
     found = _Found()
     async with aclosing(store.archive.dump()) as records:
         async for record in records:
@@ -165,10 +165,10 @@ def _is_theirs(found: _Found, record: Record, person: str) -> bool:
 async def export_person(
     store: Store, blobs: Blobs, data: PersonData, file: Path, *, force: bool
 ) -> tuple[int, int]:
-    """Write what is theirs to a file, a record a line as in a backup; how many, and how many contents lack.
+    """Write their data to a file, a record per line as in a backup; return how many, and how many lack.
 
     Summaries of others' turns too are left out. Only the user of this machine can read the file.
-    Raises UsageError where the file exists already or cannot be written, StoreError.
+    Raises UsageError if the file exists already or cannot be written, StoreError.
     """
     if file.exists() and not force:
         raise UsageError(f"{file} exists already. Give another name, or add --force to replace it.")
@@ -203,7 +203,7 @@ def _write(file: Path, content: bytes) -> None:
 
 
 class Removal(Struct, frozen=True):
-    """What a removal would do. whole: sessions that go whole; kept: turns that keep their place."""
+    """What a removal would do. whole: sessions that are deleted; kept: turns that keep their place."""
 
     data: PersonData
     whole: tuple[str, ...]
@@ -211,7 +211,7 @@ class Removal(Struct, frozen=True):
 
     @property
     def words(self) -> str:
-        """What goes, what stays and what is not reached, in sentences."""
+        """Return what is removed, what stays and what is not reached, in sentences."""
         data = self.data
         mixed = len(data.mixed)
         sentences = [
@@ -231,7 +231,7 @@ class Removal(Struct, frozen=True):
 
 
 async def plan_removal(store: Store, data: PersonData) -> Removal:
-    """Count what would go. Raises StoreError."""
+    """Count what would be removed. Raises StoreError."""
     whole: list[str] = []
     for session in sorted(data.alone):
         would = await store.sessions.delete(session, dry_run=True)
@@ -243,9 +243,9 @@ async def plan_removal(store: Store, data: PersonData) -> Removal:
 
 
 async def remove_person(store: Store, local: LocalState, plan: Removal, data_dir: Path) -> list[str]:
-    """Take away what is theirs; sessions that are open elsewhere, which stay. Raises StoreError.
+    """Remove their data; return sessions that are open elsewhere, which stay. Raises StoreError.
 
-    It can be broken off and done again: what is done is done.
+    It can be interrupted and repeated.
     """
     busy: list[str] = []
     for session in plan.whole:
@@ -288,7 +288,7 @@ def _session_of(record: Record, turns: Mapping[str, Turn]) -> str:
 
 
 def _emptied(record: Record) -> "Record | None":
-    """The record without its words; None where it holds none that are to be replaced."""
+    """Return the record without its words; None if it has none to replace."""
     match record:
         case ConversationSession():
             return replace(record, title=REMOVED if record.title else "")

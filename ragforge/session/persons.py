@@ -1,4 +1,4 @@
-"""Who the user is for others who share the store. It is determined once per store, and kept here.
+"""The user's identity for others who share the store. It is determined once per store, and saved here.
 
 Sessions and memories have the id. It is git's e-mail address, or else user and machine. The same address on
 another machine is the same user, unless the user says otherwise.

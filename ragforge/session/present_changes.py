@@ -1,4 +1,4 @@
-"""What differs in the project from what was committed, as a diff."""
+"""The project's uncommitted changes, as a diff."""
 
 import asyncio
 
@@ -14,7 +14,7 @@ from ragforge.versions.comparison import compare
 from ragforge.versions.difference import as_text
 
 # New files as a diff too, and no program of the repository's settings is run. Before the first commit all
-# files are new: what is compared with is git's empty tree.
+# files are new: git's empty tree is the base.
 _GIT = (
     "base=$(git rev-parse --quiet --verify HEAD || git hash-object -t tree /dev/null) && "
     'git diff --no-ext-diff --no-textconv --no-color "$base" -- . && '
@@ -24,9 +24,9 @@ _GIT = (
 
 
 async def present_changes(session: Session) -> str:
-    """The diff to git's newest commit, new files included; without git since before the newest turn.
+    """Return the diff to git's newest commit, including new files; without git, since before the newest turn.
 
-    Raises UsageError where git cannot say it.
+    Raises UsageError if git fails.
     """
     place = session.workspace.place
     if not place.is_git:

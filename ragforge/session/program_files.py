@@ -1,4 +1,4 @@
-"""The files with programs: those that ship, the user's, the project's."""
+"""The files with programs: shipped ones, the user's, the project's."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -17,11 +17,11 @@ IN_PROJECT = Path(".ragforge") / "programs"
 EXAMPLES_SUFFIX = ".spu.test"
 FILES_MAX = 200
 HEAD_BYTES_MAX = 4_000
-"""A description stands within so many."""
+"""A description is within so many lines."""
 
 
 class ProgramFile(Struct, frozen=True):
-    """A file with a program. origin: shipped, user or project; empty for one that was named by its path."""
+    """A file with a program. origin: shipped, user or project; empty if it was named by its path."""
 
     name: str
     path: Path
@@ -29,12 +29,12 @@ class ProgramFile(Struct, frozen=True):
 
 
 def find_programs(workspace: Workspace) -> list[ProgramFile]:
-    """Those that can be named, in the order in which a name means one; blocks."""
+    """Return the program files, in the order of precedence of their names; blocks."""
     return program_files(workspace.environ, workspace.place.root)
 
 
 def program_files(environ: Mapping[str, str], root: Path) -> list[ProgramFile]:
-    """The same of the project with this root."""
+    """Return those of the project with this root."""
     folders = (SHIPPED, config_dir(environ) / "programs", root / IN_PROJECT)
     return [
         ProgramFile(path.stem, path, origin)
@@ -45,7 +45,7 @@ def program_files(environ: Mapping[str, str], root: Path) -> list[ProgramFile]:
 
 
 def program_commands(workspace: Workspace) -> dict[str, str]:
-    """What can be typed after a slash for each program, with what it says of itself; blocks."""
+    """Return the slash commands of programs, with their descriptions; blocks."""
     found: dict[str, str] = {}
     for each in find_programs(workspace):
         name = f"{each.origin}:{each.name}" if each.name in found else each.name
@@ -54,7 +54,7 @@ def program_commands(workspace: Workspace) -> dict[str, str]:
 
 
 def program_description(path: Path) -> str:
-    """What the program in the file says of itself; empty where it says nothing; blocks."""
+    """Return the program's own description; empty if it has none; blocks."""
     try:
         with open_file(path.resolve()) as file:
             return description_of(file.read(HEAD_BYTES_MAX).decode("utf-8", "replace"))

@@ -1,6 +1,6 @@
-"""What the programs of a project said and were told, as search finds it.
+"""Messages of a project's programs as search results.
 
-It is not in the index of words, and no model is given it: only who searches sees it.
+They are not in the index of words, and given to no model: only a search shows them.
 """
 
 from collections.abc import Sequence
@@ -14,13 +14,13 @@ from ragforge.store.text import excerpt, keywords, stemmer
 
 WORDS_MAX = 20
 FOUND_SHARE_MIN = 0.5
-"""So many of the words must be in a message."""
+"""How many of the words must be in a message."""
 WEIGHT = 0.5
-"""What is said in a conversation comes before what is said in a program, where both hold all of the words."""
+"""Conversations come before programs if both contain all of the words."""
 
 
 def program_hits(query: Query, records: Sequence[Derived]) -> list[RankedHit]:
-    """The messages that hold the words, best first."""
+    """Return the messages that contain the words, best first."""
     stems = frozenset(keywords(query.text, stemmer(), limit=WORDS_MAX))
     hits = [hit for each in records if (hit := _hit(query, stems, each.data))]
     hits.sort(key=lambda hit: (-hit.score, -hit.at.timestamp()))

@@ -1,7 +1,7 @@
-"""Making one project of two, and two of one, with everything that belongs to them.
+"""Merge two projects, and split one, with everything that belongs to them.
 
-A merge leaves the project that went, which says where it went: whoever comes with its id goes on in the other
-one, and what a machine writes there that does not know it yet follows at the next start. What moved is noted,
+A merge leaves the source project, which says where it went: its id leads to the other one, and what another
+machine writes there unaware follows at the next start. What moved is recorded,
 so that a split can take it out again.
 """
 
@@ -64,7 +64,7 @@ class ProjectContents(Struct, frozen=True):
 
     @property
     def words(self) -> str:
-        """How much it is."""
+        """Return the amount, in words."""
         return ", ".join(
             (
                 f"{counted(len(self.sessions), 'session')} with {counted(self.turns, 'turn')}",
@@ -92,7 +92,7 @@ def read_whole(store: Store) -> Generator[None]:
 
 
 async def read_contents(store: Store, project_id: str) -> ProjectContents:
-    """What belongs to the project. Raises StoreError."""
+    """Return what belongs to the project. Raises StoreError."""
     rows = await store.sessions.recent(project_id=project_id, limit=ALL)
     wanted = MemoryFilter(project_id, forgotten=True, replaced=True, abandoned=True, limit=ALL)
     memories = [each for each in await store.memories.find(wanted) if each.project_id == project_id]
@@ -112,7 +112,7 @@ async def read_contents(store: Store, project_id: str) -> ProjectContents:
 
 
 async def check_free(store: Store, sessions: Sequence[str]) -> None:
-    """Raise UsageError where any of the sessions is open somewhere."""
+    """Raise UsageError if any of the sessions is open somewhere."""
     busy: list[str] = []
     for start in range(0, len(sessions), SESSIONS_AT_ONCE):
         found = await asyncio.gather(
@@ -126,7 +126,7 @@ async def check_free(store: Store, sessions: Sequence[str]) -> None:
 
 
 async def _holder(store: Store, session_id: str) -> str:
-    """Who writes the session; empty for nobody."""
+    """Return who writes the session; empty for nobody."""
     try:
         claim = await store.sessions.claim(session_id)
     except SessionBusy as busy:
@@ -136,13 +136,13 @@ async def _holder(store: Store, session_id: str) -> str:
 
 
 async def merge(store: Store, source: Project, target: Project, contents: ProjectContents) -> None:
-    """Move all that is in the source to the target, which its folders are part of from then on.
+    """Move everything in the source to the target, to which its folders belong from then on.
 
-    It can be broken off at any point: then the next start in the target goes on with it.
+    It can be interrupted at any point: then the next start in the target continues.
     Raises UsageError while a session of the source is open, StoreError.
     """
     await check_free(store, contents.sessions)
-    # Said before anything moves: what comes there from now on is known to be late.
+    # Recorded before anything moves: what comes there from now on is known to be late.
     await store.projects.add(replace(source, merged_into=target.id, changed_at=now()))
     await _check_stays(store, source, target)
     try:
@@ -155,9 +155,9 @@ async def merge(store: Store, source: Project, target: Project, contents: Projec
 
 
 async def _check_stays(store: Store, source: Project, target: Project) -> None:
-    """Raise UsageError where the target was merged into another meanwhile, and let the source stay then.
+    """Raise UsageError if the target was merged into another meanwhile, and keep the source then.
 
-    Each of two merges says first where its source goes and looks then, so that they cannot be a circle.
+    Each of two merges first records where its source goes and then checks, so that they cannot form a cycle.
     """
     await store.drain(timeout_s=timeouts.NEO4J_DRAIN_S_MAX)
     found = await store.projects.get(target.id)
@@ -169,10 +169,10 @@ async def _check_stays(store: Store, source: Project, target: Project) -> None:
 
 
 async def bring_late(store: Store, project: Project, *, split_off: bool = False) -> int:
-    """Move what came to projects that were merged into this one since; of how many there was any.
+    """Move what came to projects that were merged into this one since; return for how many there was any.
 
     What is being written right now waits for the next time, and so does what is being split off, unless it
-    is brought back (`split_off`) because that was broken off. Raises StoreError.
+    is brought back (`split_off`) because that was interrupted. Raises StoreError.
     """
     brought = 0
     every = {each.id: each for each in await store.projects.every()}
@@ -250,7 +250,7 @@ async def _move_all(store: Store, source: str, target: str, contents: ProjectCon
 
 
 async def _move_sessions(store: Store, source: str, target: str, sessions: Sequence[str]) -> None:
-    """Some at a time, each batch with the right to write them, so that nobody else does meanwhile."""
+    """Move some at a time, each batch with the right to write them, so that nobody else does meanwhile."""
     for start in range(0, len(sessions), SESSIONS_AT_ONCE):
         batch = sessions[start : start + SESSIONS_AT_ONCE]
         async with AsyncExitStack() as held:
@@ -261,7 +261,7 @@ async def _move_sessions(store: Store, source: str, target: str, sessions: Seque
 
 
 async def _unite(store: Store, memory: Memory, id: str, target: str) -> None:
-    """Let the memory of the same text in the other project be this one as well."""
+    """Give the memory of the same text in the other project the evidence of this one."""
     links = await store.memories.associations([memory.id])
     await store.memories.save(replace(memory, id=id, project_id=target))
     moved = [_with_end(link, memory.id, id) for link in links]
@@ -270,7 +270,7 @@ async def _unite(store: Store, memory: Memory, id: str, target: str) -> None:
 
 
 def _id_in(memory: Memory, project_id: str) -> str:
-    """The id that it has in the project. One that was handed over keeps its own, as does a global one."""
+    """Return its id in the project. One that has another owner keeps its own, as does a global one."""
 
     def id_of(project_id: str, owner: str) -> str:
         return memory_id(
@@ -288,7 +288,7 @@ def _id_in(memory: Memory, project_id: str) -> str:
 
 
 def _renamed(branches: Iterable[str], taken: Collection[str], source: str) -> dict[str, str]:
-    """The names of branches, and what each is called beside these others."""
+    """Return the names of branches, and their names beside these others."""
     used, found = {*taken}, dict[str, str]()
     for name in branches:
         called, number = name, 1
@@ -301,9 +301,9 @@ def _renamed(branches: Iterable[str], taken: Collection[str], source: str) -> di
 
 
 async def _note(store: Store, source: str, moved: MovedIds) -> None:
-    """Keep with the project that goes what it had, in as many notes as it needs.
+    """Record in the source project what it had, in as many notes as it needs.
 
-    None is in the place of another, whoever else notes what they move at the same time.
+    None replaces another, whoever else records what they move at the same time.
     """
     moment = now()
     for part in _parts(moved):
@@ -327,7 +327,7 @@ def _parts(moved: MovedIds) -> Iterator[MovedIds]:
 
 
 async def read_moved(store: Store, source: str) -> MovedIds:
-    """What was moved out of the project by merges. Raises StoreError."""
+    """Return what merges moved out of the project. Raises StoreError."""
     found = await store.derivations.find(DerivedFilter(MOVED.label, source, (source,), limit=ALL))
     notes = [MOVED.read(each) for each in found]
     return MovedIds(
@@ -339,8 +339,8 @@ async def read_moved(store: Store, source: str) -> MovedIds:
 
 
 class Split(Struct, frozen=True):
-    """What a split would take out of a project. along: sessions that share turns or versions with those asked
-    for, and so cannot stay. copied: memories that rest on sessions of both sides."""
+    """What a split would take out of a project. along: sessions that share turns or versions with those
+    requested, and so cannot stay. copied: memories that are based on sessions of both sides."""
 
     moving: ProjectContents
     along: int
@@ -350,9 +350,9 @@ class Split(Struct, frozen=True):
 async def plan_split(
     store: Store, project: Project, wanted: Collection[str], moved: MovedIds | None = None
 ) -> Split:
-    """What goes when these sessions, or what a merge had moved, leave the project.
+    """Return what leaves the project with these sessions, or with what a merge had moved.
 
-    Raises UsageError where nothing of it is in the project, or nothing would stay; StoreError.
+    Raises UsageError if nothing of it is in the project, or nothing would stay; StoreError.
     """
     contents = await read_contents(store, project.id)
     moved = moved or MovedIds()
@@ -393,7 +393,7 @@ async def plan_split(
 async def _parted(
     store: Store, contents: ProjectContents, sessions: Collection[str], moved: MovedIds
 ) -> tuple[tuple[Memory, ...], tuple[Memory, ...]]:
-    """The memories that go, and those of both sides."""
+    """Return the memories that go, and those of both sides."""
     proofs = list(dict.fromkeys(turn for memory in contents.memories for turn in memory.turns))
     session_of = {turn.id: turn.session_id for turn in await store.turns.read(proofs)} if proofs else {}
     goes, both = list[Memory](), list[Memory]()
@@ -416,9 +416,9 @@ async def split(
     *,
     at: datetime | None = None,
 ) -> None:
-    """Move what was planned from the project to the target, which is stored as it is given.
+    """Move the plan from the project to the target, which is stored as given.
 
-    at: when it was split off, where that was in another store. It can be broken off at any point: until all
+    at: when it was split off, if that was in another store. It can be interrupted at any point: until all
     is moved, the target counts as merged into the project, so the next start in that brings back what was
     moved. Raises UsageError while a session of it is open, StoreError.
     """
@@ -470,13 +470,13 @@ async def _move_planned(
 
 
 async def _copy(store: Store, memory: Memory, target: Project, plan: Split) -> None:
-    """Let each of the two projects have the memory, resting on its own turns."""
+    """Give each of the two projects the memory, based on its own turns."""
     sessions = {*plan.moving.sessions}
     session_of = {turn.id: turn.session_id for turn in await store.turns.read(memory.turns)}
     theirs = tuple(turn for turn in memory.turns if session_of.get(turn) in sessions)
     id = _id_in(memory, target.id)
     if id == memory.id:
-        return  # a global one holds in both
+        return  # a global one is valid in both
     ours = tuple(turn for turn in memory.turns if turn not in theirs)
     made_in, stays_in = (session_of.get(each[0], "") if each else "" for each in (theirs, ours))
     if memory.session_id in sessions:
@@ -488,7 +488,7 @@ async def _copy(store: Store, memory: Memory, target: Project, plan: Split) -> N
     apart = [link for link in links if leaving & {link.from_id, link.to_id}]
     await store.memories.save(replace(memory, id=id, project_id=target.id, turns=theirs, session_id=made_in))
     await store.memories.associate([_with_end(link, memory.id, id) for link in apart])
-    # Its links stay where their other ends are; there is no other way to take one away.
+    # Its links stay where their other ends are; there is no other way to remove one.
     stays = [link for link in links if link not in apart]
     await store.archive.rewrite(
         [replace(memory, turns=ours, session_id=stays_in), *stays], without=[memory.id]
@@ -496,32 +496,32 @@ async def _copy(store: Store, memory: Memory, target: Project, plan: Split) -> N
 
 
 def _with_end(link: Association, before: str, after: str) -> Association:
-    """The link with another memory in the place of one."""
+    """Return the link with another memory in place of one."""
     ends = (after if each == before else each for each in (link.from_id, link.to_id))
     return replace(link, **dict(zip(("from_id", "to_id"), ends, strict=True)))
 
 
 class _Groups:
-    """What belongs together, as far as it was said what joins what."""
+    """Groups of what belongs together, as far as joined."""
 
     def __init__(self) -> None:
         self._above: dict[str, str] = {}
 
     def root(self, one: str) -> str:
-        """What stands for all that belongs together with this one."""
+        """Return the representative of the group of this one."""
         while (above := self._above.get(one, one)) != one:
             self._above[one] = self._above.get(above, above)
             one = above
         return one
 
     def join(self, first: str, *others: str) -> None:
-        """All of these belong together."""
+        """Join all of these."""
         for other in others:
             self._above[self.root(other)] = self.root(first)
 
 
 async def sessions_in_folder(store: Store, project: Project, folder: Path) -> set[str]:
-    """Ids of the project's sessions that began in this folder of this machine. Raises StoreError."""
+    """Return ids of the project's sessions that started in this folder of this machine. Raises StoreError."""
     path, host = os.fspath(folder), socket.gethostname()
     return {
         row.session.id

@@ -10,7 +10,7 @@ from ragforge.session import shell_commands
 from ragforge.session.state import Session
 
 JOINED_MAX = 20
-"""For each message that joins, what is recalled is looked for again. Those after them wait."""
+"""For each message that joins, recall runs again. Those after them wait."""
 
 
 async def join(session: Session, parts: Parts) -> bool:
@@ -20,7 +20,7 @@ async def join(session: Session, parts: Parts) -> bool:
     """
     begun = session.activity.open_turn
     if begun is None or session.live.queue:
-        return False  # what waits comes first
+        return False  # waiting messages come first
     async with begun.lock:
         if session.activity.open_turn is not begun or begun.joined >= JOINED_MAX:
             return False

@@ -1,4 +1,4 @@
-"""What is recalled with: the embedder of the settings over the open store."""
+"""The search of an open store with the embedder of the settings."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
@@ -9,12 +9,12 @@ from ragforge.embedders.registry import open_embedder
 from ragforge.memory.recall.search import Recall
 from ragforge.store.base import Store
 
-if TYPE_CHECKING:  # loaded where something is forgotten
+if TYPE_CHECKING:  # loaded if something is forgotten
     from ragforge.memory.forgotten import Forgotten
 
 
 def open_recall(store: Store, settings: Settings, environ: Mapping[str, str]) -> Recall:
-    """What every search of this process goes through. Raises UsageError for an embedder that is not there."""
+    """Return what every search of this process uses. Raises UsageError for an unknown embedder."""
 
     def known_key(provider: str) -> tuple[str, str] | None:
         found = find_key(provider, environ, endpoints=settings.endpoints)
@@ -27,7 +27,7 @@ def open_recall(store: Store, settings: Settings, environ: Mapping[str, str]) ->
 
 
 async def forgotten_now(store: Store, project_id: str) -> "Forgotten | None":
-    """What is forgotten in the project and everywhere; None for nothing. Raises StoreError."""
+    """Return what is forgotten in the project and everywhere; None for nothing. Raises StoreError."""
     if not await store.memories.forgotten(project_id=project_id):
         return None
     from ragforge.memory.forgotten import read_forgotten
@@ -36,7 +36,7 @@ async def forgotten_now(store: Store, project_id: str) -> "Forgotten | None":
 
 
 async def close_recall(recall: Recall) -> None:
-    """End the questions that are still asked, and release the embedder's connections."""
+    """Cancel running queries, and release the embedder's connections."""
     await recall.questions.close()
     if recall.embedder is not None:
         await recall.embedder.close()

@@ -1,4 +1,4 @@
-"""`forget --everywhere`: a statement is removed from what is stored, or put back from where it is sealed."""
+"""`forget --everywhere`: remove a statement from everything stored, or restore it from where it is sealed."""
 
 import asyncio
 from collections import Counter
@@ -37,7 +37,7 @@ _NAMES = {
 
 
 class RedactionPlan(Struct, frozen=True):
-    """What would be changed. memories: the one that was named, then those that say the same."""
+    """What would change. memories: the one that was named, then those that say the same."""
 
     memories: tuple[Memory, ...]
     counts: Mapping[RecordKind, int]
@@ -45,7 +45,7 @@ class RedactionPlan(Struct, frozen=True):
 
     @property
     def words(self) -> str:
-        """How much it is."""
+        """Return the amount, in words."""
         found = [counted(len(self.memories), "memory")]
         found += [counted(self.counts[kind], name) for kind, name in _NAMES.items() if self.counts.get(kind)]
         found += [f"{counted(self.backups, 'backup')} of the program"] if self.backups else []
@@ -53,7 +53,7 @@ class RedactionPlan(Struct, frozen=True):
 
 
 async def plan_redaction(workspace: Workspace, memory: Memory) -> RedactionPlan:
-    """Count what says the memory. Raises StoreError, also while a server that has the history is away."""
+    """Count what says the memory. Raises StoreError, also while a server with the history is away."""
     memories = await forgotten_with(workspace.store, memory)
     found = await _find(workspace, memories, _whole_result(workspace, memories, keep=False))
     backups = await asyncio.to_thread(list_backups, workspace.data_dir, store=workspace.store.url)
@@ -82,10 +82,10 @@ async def redact(session: Session, memory: Memory, *, at_once: bool) -> Redactio
     if at_once:
         sealed = await _cut_sealed(workspace, memories)
         await workspace.local.seals.remove(memory.id)
-    else:  # before anything is removed: what is broken off can be put back
+    else:  # before anything is removed: after an interruption it can be restored
         await workspace.local.seals.seal(memory.id, memory.content, [to_line(each) for each in before])
     await workspace.store.archive.rewrite([each.after for each in found], without=ids)
-    # What they had replaced holds again, and nothing tells that they had.
+    # What they had replaced is valid again, and nothing shows that they had.
     others = {end for link in links for end in (link.from_id, link.to_id)}.difference(ids)
     await renew_periods(workspace.store, others)
     if at_once:
@@ -97,9 +97,9 @@ async def redact(session: Session, memory: Memory, *, at_once: bool) -> Redactio
 
 
 async def put_back(session: Session, id_part: str = "") -> str:
-    """Put back what was removed last, or of the memory whose id begins so; what it says.
+    """Restore what was removed last, or the memory whose id starts so; return what it says.
 
-    Raises UsageError where nothing is sealed, or where something that shares a record with it was removed
+    Raises UsageError if nothing is sealed, or if something that shares a record with it was removed
     later; StoreError.
     """
     local = session.workspace.local
@@ -123,7 +123,7 @@ async def put_back(session: Session, id_part: str = "") -> str:
 
 
 async def remove_sealed(workspace: Workspace, *, dry_run: bool = False) -> int:
-    """Remove for good what is sealed, in backups too; how many statements it is. Raises StoreError."""
+    """Remove sealed statements for good, in backups too; return how many. Raises StoreError."""
     if dry_run:
         return len(await workspace.local.seals.sealed())
     removed = await workspace.local.seals.remove()
@@ -137,7 +137,7 @@ def _records_of(sealed: Sealed) -> list[Record]:
 
 
 async def _cut_sealed(workspace: Workspace, memories: Sequence[Memory]) -> list[Redacted]:
-    """Remove what the memories say from what is sealed of others; the records that it was in."""
+    """Remove what the memories say from other sealed records; return the records that it was in."""
     forgotten, whole = Forgotten(memories), _whole_result(workspace, memories, keep=True)
     changed: list[Redacted] = []
     for sealed in await workspace.local.seals.sealed():
@@ -163,7 +163,7 @@ async def _find(workspace: Workspace, memories: Sequence[Memory], whole: Whole) 
 
 
 def _whole_result(workspace: Workspace, memories: Sequence[Memory], *, keep: bool) -> Whole:
-    """The hash of a whole tool result without what the memories say. keep: also keep that content."""
+    """Return the hash of a complete tool result without what the memories say. keep: also store it."""
     cut = Forgotten(memories).cut
 
     async def whole(digest: str) -> str:
@@ -180,7 +180,7 @@ def _whole_result(workspace: Workspace, memories: Sequence[Memory], *, keep: boo
 
 
 async def _remove_results(workspace: Workspace, found: Sequence[Redacted]) -> None:
-    """Remove the whole results that were replaced, unless something else may need the same content."""
+    """Remove the complete results that were replaced, unless something else may need the same content."""
     gone = {blob for each in found for blob in blobs_of(each.before)}
     gone -= {blob for each in found for blob in blobs_of(each.after)}
     own = bare_url(workspace.store.url)
@@ -193,6 +193,6 @@ async def _remove_results(workspace: Workspace, found: Sequence[Redacted]) -> No
 
 
 async def _refill(session: Session) -> None:
-    """Let the session's next request be filled from what is stored now."""
+    """Build the session's next request from what is stored now."""
     session.live.view.window = await session_window(session, session.live.record.head)
     session.workspace.background.wake()

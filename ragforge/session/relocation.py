@@ -1,6 +1,6 @@
-"""Renamed or moved folders: known by the file system's number; their project follows after a yes.
+"""Renamed or moved folders: recognised by their inode; their project follows after a yes.
 
-The file system's numbers are used again for new folders, so what they tell is asked about.
+Inodes are reused for new folders, so the user is asked.
 """
 
 import asyncio
@@ -18,7 +18,7 @@ from ragforge.versions.state import HistoryState
 async def former_projects(
     store: Store, local: LocalState, history: HistoryState, *, root: Path, project_id: str
 ) -> tuple[Former, ...]:
-    """Return what to ask about: projects that this very folder was at other paths, newest first."""
+    """Return what to ask about: projects that this folder was at other paths, newest first."""
     found: dict[str, Former] = {}
     for path, other in await _former_places(local, history, root):
         is_new = other != project_id and other not in found
@@ -32,7 +32,7 @@ async def follow_folder(
 ) -> None:
     """Move what this machine kept of the project's folder from its former path to this one.
 
-    replaces: also where versions were kept under this path already.
+    replaces: even if versions were kept under this path already.
     """
     for path, other in await _former_places(local, history, root):
         if other != project_id:
@@ -43,7 +43,7 @@ async def follow_folder(
         if not replaces and await _has_history(history, root):
             return
         turns = [*await history.open_turns(path), *await history.open_turns(root)]
-        if not any(turn.pid_alive for turn in turns):  # of them the process that runs them knows best
+        if not any(turn.pid_alive for turn in turns):  # the process that runs them knows best
             await history.move(path, root)
         return
 
@@ -51,7 +51,7 @@ async def follow_folder(
 async def former_paths(
     local: LocalState, history: HistoryState, *, root: Path, project_id: str
 ) -> list[Path]:
-    """Return the paths at which the folder was as this project, and where there is nothing now."""
+    """Return the former paths of the folder as this project that no longer exist."""
     places = await _former_places(local, history, root)
     return [path for path, project in places if project == project_id and not _folder_at(path)]
 

@@ -1,4 +1,4 @@
-"""Connecting from the interface: trying a server, keeping its address, copying what is open to it."""
+"""Connect from the interface: test a server, save its address, copy conversations to it."""
 
 import asyncio
 from collections.abc import Callable, Mapping
@@ -14,12 +14,12 @@ from ragforge.store.base import RecordKind, StoreStatus
 
 
 async def try_server(workspace: Workspace, server: Server, *, adopt: bool = False) -> StoreStatus:
-    """What is there, after it was made ready to keep conversations. Raises as `databases.look_at`."""
+    """Prepare the server and return what it contains. Raises as `databases.look_at`."""
     return (await databases.look_at(workspace, server, adopt=adopt)).status
 
 
 async def use_server(workspace: Workspace, server: Server) -> str:
-    """Keep its address and password for the next start; the sentences say where. Raises UsageError."""
+    """Save its address and password for the next start; return where, in sentences. Raises UsageError."""
     return " ".join(await databases.keep_server(workspace, server))
 
 
@@ -29,25 +29,25 @@ async def use_embedded(workspace: Workspace) -> str:
 
 
 def other_place(cwd: Path, flags: Mapping[str, JsonValue], environ: Mapping[str, str]) -> str:
-    """The file of the embedded store; empty where that is the one in use. Raises UsageError."""
+    """Return the file of the embedded store; empty if that is the one in use. Raises UsageError."""
     embedded = embedded_store(environ)
     used = load_settings(cwd=cwd, flags=flags, environ=environ).settings.store
     return "" if used == embedded else embedded.removeprefix("sqlite://")
 
 
 def is_embedded(workspace: Workspace) -> bool:
-    """Whether the user's file leaves conversations on this machine."""
+    """Whether the user's file keeps conversations on this machine."""
     return workspace.settings.store == embedded_store(workspace.environ)
 
 
 async def kept_password(workspace: Workspace, server: Server) -> str:
-    """The password that is known for the server already; empty where none is."""
+    """Return the password known for the server; empty if there is none."""
     key = await asyncio.to_thread(store_password, server.url, workspace.environ)
     return key.value if key and key.source != STORE_PASSWORD_VARIABLE else ""
 
 
 async def to_copy(workspace: Workspace, server: Server) -> str:
-    """What is kept in the store in use and could be copied to the server; empty for nothing."""
+    """Return what the store in use has that could be copied to the server; empty for nothing."""
     if is_same(workspace.settings.store, server.url):
         return ""
     counts = await workspace.store.archive.counts()
@@ -55,13 +55,13 @@ async def to_copy(workspace: Workspace, server: Server) -> str:
 
 
 async def copy_history(workspace: Workspace, server: Server, *, tell: Callable[[str], None]) -> str:
-    """Copy what is kept in the store in use to the server; a sentence on what came of it.
+    """Copy the store in use to the server; return a sentence on the result.
 
-    tell: is given a few words now and then. Broken off, it goes on the next time; nothing is doubled.
+    tell: receives a few words now and then. If interrupted, it continues the next time, without duplicates.
     Raises StoreError or UsageError.
     """
     from ragforge.session.union_copy import follow_unions
-    from ragforge.store import transfer  # once in a lifetime
+    from ragforge.store import transfer  # rarely needed
 
     def progress(now: transfer.Progress) -> None:
         share = f" {100 * now.done // now.total} %" if now.total else ""

@@ -1,8 +1,8 @@
-"""Sessions that came from somebody else as a file: kept apart, so that nothing of them reaches a model.
+"""Sessions imported from somebody else's file: kept apart, so that nothing of them reaches a model.
 
-All that were imported for a project are in one other project, which no folder belongs to: one search finds
-them, no message is answered with them, and no work in the background reads them. Their memories are proposals
-until the user accepts them.
+All that were imported for a project are in one other project without a folder: searches find them, no message
+is answered with them, and no background work reads them. Their memories are proposals until the user accepts
+them.
 """
 
 import hashlib
@@ -53,12 +53,12 @@ class Received(Struct, frozen=True):
 
     @property
     def memories(self) -> list[Memory]:
-        """What would be proposed."""
+        """Return the memories that would be proposed."""
         return [each for each in self.records if isinstance(each, Memory)]
 
 
 async def read_received(file: Path) -> Received:
-    """Read the file to its end, and look whether it is one session. Raises UsageError or StoreError."""
+    """Read the file to its end, and check that it is one session. Raises UsageError or StoreError."""
     items = list[Item]()
     async with aclosing(lines_of(file, what=WHAT)) as lines:
         async for line in lines:
@@ -88,7 +88,7 @@ def _unusable(file: Path, why: str) -> StoreDamaged:
 
 
 def _fault(record: Record, session: ConversationSession, project: Project) -> str:
-    """What is wrong with a record of the file; empty for nothing."""
+    """Return what is wrong with a record of the file; empty for nothing."""
     if RecordKind(kind_of(record)) not in ALLOWED:
         return f"it contains an unexpected record of the kind {kind_of(record)}"
     if isinstance(record, Derived) and record.kind not in (SHARED.label, RATING.label):
@@ -116,7 +116,7 @@ class Importer(Struct, frozen=True):
 
 
 async def import_session(to: Importer, found: Received) -> bool:
-    """Keep the session, with its memories as proposals; False where it is here already. Raises StoreError."""
+    """Save the session, with its memories as proposals; False if it is here already. Raises StoreError."""
     store, blobs = to.store, to.blobs
     if await store.sessions.get(found.session.id):
         return False
@@ -134,9 +134,9 @@ async def import_session(to: Importer, found: Received) -> bool:
 
 
 async def _new(store: Store, found: Received) -> tuple[Record, ...]:
-    """What is not here yet: another session that was imported may have the same turns.
+    """Return what is not here yet: another imported session may have the same turns.
 
-    Raises StoreDamaged for a record that is here and says something else: it would take its place.
+    Raises StoreDamaged for a record that is here with other content: it would be replaced.
     """
     here: set[str] = set()
     for kind in (
@@ -162,27 +162,27 @@ async def _new(store: Store, found: Received) -> tuple[Record, ...]:
 
 
 def _owner_of(record: Record) -> tuple[str, ...]:
-    """The turn or summary that a vector or a rating belongs to."""
+    """Return the turn or summary that a vector or a rating belongs to."""
     if isinstance(record, Embedding):
         return (f"{record.owner.kind}/{record.owner.id}",)
     return (f"{record.owner_kind}/{record.owner}",) if isinstance(record, Derived) else ()
 
 
 def _content(record: Record) -> Record:
-    """The record without where it is filed."""
+    """Return the record without its place."""
     places = {name: "" for name in ("session_id", "project_id") if hasattr(record, name)}
     parents = {"parents": ()} if isinstance(record, Version) else {}
     return cast("Record", replace(cast("Any", record), **places, **parents))
 
 
 def _apart(to: Importer, found: Received) -> Project:
-    """The project of all that was imported for this one."""
+    """Return the project of everything that was imported for this one."""
     id = hashlib.sha256(f"shared for {to.project_id}".encode()).hexdigest()[:32]
     return Project(id, NAME, found.project.created_at)
 
 
 def _as_shared(to: Importer, found: Received) -> list[Record]:
-    """The records in the project apart, marked, and their memories as proposals."""
+    """Yield the records in the separate project, marked, and their memories as proposals."""
     apart = _apart(to, found).id
     session, moment = found.session, now()
     source = Underived(session.id, apart, session.last_activity_at)
@@ -199,7 +199,7 @@ def _as_shared(to: Importer, found: Received) -> list[Record]:
     for each in found.records:
         match each:
             case ConversationSession():
-                # By host and folder a project is found again: this one belongs to no folder.
+                # A project is identified by host and folder: this one belongs to no folder.
                 kept.append(replace(each, project_id=apart, host=f"shared by {found.mark.by}", user=""))
             case Memory():
                 proposal = Proposal(to_line(each), each.type, each.content)
@@ -216,7 +216,7 @@ def _as_shared(to: Importer, found: Received) -> list[Record]:
 
 
 class OpenProposal(Struct, frozen=True):
-    """A proposal with the record that holds it, and who shared its session."""
+    """A proposal with its record, and who shared its session."""
 
     record: Derived
     proposal: Proposal
@@ -224,12 +224,12 @@ class OpenProposal(Struct, frozen=True):
 
     @property
     def id(self) -> str:
-        """By which the user names it."""
+        """The name by which the user refers to it."""
         return short_id(self.record.name)
 
 
 async def proposals(store: Store, project_id: str) -> list[OpenProposal]:
-    """Those of sessions imported for the project that nobody decided on, the oldest first."""
+    """Return those of sessions imported for the project that are not decided yet, oldest first."""
     marks = await shared_here(store, project_id)
     if not marks:
         return []
@@ -245,7 +245,7 @@ async def proposals(store: Store, project_id: str) -> list[OpenProposal]:
 
 
 async def decide(library: Library, chosen: Sequence[OpenProposal], decision: Decision) -> None:
-    """Accept or refuse the proposals; what is accepted is a memory of the project as if you had said it.
+    """Accept or refuse the proposals; an accepted one is a memory of the project as if you had said it.
 
     Raises StoreError.
     """
@@ -262,7 +262,7 @@ def _accepted(library: Library, each: OpenProposal) -> Memory:
     if not isinstance(memory, Memory):
         raise UsageError(f"The proposal {each.id} is not a memory.")
     owner, project, moment = library.person.id if memory.type in PERSONAL else "", library.project.id, now()
-    scope = MemoryScope.PROJECT  # what came for one project holds in no other
+    scope = MemoryScope.PROJECT  # what was imported for one project applies in no other
     id = memory_id(memory.content, scope=scope, project_id=project, session_id="", owner=owner)
     return replace(
         memory,

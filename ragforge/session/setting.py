@@ -1,4 +1,4 @@
-"""Setting and removing a key of the user's own file, where a value must also name something that there is."""
+"""Set and remove a key of the user's own file, if its value also names something that exists."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -14,10 +14,10 @@ MODELS = frozenset({"model", "memory.model", "history.validation_model"})
 
 
 def set_setting(file: Path, key: str, value: str, *, endpoints: Mapping[str, Endpoint]) -> None:
-    """Set the key in the user's file, which is made where it is missing.
+    """Set the key in the user's file, which is created if it is missing.
 
-    endpoints: the services that models may be of. Raises UsageError for an unknown key, a value that the key
-    cannot have, a model of no provider that there is, and a store that nothing here can open.
+    endpoints: the services of models. Raises UsageError for an unknown key, an invalid value, a model of an
+    unknown provider, and a store that nothing here can open.
     """
     if key in MODELS and value:
         parse_model(value, endpoints=endpoints)
@@ -27,6 +27,6 @@ def set_setting(file: Path, key: str, value: str, *, endpoints: Mapping[str, End
 
 
 def unset_setting(file: Path, key: str) -> None:
-    """Remove the key from the user's file. Raises UsageError where it is not set there."""
+    """Remove the key from the user's file. Raises UsageError if it is not set there."""
     if not unset(file, key):
         raise UsageError(f"{key} is not set in {file}. `{typed('config')}` shows where a value comes from.")

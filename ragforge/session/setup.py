@@ -1,4 +1,4 @@
-"""Setting up a model from within the program: a key, an endpoint, and what can be chosen then."""
+"""Set up a model from within the program: a key, an endpoint, and the choice of models."""
 
 import asyncio
 import re
@@ -24,15 +24,15 @@ __all__ = [
 
 
 async def gemini_key_source(workspace: Workspace) -> str:
-    """Where the Gemini key comes from, for people; empty where there is none."""
+    """Return where the Gemini key comes from, for users; empty if there is none."""
     found = await asyncio.to_thread(find_key, "gemini", workspace.environ)
     return found.source if found else ""
 
 
 async def save_gemini_key(workspace: Workspace, key: str) -> tuple[Workspace, str]:
-    """The workspace that knows the key, and a sentence that says where it is kept.
+    """Return the workspace with the key, and a sentence that says where it is saved.
 
-    One cheap call proves it first; a key that fails is not kept. Raises ModelError or UsageError.
+    A cheap call checks it first; an invalid key is not saved. Raises ModelError or UsageError.
     """
     provider = await connect(workspace, parse_model(GEMINI_DEFAULT), key=key.strip())
     try:
@@ -44,8 +44,8 @@ async def save_gemini_key(workspace: Workspace, key: str) -> tuple[Workspace, st
 
 
 async def models_of(workspace: Workspace, provider_name: str) -> list[str]:
-    """The models that a provider offers, as `provider:name`. Raises ModelError or UsageError."""
-    provider = await connect(workspace, ModelName(provider_name, "any"))  # whose name is never sent
+    """Return the models of a provider, as `provider:name`. Raises ModelError or UsageError."""
+    provider = await connect(workspace, ModelName(provider_name, "any"))  # the name is never sent
     try:
         return [f"{provider_name}:{model}" for model in await provider.models()]
     finally:
@@ -53,7 +53,7 @@ async def models_of(workspace: Workspace, provider_name: str) -> list[str]:
 
 
 async def add_endpoint(workspace: Workspace, url: str, key: str = "") -> tuple[Workspace, str]:
-    """The workspace that knows the endpoint, and the endpoint's name, kept in the user's file.
+    """Save the endpoint in the user's file; return the workspace with it, and its name.
 
     Raises UsageError for any other URL.
     """
@@ -69,7 +69,7 @@ async def add_endpoint(workspace: Workspace, url: str, key: str = "") -> tuple[W
 
 
 def _name_for(url: str, workspace: Workspace) -> str:
-    """The name of an endpoint that is known at this URL, else one made of its host and port."""
+    """Return the name of an endpoint known at this URL, else one made of its host and port."""
     for name, endpoint in workspace.settings.endpoints.items():
         if endpoint.base_url.rstrip("/") == url:
             return name

@@ -1,6 +1,6 @@
-"""The user's own `!command`: run in the session's folder, its output kept for the next message.
+"""The user's own `!command`: run in the session's folder, its output saved for the next message.
 
-It waits on this machine until that message is stored, of which it is a part from then on: it is undone,
+It waits on this machine until that message is stored, and is a part of it from then on: it is undone,
 redone and resumed with it. A message whose words return to the prompt gives its commands back too.
 """
 
@@ -24,7 +24,7 @@ from ragforge.tools.limits import RESULT_CHARS_MAX, cut_result
 from ragforge.tools.shell import HEAD_CHARS_MAX, TAIL_CHARS_MAX, child_env, describe_exit
 
 OUTPUT_CHARS_MAX = 20_000_000
-"""A command that writes more is ended: it would go on for ever."""
+"""A command with more output is stopped: it might never end."""
 NEED_TERMINAL = frozenset(
     (
         *("vi", "vim", "nvim", "emacs", "nano", "micro", "helix", "hx", "kak", "ed"),
@@ -37,7 +37,7 @@ NEED_TERMINAL = frozenset(
 
 
 class ShellRun(Struct, frozen=True):
-    """How a command ended: all that it wrote, how long it took, and what the model is told of it."""
+    """How a command ended: its output, how long it took, and what the model is told of it."""
 
     text: str
     status: CallStatus
@@ -46,7 +46,7 @@ class ShellRun(Struct, frozen=True):
 
 
 def needs_terminal(command: str) -> bool:
-    """Whether the program that it begins with needs the terminal for itself."""
+    """Whether its program needs the terminal for itself."""
     words = [word for word in command.split() if "=" not in word]
     return bool(words) and PurePath(words[0]).name in NEED_TERMINAL
 
@@ -54,10 +54,10 @@ def needs_terminal(command: str) -> bool:
 async def run_shell(
     session: Session, command: str, *, on_output: Callable[[str], None], stop: asyncio.Event, for_model: bool
 ) -> ShellRun:
-    """Run it to its end, or until `stop` is set; what it had written by then is kept.
+    """Run it to its end, or until `stop` is set; the output so far is kept.
 
-    for_model: its output goes with the next message. Raises OSError or ValueError where it cannot start,
-    StoreError where its output cannot be kept.
+    for_model: its output goes with the next message. Raises OSError or ValueError if it cannot start,
+    StoreError if its output cannot be stored.
     """
     began_s = time.monotonic()
     output = _Output(on_output, stop)
@@ -65,7 +65,7 @@ async def run_shell(
         ending, status = await _run(session, command, output, stop)
     took_s = time.monotonic() - began_s
     said = output.buffer.text().rstrip("\n") or "(no output)"
-    # Of 2 MB it takes a second, in which no key would be drawn.
+    # For 2 MB it takes a second, in which no key would be drawn.
     text = await asyncio.to_thread(
         session.workspace.redactor.text, f"{said}\n\n[{ending} after {took_s:.1f} s.]"
     )
@@ -77,7 +77,7 @@ async def run_shell(
 
 
 class _Output:
-    """Takes what the command writes, up to a limit, and stops it there."""
+    """Receives the command's output, up to a limit, and stops the command there."""
 
     def __init__(self, on_output: Callable[[str], None], stop: asyncio.Event) -> None:
         self.buffer = OutputBuffer(head_chars_max=HEAD_CHARS_MAX, tail_chars_max=TAIL_CHARS_MAX)
@@ -87,7 +87,7 @@ class _Output:
         self._room = OUTPUT_CHARS_MAX
 
     def take(self, text: str) -> None:
-        """Keep it and show it, while there is room."""
+        """Keep and show it, while there is room."""
         if self.is_too_much:
             return
         self._room -= len(text)
@@ -101,7 +101,7 @@ class _Output:
 async def _run(
     session: Session, command: str, output: _Output, stop: asyncio.Event
 ) -> tuple[str, CallStatus]:
-    """How it ended, in words and as a status."""
+    """Return how it ended, in words and as a status."""
     env = child_env(dict(session.workspace.child_env))
     process = await start_shell(command, cwd=session.cwd, env=env, on_output=output.take)
     ended, stopped = asyncio.create_task(process.wait()), asyncio.create_task(stop.wait())
@@ -120,7 +120,7 @@ async def _run(
 
 
 async def _part(session: Session, command: str, text: str) -> CommandPart:
-    """The command as the model is told of it; what is too long is kept whole beside."""
+    """Return the command as the model is told of it; too long output is stored completely as well."""
     workspace = session.workspace
     blob = await workspace.blobs.put(text.encode()) if len(text) > RESULT_CHARS_MAX else ""
     cut = cut_result(text, reference=blob)
@@ -131,20 +131,20 @@ async def _part(session: Session, command: str, text: str) -> CommandPart:
 
 
 async def load(session: Session) -> Sequence[CommandPart]:
-    """Read what was run and has not gone with a message yet; an interface does, others have no commands."""
+    """Read what was run and has not been sent with a message yet; only an interface has such commands."""
     kept = await session.workspace.local.prompts.queue(_key(session))
     session.live.commands = [command for parts in kept for command in commands_in(parts)]
     return session.live.commands
 
 
 def with_commands(session: Session, parts: Parts) -> Parts:
-    """The message, and before it what was run since the last one."""
+    """Return the message, preceded by what was run since the last one."""
     there = {command.id for command in commands_in(parts)}
     return (*(each for each in session.live.commands if each.id not in there), *parts)
 
 
 async def sent(session: Session, parts: Parts) -> None:
-    """These are part of a stored message now. Raises StoreError."""
+    """Record that these are part of a stored message now. Raises StoreError."""
     await _drop(session, commands_in(parts))
 
 
@@ -185,7 +185,7 @@ async def _keep(session: Session) -> None:
 
 
 def _key(session: Session) -> str:
-    """Under the session, or under the folder before there is one."""
+    """The key: the session, or the folder before there is one."""
     return commands_key(session.id) if session.live.stored else _folder_key(session)
 
 

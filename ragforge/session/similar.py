@@ -18,7 +18,7 @@ async def similar_with_shared(
     without: frozenset[str] = frozenset(),
     here: str = "",
 ) -> tuple[SimilarProblems, Mapping[str, str]]:
-    """What is similar, as `find_similar`, in what was imported too, and who shared it. Raises StoreError."""
+    """Like `find_similar`, in imported sessions too, with who shared it. Raises StoreError."""
 
     async def one(project: str | None) -> SimilarProblems:
         return await find_similar(recall, text, project_id=project, person=person, without=without, here=here)

@@ -22,7 +22,7 @@ FILE_BYTES_MAX = 100_000
 
 
 def find_skills(workspace: Workspace) -> list[Skill]:
-    """Return the skills of the user and of the project; of two with one name the user's counts. Blocks."""
+    """Return the skills of the user and of the project; of two with one name the user's. Blocks."""
     own, root = config_dir(workspace.environ) / "skills", workspace.place.root
     places = [(own, Path(own.anchor)), *((root / folder, root) for folder in PROJECT_FOLDERS)]
     found: dict[str, Skill] = {}
@@ -58,12 +58,12 @@ def _read(path: Path, within: Path, workspace: Workspace) -> Skill:
 
 
 def skills_place(session: Session) -> TrustPlace:
-    """Where the user's answers about a project's skills are kept."""
+    """Where the user's answers about a project's skills are stored."""
     return TrustPlace(session.workspace.project.id, session.workspace.place.root)
 
 
 async def found_skills(session: Session) -> list[Skill]:
-    """Return all that can be used, trusted or not."""
+    """Return all usable ones, trusted or not."""
     found = await asyncio.to_thread(find_skills, session.workspace)
     return [skill for skill in found if not skill.problem]
 
@@ -71,7 +71,7 @@ async def found_skills(session: Session) -> list[Skill]:
 async def admit_skills(session: Session) -> str:
     """Let the model read the trusted skills from now on, and return what it is told of them.
 
-    The user is asked about a project's that nobody was asked about, where there is a user to ask.
+    The user is asked about a project's new ones, if there is a user to ask.
     """
     found = await found_skills(session)
     files = [skill.file for skill in found if skill.in_project]
@@ -83,7 +83,7 @@ async def admit_skills(session: Session) -> str:
 
 
 async def read_skill(session: Session, name: str, file: str) -> ToolResult:
-    """The text of a skill with the names of its files, or one of its files."""
+    """Return the text of a skill with the names of its files, or one of its files."""
     skill = next((each for each in session.live.view.skills if each.name == name), None)
     if skill is None:
         names = ", ".join(each.name for each in session.live.view.skills) or "none"

@@ -83,10 +83,10 @@ class BackgroundWork(Protocol):
         """Wait for the work on this run's turns, for at most this long; the next start does the rest."""
 
     async def end_calls(self, *, timeout_s: float) -> None:
-        """Call no model any more, and wait for the calls that are being paid for, for at most this long."""
+        """Start no more model calls, and wait for those being paid for, for at most this long."""
 
     async def close(self) -> None:
-        """Stop. Nothing is lost, because the stored data says what is still to do."""
+        """Stop. Nothing is lost, because the stored data is the queue."""
 
 
 class Workspace(Library, frozen=True):
@@ -97,7 +97,7 @@ class Workspace(Library, frozen=True):
     """The environment of commands: without keys and passwords."""
     blobs: Blobs
     history: HistoryState
-    """Where the folders of this machine stand in the version tree."""
+    """The current versions of this machine's folders."""
     recorders: Recorders
     former: tuple[Former, ...]
     """Known projects that this folder may have been before it was renamed or moved."""
@@ -109,11 +109,11 @@ class Workspace(Library, frozen=True):
     trust: Trust
     """Which instruction files are read."""
     recalls: bool = True
-    """Whether anything is put in front of a message; --no-memory switches it off for the run."""
+    """Whether anything is recalled for a message; --no-memory switches it off for the run."""
     incognito: bool = False
-    """All that is kept goes away with the program."""
+    """Everything stored is removed at the end of the program."""
     constraints: dict[str, tuple[Constraint, ...]] = field(default_factory=dict[str, tuple[Constraint, ...]])
-    """What the user forbade in a project, as it was read last: it holds on while the store is away."""
+    """The constraints of a project as last read: they apply even while the store is away."""
 
     @property
     def foresees(self) -> bool:
@@ -144,7 +144,7 @@ class Workspace(Library, frozen=True):
 
 
 class Unkept(Struct, frozen=True):
-    """What the store has not taken yet of a turn that ended; it is saved as soon as possible."""
+    """What the store has not accepted yet of an ended turn; it is saved as soon as possible."""
 
     end: TurnEnd
     calls: tuple[tuple[ToolCall, Step], ...] = ()
@@ -154,7 +154,7 @@ class Closable(Protocol):
     """Something that ends with its session."""
 
     async def close(self) -> None:
-        """End it; returns when it has ended."""
+        """End it; return when it has ended."""
         ...
 
 
@@ -162,18 +162,18 @@ class ModelView(Struct):
     """What the model knows of the conversation: the window and what was sent before."""
 
     window: Window = field(default_factory=Window)
-    """What it is given, word for word, of the path to the head."""
+    """What it is given verbatim of the path to the head."""
     injecting: Injecting = field(default_factory=Injecting)
     read_files: ReadFiles = field(default_factory=ReadFiles)
     instructions: set[Path] = field(default_factory=set[Path])
-    """Files of instructions that it was given."""
+    """Instruction files that it was given."""
     skills: tuple[Skill, ...] = ()
     """Those that it may read."""
     todos: KeptTodos | None = None
-    """The newest list of what is to do on the path to the head."""
+    """The newest to-do list on the path to the head."""
     todos_are_read: bool = False
     recalls_until: datetime | None = None
-    """What is newer is not recalled, because others work on the same beside it; None for everything."""
+    """Newer records are not recalled, because others work on the same in parallel; None for everything."""
 
 
 class Spending(Struct):
@@ -207,7 +207,7 @@ class Live(Struct):
     spending: Spending = field(default_factory=Spending)
     provider: Provider | None = None
     attempts: Closable | None = None
-    """What works for the session in copies of the project, and what it made to choose from."""
+    """Attempts of the session in copies of the project, and their results to choose from."""
 
 
 class OpenTurn(Struct):
@@ -215,7 +215,7 @@ class OpenTurn(Struct):
 
     turn: Turn
     show: Callable[[Turn], Awaitable[None]]
-    """Tells that its words have grown."""
+    """Signals that its message has grown."""
     joined: int = 0
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
     """Held while words are stored, and to end it."""
@@ -228,14 +228,14 @@ class Activity(Struct):
     """The turn, or what else Esc ends."""
     open_turn: OpenTurn | None = None
     moving: bool = False
-    """Files and chat are being moved to another version; no turn begins meanwhile."""
+    """Files and chat are being moved to another version; no turn starts meanwhile."""
     unkept: Unkept | None = None
     closing: bool = False
-    """The app is going: a call that waits for consent goes on waiting in the store."""
+    """The app is closing: a call that waits for consent keeps waiting in the store."""
 
     @contextmanager
     def interruptible(self) -> Generator[None]:
-        """While inside, whatever interrupts a turn interrupts this."""
+        """For the duration, whatever interrupts a turn interrupts this."""
         self.task = asyncio.current_task()
         try:
             yield

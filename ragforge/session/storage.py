@@ -1,4 +1,4 @@
-"""What the contents of versions take on this machine: too much or not, and what nothing needs removed."""
+"""The disk space of versions on this machine: whether it is too much, and removing what is not needed."""
 
 import asyncio
 import os
@@ -25,9 +25,9 @@ GIB = 1024**3
 
 
 async def history_size(workspace: Workspace) -> HistorySize:
-    """What the contents take, and what for.
+    """Return the size of the contents, and their purpose.
 
-    Raises UsageError or StoreError where a store that they are kept for cannot be asked.
+    Raises UsageError or StoreError if a store that needs them cannot be read.
     """
     async with _every_store(workspace) as stores:
         return await size(stores, workspace.blobs, workspace.history, workspace.local)
@@ -36,7 +36,7 @@ async def history_size(workspace: Workspace) -> HistorySize:
 async def clean_up(workspace: Workspace, *, keep_days: int, dry_run: bool) -> Collected:
     """Remove contents that nothing needs. keep_days: older versions may lose theirs; 0 keeps all of them.
 
-    dry_run: only find out. Raises as `history_size`; nothing was removed then.
+    dry_run: only report. Raises as `history_size`; nothing was removed then.
     """
     async with _every_store(workspace) as stores:
         sealed = await remove_sealed(workspace, dry_run=dry_run)
@@ -52,7 +52,7 @@ async def clean_up(workspace: Workspace, *, keep_days: int, dry_run: bool) -> Co
 
 
 async def forget_store(workspace: Workspace, url: str) -> bool:
-    """Take a store's word for nothing any more: it is gone for good. Whether it was known here."""
+    """Stop keeping contents for a store that is permanently gone; return whether it was known here."""
     wanted = bare_url(url)
     known = wanted in await workspace.blobs.used_by()
     await workspace.blobs.set_used_by(wanted, used=False)
@@ -61,7 +61,7 @@ async def forget_store(workspace: Workspace, url: str) -> bool:
 
 @asynccontextmanager
 async def _every_store(workspace: Workspace) -> AsyncGenerator[list[Store]]:
-    """The store in use, and all others on whose account contents are kept here."""
+    """Return the store in use, and all others for which contents are kept here."""
     own = bare_url(workspace.store.url)
     async with AsyncExitStack() as opened:
         stores = [workspace.store]
@@ -74,7 +74,7 @@ async def _every_store(workspace: Workspace) -> AsyncGenerator[list[Store]]:
 
 
 def size_lines(found: HistorySize, *, size_gb_max: float) -> list[str]:
-    """What is kept, for a user, with what cleans it up."""
+    """Return what is kept, for a user, with the command for a clean-up."""
     gc = typed("history gc")
     lines = [
         f"{found.contents:,} contents take {size_words(found.bytes)}: "
@@ -99,7 +99,7 @@ def size_lines(found: HistorySize, *, size_gb_max: float) -> list[str]:
 
 
 def collected_words(found: Collected, *, dry_run: bool) -> str:
-    """What was removed, or would be."""
+    """Return what was removed, or would be."""
     verb = "Would remove" if dry_run else "Removed"
     sealed = f"{counted(found.sealed, 'statement')} that you had forgotten everywhere"
     if not found.contents:
@@ -114,14 +114,14 @@ def collected_words(found: Collected, *, dry_run: bool) -> str:
 
 
 def shown_url(url: str) -> str:
-    """A store's address without its password."""
+    """Return a store's address without its password."""
     return hide_url_passwords(url)
 
 
 async def room_warning(workspace: Workspace) -> str:
-    """What a user is to be told where contents take more than history.size_gb_max; "" where they do not.
+    """Return a notice if contents take more than history.size_gb_max; "" if they do not.
 
-    Up to the limit it costs a look at the sizes of files. Over it every store that they are kept for is asked
+    Up to the limit it only reads the sizes of files. Over it every store that needs contents is asked
     what a clean-up would free.
     """
     limit = workspace.settings.history.size_gb_max
@@ -135,7 +135,7 @@ async def room_warning(workspace: Workspace) -> str:
     try:
         found = await clean_up(workspace, keep_days=workspace.settings.history.keep_days, dry_run=True)
     except RagforgeError:
-        # A store that cannot be asked: the command says which.
+        # A store that cannot be read: the command says which.
         return f"{over} `/history gc` says what a clean-up would free."
     older = "`/history gc DAYS` removes the contents of older versions."
     if not found.contents:
@@ -144,9 +144,9 @@ async def room_warning(workspace: Workspace) -> str:
 
 
 def _bytes_on_disk(folder: Path) -> int:
-    """What the database of contents takes, and the files beside it; 0 where there is none."""
+    """Return the size of the database of contents and its files; 0 if there is none."""
     contents, total = contents_file(folder), 0
-    with suppress(OSError):  # there is none yet, or a clean-up in another process removes some just now
+    with suppress(OSError):  # there is none yet, or a clean-up in another process is removing some
         total += contents.path.stat().st_size
         for entry in os.scandir(contents.beside or folder):
             if entry.is_dir(follow_symlinks=False):

@@ -1,4 +1,4 @@
-"""Opening the store at an address with the password that is known; its errors say who named the address."""
+"""Open the store at an address with the known password; errors say who named the address."""
 
 import asyncio
 from collections.abc import Generator, Mapping
@@ -24,9 +24,9 @@ async def open_named(
     adopt: bool = False,
     make: bool = False,
 ) -> Store:
-    """The store at the address. Its password is the one given, else the one that is known.
+    """Open the store. Its password is the one given, else the known one.
 
-    make: one that is missing or empty is made, whatever it held.
+    make: create one that is missing or empty, whatever it contained.
     Raises as `open_store`, in the words of `telling_who_named`, and StoreLost.
     """
     known = password or await known_password(url, environ)
@@ -38,7 +38,7 @@ async def open_named(
 
 
 async def known_password(url: str, environ: Mapping[str, str]) -> str:
-    """The password of the server at this address; empty where none is known, and for a file."""
+    """Return the known password of the server at this address; empty if there is none, and for a file."""
     # In a thread: the keyring may take seconds.
     key = await asyncio.to_thread(store_password, url, environ)
     return key.value if key else ""
@@ -46,14 +46,14 @@ async def known_password(url: str, environ: Mapping[str, str]) -> str:
 
 @contextmanager
 def telling_who_named(url: str, loaded: Loaded, environ: Mapping[str, str]) -> Generator[None]:
-    """Errors of opening the store in use also say which setting names it, and for whom to ask a password.
+    """Errors of opening the store in use also say which setting names it, and which password to ask for.
 
-    An address that cannot be a store's comes out as StoreAddressWrong.
+    An invalid address of a store raises StoreAddressWrong.
     """
     try:
         yield
     except StoreError as error:
-        # The same error, for who catches it by its kind.
+        # The same error, for handlers of its class.
         error.args = (f"{error}{_who_named(url, loaded, environ)}",)
         if isinstance(error, StoreLoginRefused):
             error.ask_for = _to_ask_for(error, url)
@@ -63,7 +63,7 @@ def telling_who_named(url: str, loaded: Loaded, environ: Mapping[str, str]) -> G
 
 
 def _who_named(url: str, loaded: Loaded, environ: Mapping[str, str]) -> str:
-    """A further sentence on where the address comes from; empty for one that was typed for this alone."""
+    """Return a further sentence on where the address comes from; empty for one typed for this only."""
     if url != loaded.settings.store:
         return ""
     source = loaded.sources["store"]
@@ -80,7 +80,7 @@ def _who_named(url: str, loaded: Loaded, environ: Mapping[str, str]) -> str:
 
 
 def _to_ask_for(error: StoreLoginRefused, url: str) -> str:
-    """The address without a password; empty where another password cannot help."""
+    """Return the address without a password; empty if another password cannot help."""
     address = parse_store_url(url)
-    # One that stands in the address counts before any that is typed.
+    # A password in the address takes precedence over a typed one.
     return "" if error.expired or address is None or address.password else address.bare_url

@@ -1,4 +1,4 @@
-"""`ragforge db check`: every part of the store looked at in turn, and what can be is repaired."""
+"""`ragforge db check`: check every part of the store in turn, and repair what can be repaired."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -44,16 +44,16 @@ Tell: TypeAlias = Callable[[str], object]
 
 NAMED_MAX = 5
 UNREPAIRED = "unrepaired.json"
-"""In the data folder: what the last repair has left, by part of the store."""
+"""In the data folder: what the last repair could not repair, by part of the store."""
 LEFTOVER_MIN = timedelta(days=1)
 """A temporary file that is younger may belong to a process that is just writing it."""
 
 
 class Checked(Struct, frozen=True):
-    """What was found out about one row of the table.
+    """The result for one row of the table.
 
-    wrong: what still is. done: by a repair. notes: what is worth knowing and no fault. tried: a repair has
-    left just this.
+    wrong: remaining faults. done: repairs. notes: remarks that are no faults. tried: a repair could not
+    mend them.
     """
 
     title: str
@@ -64,10 +64,10 @@ class Checked(Struct, frozen=True):
 
 
 async def check_store(machine: Machine, *, repair: bool, tell: Tell) -> list[Checked]:
-    """Every part of the store in use, in the order of the table.
+    """Yield every part of the store in use, in the order of the table.
 
-    tell: hears of rows that still wait for a server. Raises StoreError where there is no store at all, or it
-    is of a newer version, of which nothing here may be repaired.
+    tell: receives notices about rows that still wait for a server. Raises StoreError if there is no store at
+    all, or it is of a newer version, of which nothing here may be repaired.
     """
     await asyncio.to_thread(refuse_newer_files, machine.data_dir, machine.url)
     rows: Rows = store_files(machine.data_dir, machine.url)
@@ -89,9 +89,9 @@ async def check_store(machine: Machine, *, repair: bool, tell: Tell) -> list[Che
 
 
 def _note_unrepaired(folder: Path, checked: Sequence[Checked]) -> None:
-    """Note what a repair has left, so that nobody is told to repair just this again."""
+    """Record what a repair could not mend, so that it is not suggested again."""
     left = {each.title: each.wrong for each in checked if each.wrong}
-    with suppress(OSError):  # without it, they are
+    with suppress(OSError):  # without it, it is suggested again
         (folder / UNREPAIRED).write_bytes(json.encode(left)) if left else (folder / UNREPAIRED).unlink()
 
 
@@ -102,7 +102,7 @@ def _unrepaired(folder: Path) -> dict[str, tuple[str, ...]]:
 
 
 async def _file(machine: Machine, file: StoreFile, *, repair: bool) -> Checked:
-    """A database of which nothing is derived from elsewhere."""
+    """A database from which nothing else is derived."""
     wrong = await asyncio.to_thread(file_faults, file)
     done: list[str] = []
     if wrong and repair:
@@ -115,7 +115,7 @@ async def _file(machine: Machine, file: StoreFile, *, repair: bool) -> Checked:
 
 
 def _helps(machine: Machine, file: StoreFile) -> str:
-    """What a damaged database holds, and which backup brings it back."""
+    """Return the content of a damaged database, and which backup restores it."""
     backup = recovery_words(machine.data_dir, file.path) or f" `{BACKUPS}` lists what can be restored."
     without = " To give up what waited in it, move it away." if file.role is Role.OUTBOX else ""
     return f"It holds {file.facts.holds}, so it is not replaced by an empty one.{backup}{without}"
@@ -157,7 +157,7 @@ def _is_outbox_damaged(machine: Machine) -> bool:
 
 
 async def _other_embedder(machine: Machine, store: Store) -> str:
-    """That the server is embedded by another than the one of the settings; empty where it is not."""
+    """Return that the server uses another embedder than the settings; empty if it does not."""
     try:
         recall = open_recall(store, machine.settings, machine.environ)
     except UsageError as error:
@@ -167,7 +167,7 @@ async def _other_embedder(machine: Machine, store: Store) -> str:
 
 
 async def _consolidated(store: Store) -> str:
-    """How many archived sessions are consolidated; empty where none is archived."""
+    """Return how many archived sessions are consolidated; empty if none is archived."""
     from ragforge.memory.derive.consolidation import count_archived  # slow to import
 
     archived, lacking = await count_archived(store)
@@ -180,7 +180,7 @@ async def _consolidated(store: Store) -> str:
 
 
 def _beyond_repair(machine: Machine, row: StoreFile | StoreServer) -> str:
-    """What to do about what a repair has left."""
+    """Return what to do about what a repair could not mend."""
     if isinstance(row, StoreServer):
         return (
             "This cannot be repaired. `ragforge db restore FILE` adds what is missing from a backup that you "
@@ -191,7 +191,7 @@ def _beyond_repair(machine: Machine, row: StoreFile | StoreServer) -> str:
 
 
 async def _contents(machine: Machine, rows: Rows, *, repair: bool, tell: Tell) -> Checked:
-    """Every content read and compared; then what the store and this machine's folders need."""
+    """Read and compare every content; then check what the store and this machine's folders need."""
     file = contents_file(machine.data_dir)
     wrong = await asyncio.to_thread(file_faults, file)
     if wrong and not repair:
@@ -222,7 +222,7 @@ async def _contents(machine: Machine, rows: Rows, *, repair: bool, tell: Tell) -
 
 
 def _repaired(file: StoreFile) -> list[str]:
-    # In this order: a text that is changed is looked for by the indexes.
+    # In this order: a changed text is searched by the indexes.
     return repair_indexes(file) + (repair_text(file) if text_faults(file) else [])
 
 
@@ -236,12 +236,12 @@ async def _damaged(machine: Machine, file: StoreFile) -> list[bytes]:
     if not file.path.exists():
         return []
     async with contents(machine) as blobs:
-        await blobs.missing([])  # brings it up to date
+        await blobs.missing([])  # migrates it
     return await asyncio.to_thread(damaged_contents, file)
 
 
 async def _keep_again(machine: Machine, rows: Rows) -> list[str]:
-    """Keep what is missing or damaged again, from the folders whose files still have it; what was done."""
+    """Store missing or damaged contents again, from files that still have them; return what was done."""
     said: list[str] = []
     async with AsyncExitStack() as stack:
         state = await _state(machine, rows, stack)
@@ -259,7 +259,7 @@ async def _keep_again(machine: Machine, rows: Rows) -> list[str]:
 async def _lost(
     machine: Machine, rows: Rows, damaged: set[str], *, tell: Tell
 ) -> tuple[list[str], list[str]]:
-    """What is damaged, or needed and not here: what is wrong, and what a clean-up may have given up."""
+    """Return damaged and missing contents: what is wrong, and what a clean-up may have removed."""
     harm = f"Damaged: {counted(len(damaged), 'content')}"
     wrong = [f"{harm}."] if damaged else []
     conversations = [row for row in rows if row.role in (Role.CONVERSATIONS, Role.OUTBOX)]
@@ -291,13 +291,13 @@ async def _lost(
 
 
 def _few(paths: Sequence[str]) -> str:
-    """The first of them after a colon, and how many more there are."""
+    """Return the first of them after a colon, and how many more there are."""
     more = f" and {len(paths) - NAMED_MAX:,} more" if len(paths) > NAMED_MAX else ""
     return f": {', '.join(paths[:NAMED_MAX])}{more}" if paths else ""
 
 
 async def _state(machine: Machine, rows: Rows, stack: AsyncExitStack) -> HistoryState | None:
-    """Where folders are among the versions; None where that is missing or damaged."""
+    """Return the current versions of folders; None if that file is missing or damaged."""
     if not any(row.role is Role.VERSIONS and _can_open(row, exists=True) for row in rows):
         return None
     state = await open_history_state(machine.data_dir)

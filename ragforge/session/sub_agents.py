@@ -1,6 +1,6 @@
-"""Sub-agents: tasks in sessions of their own, beside the turn that hands them over.
+"""Sub-agents: tasks in sessions of their own, parallel to the turn that hands them over.
 
-What they change is part of that turn's version, so an undo of the turn forgets it.
+Their changes are part of that turn's version, so an undo of the turn reverts them.
 """
 
 import asyncio
@@ -54,7 +54,7 @@ READING = (
     "web_fetch",
 )
 LEFT_OUT = ("agent", "memory_save", "todo")
-"""A sub-agent hands nothing on; what it learns goes into its answer."""
+"""A sub-agent starts no others; what it learns goes into its answer."""
 
 
 class Submit(Protocol):
@@ -68,8 +68,8 @@ class Submit(Protocol):
 class Delegation(Struct, frozen=True):
     """The turn that hands tasks over.
 
-    guard: keeps what calls change, for this turn. own_cost: what the turn itself has cost. costs: what each
-    sub-agent has cost, by its session; all of it counts against the one price limit.
+    guard: saves what calls change, for this turn. own_cost: the cost of the turn itself. costs: that of each
+    sub-agent, by its session; all of it counts against the one price limit.
     """
 
     session: Session
@@ -85,7 +85,7 @@ class Delegation(Struct, frozen=True):
     """Held by a call that may change something: two that edit one file do so one after the other."""
 
     async def run(self, task: AgentTask, emit: Callable[[str], None]) -> ToolResult:
-        """What the sub-agent answers. What fails is a failed result."""
+        """Return the sub-agent's answer. An error is a failed result."""
         async with self.slots:
             child = _child_of(self.session, task)
             try:
@@ -115,12 +115,12 @@ class Delegation(Struct, frozen=True):
         return heard.result(child.id, task)
 
     def spent(self, *, without: str = "") -> float | None:
-        """Return what the sub-agents have cost so far, but for that of one session."""
+        """Return the cost of the sub-agents so far, except that of one session."""
         return sum_costs(cost for session_id, cost in self.costs.items() if session_id != without)
 
 
 class _Heard(Struct):
-    """What a sub-agent did so far."""
+    """The progress of a sub-agent."""
 
     emit: Callable[[str], None]
     said: str = ""
@@ -150,7 +150,7 @@ class _Heard(Struct):
                 pass
 
     def result(self, session_id: str, task: AgentTask) -> ToolResult:
-        """The answer, with what it took; what was said until a limit is better than nothing."""
+        """Return the answer, with its cost; what was said until a limit is better than nothing."""
         status = self.turn.status if self.turn else TurnStatus.FAILED
         error = self.turn.error if self.turn else "it did not begin"
         used_up = status is TurnStatus.STOPPED and self.steps >= task.steps_max
@@ -165,7 +165,7 @@ class _Heard(Struct):
 
 
 def _child_of(session: Session, task: AgentTask) -> Session:
-    """A new session in the same folder, with the same consent and fewer tools."""
+    """Return a new session in the same folder, with the same consent and fewer tools."""
     workspace, live = session.workspace, session.live
     record = child_record(session, f"Sub-agent: {task.title}")
     view = ModelView(Window(window_limits(workspace.settings)))
@@ -177,7 +177,7 @@ def _child_of(session: Session, task: AgentTask) -> Session:
 
 
 def child_record(session: Session, title: str) -> ConversationSession:
-    """A new session in the same folder. Resumed later it asks again, whatever was allowed in this run."""
+    """Return a new session in the same folder. Resumed later, it asks again, whatever was allowed here."""
     live, mode = session.live, session.live.consent.mode
     return replace(
         live.record,
@@ -194,17 +194,17 @@ def child_record(session: Session, title: str) -> ConversationSession:
 
 
 def fewer_tools(tools: Mapping[str, AnyTool], *, may_write: bool) -> dict[str, AnyTool]:
-    """The tools that a sub-agent has: those that only read, or all but those of a conversation."""
+    """Return a sub-agent's tools: those that only read, or all except a conversation's."""
     return {
         name: tool for name, tool in tools.items() if name not in LEFT_OUT and (may_write or name in READING)
     }
 
 
 async def close_child(child: Session, *, listed: bool = False) -> None:
-    """End the session; where not `listed` it leaves the list, where it would come before the user's own."""
+    """End the session; if not `listed`, unlist it, because it would come before the user's own."""
     await leave_model(child)
     live = child.live
-    with suppress(StoreError):  # it is listed then
+    with suppress(StoreError):  # then it is listed
         if live.stored and not listed:
             await child.workspace.store.sessions.set_archived(child.id, now())
     if live.claim:
@@ -213,7 +213,7 @@ async def close_child(child: Session, *, listed: bool = False) -> None:
 
 
 def _named(approve: Approve, title: str, emit: Callable[[str], None]) -> Approve:
-    """The question, with which sub-agent asks; that it waits is told beside what it does."""
+    """Ask, naming the sub-agent; its progress shows that it waits."""
 
     async def ask(request: ApprovalRequest) -> ApprovalAnswer:
         emit("waiting for you\n")
@@ -234,7 +234,7 @@ def _one_at_a_time(guard: Guard, lock: asyncio.Lock) -> Guard:
 
 
 async def keep_sub_agent(session: Session, child_id: str, title: str, *, turn_id: str) -> None:
-    """Keep which session does a task of this session, with a turn. Raises StoreError."""
+    """Record which session does a task of this session, with a turn. Raises StoreError."""
     workspace = session.workspace
     source = Underived(turn_id, workspace.project.id, now())
     record = KIND.record(source, SubAgent(child_id, session.id, title), name=child_id)
@@ -243,9 +243,9 @@ async def keep_sub_agent(session: Session, child_id: str, title: str, *, turn_id
 
 
 async def sub_agents_of(store: Store, project_id: str, session_id: str) -> list[SubAgent]:
-    """The sub-agents that the session's turns and programs began, the newest first. Raises StoreError."""
+    """Return the sub-agents started by the session's turns and programs, newest first. Raises StoreError."""
     wanted = DerivedFilter(KIND.label, project_id, abandoned=True, limit=LISTED_MAX)
     found = [KIND.read(record) for record in await store.derivations.find(wanted)]
     own = [each for each in found if each is not None and each.parent == session_id]
-    # Several begin in one millisecond; their sessions' ids keep the order of the calls.
+    # Several start in one millisecond; their sessions' ids keep the order of the calls.
     return sorted(own, key=lambda each: each.session, reverse=True)

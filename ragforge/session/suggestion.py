@@ -8,7 +8,7 @@ from ragforge.session.metrics import all_counts
 from ragforge.session.state import Session, Workspace
 
 SHOWN_MAX = 20
-"""Once so many were shown and none taken, there are no more."""
+"""After so many that were shown and not taken, there are no more."""
 ENDED = (
     f"You took none of {SHOWN_MAX} suggestions below the prompt, so they are now off. "
     'Set `foresight.suggest = "line"` in your settings file to turn them on again.'
@@ -23,9 +23,9 @@ def suggests(workspace: Workspace) -> bool:
 
 
 async def next_message(session: Session, turn_id: str) -> str:
-    """What a model expects after this turn, which is the newest; empty for nothing. Raises StoreError.
+    """Return what a model expects after this turn, the newest; empty for nothing. Raises StoreError.
 
-    Nothing without a model: what rules expect was said next less often than a message drawn at random.
+    Nothing without a model: what rules predict was said less often than a message drawn at random.
     """
     workspace = session.workspace
     if not suggests(workspace) or session.live.record.head != turn_id:
@@ -45,7 +45,7 @@ async def has_ended(workspace: Workspace) -> bool:
 
 
 async def count_shown(workspace: Workspace) -> str:
-    """Count one that is shown; what is said where it was the last one. Raises StoreError."""
+    """Count one that is shown; return the notice if it was the last one. Raises StoreError."""
     TALLY.count(SUGGESTIONS, SHOWN)
     if not await has_ended(workspace) or await _count(workspace, END):
         return ""

@@ -1,4 +1,4 @@
-"""The session's list of what is to do: kept with the turn that changed it, and found on the path."""
+"""The session's to-do list: stored with the turn that changed it, and found on the path."""
 
 import logging
 
@@ -20,13 +20,13 @@ _REMINDER = (
 
 
 async def todos_of(session: Session) -> Todos:
-    """The list as it is at the session's head; empty where there is none. Raises StoreError."""
+    """Return the list at the session's head; empty if there is none. Raises StoreError."""
     kept = await _kept(session)
     return kept.todos if kept else Todos()
 
 
 async def keep_todos(session: Session, todos: Todos) -> Todos:
-    """Keep the list with the running turn. Raises StoreError, and UsageError where no turn has begun."""
+    """Store the list with the running turn. Raises StoreError, and UsageError if no turn has started."""
     workspace, view, head = session.workspace, session.live.view, session.live.record.head
     if head is None:
         raise UsageError("There is no turn to store the list with.")
@@ -37,7 +37,7 @@ async def keep_todos(session: Session, todos: Todos) -> Todos:
 
 
 async def reminder(session: Session, window: Window) -> str:
-    """The open list for the model, where the turn that changed it is no longer sent; else empty."""
+    """Return the open list for the model, if the turn that changed it is no longer sent; else empty."""
     try:
         kept = await _kept(session)
     except StoreError as error:

@@ -64,7 +64,7 @@ class Trust:
         self.tell: Callable[[str], None] | None = None
         self._local = local
         self._here: dict[tuple[str, Path, str], bool] = {}
-        """Answers of this run, which hold where they could not be stored too."""
+        """Answers of this run, which also apply if they could not be stored."""
         self._told: set[tuple[str, Path, str]] = set()
         self._asking = asyncio.Lock()
 
@@ -76,7 +76,7 @@ class Trust:
 
     async def admitted(self, place: TrustPlace, found: Sequence[Instructions]) -> list[Instructions]:
         """Return the files that may be read, after asking about new ones."""
-        async with self._asking:  # two tools may come to the same file at the same time
+        async with self._asking:  # two tools may reach the same file at the same time
             untrusted = await self.untrusted(place, found)
             unknown = [each for each in untrusted if each.trusted is None]
             if unknown and self.ask:

@@ -1,4 +1,4 @@
-"""How the user is asked whether files of the project are trusted."""
+"""The wording of the question whether files of the project are trusted."""
 
 from collections.abc import Sequence
 
@@ -11,7 +11,7 @@ from ragforge.session.trust import FileTrust
 
 class TrustWords(Struct, frozen=True):
     """How the user is asked: about new files, about changed ones, why; what the two answers mean, and what
-    is said after them. name, risk: what they are called and can do where there are others too."""
+    is said after them. name, risk: what they are called and can do if there are others too."""
 
     new: str
     changed: str
@@ -63,7 +63,7 @@ COMMAND = TrustWords(
 
 
 def trust_words(files: Sequence[FileTrust]) -> TrustWords:
-    """What fits the files; where they are of several kinds, it names each."""
+    """Return the wording for the files; if they are of several kinds, it names each."""
     kinds = _kinds(files)
     if len(kinds) == 1:
         return kinds[0]
@@ -83,7 +83,7 @@ def trust_words(files: Sequence[FileTrust]) -> TrustWords:
 
 
 def answered_words(files: Sequence[FileTrust], *, trusted: bool) -> str:
-    """What follows from the answer, a sentence for each kind of file."""
+    """Return the effect of the answer, a sentence for each kind of file."""
     return " ".join(kind.trusted if trusted else kind.untrusted for kind in _kinds(files))
 
 

@@ -44,7 +44,7 @@ from ragforge.versions.record.turn import Recording
 log = logging.getLogger(__name__)
 
 SEEN_TURNS_MAX = 50
-"""How far back a call that waits may rest on a file that was read."""
+"""How far back a waiting call may be based on a file that was read."""
 
 TICK = timedelta(milliseconds=1)
 CLOCK_SET_BACK_MAX = timedelta(days=2)
@@ -55,12 +55,12 @@ GOES_ON = (TurnStatus.FINISHED, TurnStatus.CONTINUED)
 
 
 class _Run(Struct):
-    """A turn that is about to run: where it starts, and what is left of an earlier run."""
+    """A turn that is about to run: where it starts, and the rest of an earlier run."""
 
     turn: Turn
     progress: TurnProgress
     before: Window
-    """What goes word for word of the turns before it."""
+    """What is sent verbatim of the turns before it."""
     earlier_steps: tuple[Step, ...] = ()
     pending: Step | None = None
     done: tuple[ToolCall, ...] = ()
@@ -68,9 +68,9 @@ class _Run(Struct):
     block: ContextBlock = ContextBlock()
     """What was recalled for its message."""
     keeping: asyncio.Task[None] | None = None
-    """Remembers what was recalled, beside the model's answering."""
+    """Stores what was recalled, in parallel to the model's answer."""
     recording: Recording | None = None
-    """Keeps what becomes of the files."""
+    """Records changes of the files."""
 
 
 async def submit(
@@ -197,7 +197,7 @@ async def _run_one(
     session.workspace.background.turn_begins(session)
     run = await undisturbed(begin, cancel_after=True)
     if guard is None:
-        # Before anything that may be cancelled: every turn that ends has its version.
+        # Before anything that may be cancelled: every ended turn has its version.
         run.recording = _recording(session, run.turn, events)
         guard = run.recording.guard
     try:
@@ -219,7 +219,7 @@ async def _run_one(
     except Exception as error:
         log.exception("The turn %s failed unexpectedly", run.turn.id)
         outcome = Outcome(TurnStatus.FAILED, f"Unexpected failure: {type(error).__name__}: {error}")
-    # Esc in the very moment of a turn's end changes nothing of it, but strikes the queued one that follows.
+    # Esc at the very moment of a turn's end does not affect it, but interrupts the queued one that follows.
     return await undisturbed(_end_and_tell(session, run, outcome, events), cancel_after=True)
 
 
@@ -234,7 +234,7 @@ def _with_agents(session: Session, run: _Run, parts: AgentParts) -> AgentParts:
         submit,
         own_cost=lambda: run.progress.cost_usd,
     )
-    elsewhere = parts.limits.spent_elsewhere  # a sub-agent's own turn counts with who handed its task over
+    elsewhere = parts.limits.spent_elsewhere  # a sub-agent's own turn counts with its parent's
     return replace(
         parts,
         context=replace(parts.context, run_agent=delegation.run),
@@ -274,9 +274,9 @@ async def _recall(session: Session, run: _Run, window: Window, events: Events) -
     is_closed, block = False, ContextBlock()
     while not is_closed:
         said = run.turn
-        if (session.live.record.model or NO_MODEL) != NO_MODEL:  # else there is nobody to put it in front of
+        if (session.live.record.model or NO_MODEL) != NO_MODEL:  # else nobody reads it
             until = session.live.view.recalls_until or said.started_at
-            # The request needs both, and a service may be slow to tell what it takes.
+            # The request needs both, and a service may be slow to report its limits.
             block, _ = await asyncio.gather(
                 build_block(session, said.user, window, until=until), limits_of(session)
             )
@@ -307,7 +307,7 @@ async def _end_and_tell(session: Session, run: _Run, outcome: Outcome, events: E
     if nothing:
         await shell_commands.give_back(session, ended.user)
     session.workspace.background.turn_ended(session, ended.id)
-    # Only now: who hears of it may wait for what is made of the turn.
+    # Only now: its receiver may wait for what is derived from the turn.
     await events.send(TurnEnded(ended, run.failure, came_to_nothing=nothing, version=version))
     if run.block.items:
         await keep_recall_use(session, ended, run.block, nothing=nothing)
@@ -423,7 +423,7 @@ async def _continue(
     try:
         await store.turns.reopen(turn.id)
     except Conflict:
-        # Another machine was at it and may still be: here it is done anew, from its words.
+        # Another machine ran it and may still: here it is run again, from its words.
         return await _begin(session, turn.user)
     before = await session_window(session, turn.parent)
     whole = [step for step in steps if not step.interrupted]
@@ -447,7 +447,7 @@ async def _continue(
 async def _runs_on(session: Session, turn: Turn) -> None:
     """Record before it continues that the summary of its end will be outdated, however this run ends."""
     if turn.ended_at is not None:
-        with suppress(StoreError):  # an old summary is no reason not to go on
+        with suppress(StoreError):  # an outdated summary is no reason to stop
             await session.workspace.local.marks.note_ran_on(turn.id, project_id=session.workspace.project.id)
 
 
@@ -475,7 +475,7 @@ async def _end(session: Session, run: _Run, outcome: Outcome) -> Turn:
         raise StoreError(f"The turn {run.turn.id} is no longer in the store.")
     if activity.unkept and activity.unkept.end.assistant == ended.assistant:
         ended = replace(ended, assistant=activity.unkept.end.assistant)  # one string: it may be large
-    # The steps are not read back: what was stored of them is known, and an answer may be large.
+    # The steps are not read back: they are known, and an answer may be large.
     steps = (*run.earlier_steps, *(safe_step(step, redactor) for step in run.progress.steps))
     calls = await store.calls.of_turns([ended.id])
     view.window = run.before.copy()

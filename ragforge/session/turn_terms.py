@@ -1,4 +1,4 @@
-"""What holds for one turn alone: another model, and what needs no asking."""
+"""Settings for one turn only: another model, and what needs no approval."""
 
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
@@ -11,7 +11,7 @@ from ragforge.session.state import Session
 
 @asynccontextmanager
 async def under(session: Session, terms: TurnTerms | None) -> AsyncGenerator[None]:
-    """While it lasts, the session's turns run under these terms. Raises ModelError and UsageError."""
+    """For the duration, the session's turns run with these terms. Raises ModelError and UsageError."""
     if terms is None:
         yield
         return

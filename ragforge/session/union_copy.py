@@ -1,7 +1,7 @@
-"""Merges and splits of projects that came with a copy or a backup: done in the store before it is filled.
+"""Merges and splits of projects in a copy or a backup: done in the target store before it is filled.
 
-A record that is there already stays where it is when it comes again, so what was moved elsewhere since has to
-be moved here as well. Of the two states of a project the one that came later holds.
+A record that exists already stays where it is when it comes again, so what was moved elsewhere since must
+be moved here as well. Of two states of a project, the newer one is valid.
 """
 
 import asyncio
@@ -28,15 +28,15 @@ _NEVER = datetime.min.replace(tzinfo=UTC)
 
 
 async def follow_unions(items: AsyncGenerator[Item, None], store: Store) -> None:
-    """Merge and split projects in the store as the coming records have them, where that was done later.
+    """Merge and split projects in the store like the incoming records, if that was done later.
 
-    items: of a dump or a backup; they are read as far as its projects and sessions. What was broken off is
+    items: of a dump or a backup; read as far as its projects and sessions. What was interrupted is
     completed by the next call, or the next start in the project. Raises UsageError while a session that
-    would move is open, and where the store has the later merge or split; StoreError.
+    would move is open, and if the store has the later merge or split; StoreError.
     """
     before = {each.id: each for each in await store.projects.every()}
     if not before:
-        return  # all of it is new
+        return  # everything is new
     coming, arriving = await _read(items, before)
     sessions = {each.id: each.project_id for each in arriving if _is_split_off_in(coming, before, each)}
     for each in coming.values():
@@ -66,7 +66,7 @@ async def follow_unions(items: AsyncGenerator[Item, None], store: Store) -> None
 async def _read(
     items: AsyncGenerator[Item, None], before: Mapping[str, Project]
 ) -> tuple[dict[str, Project], list[ConversationSession]]:
-    """The projects that come, and their sessions if any project was split off in one of the stores."""
+    """Return the incoming projects, and their sessions if any project was split off in one of the stores."""
     projects, sessions = dict[str, Project](), list[ConversationSession]()
     is_any_split: bool | None = None
     async with aclosing(items):
@@ -92,7 +92,7 @@ def _is_later(coming: Project, here: Project | None) -> bool:
 
 
 def _check_not_earlier(coming: Project, here: Project | None) -> None:
-    """Raise UsageError where the project was merged or split off here since: what comes has no place then."""
+    """Raise UsageError if the project was merged or split off here since: then records have no place."""
     if here is None or here.merged_into == coming.merged_into or _is_later(coming, here):
         return
     split = f"`ragforge project split --merged {coming.id}`"
@@ -147,7 +147,7 @@ async def _check_not_continued(
 
 
 def _without_circles(merged: list[Project], before: Mapping[str, Project]) -> list[Project]:
-    """Those that lead to a project that stays; of two that were merged into each other, only the first."""
+    """Return those that lead to a project that stays; of two merged into each other, only the first."""
     into, kept = {each.id: each.merged_into for each in before.values()}, list[Project]()
     for each in merged:
         at, passed = each.merged_into, {each.id}
@@ -161,7 +161,7 @@ def _without_circles(merged: list[Project], before: Mapping[str, Project]) -> li
 
 
 async def _split_off(store: Store, target: Project, sessions: Collection[str]) -> None:
-    """Move the sessions that are the project's there to it, with all that a split takes along."""
+    """Move the sessions that are the project's there to it, with everything that a split takes along."""
     moved = await read_moved(store, target.id)
     found = await asyncio.gather(*(store.sessions.get(each) for each in (*sessions, *moved.sessions)))
     elsewhere: dict[str, set[str]] = {}
@@ -180,5 +180,5 @@ async def _split_off(store: Store, target: Project, sessions: Collection[str]) -
 
 
 def _all_of(sessions: Collection[str]) -> MovedIds:
-    """So that a split may leave nothing: where they come from has more than there is here."""
+    """Whether a split may leave nothing: their origin has more than there is here."""
     return MovedIds(sessions=tuple(sessions))
