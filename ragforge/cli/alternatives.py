@@ -1,4 +1,4 @@
-"""`ragforge alternatives`: its run, which signals end so that what was done is kept."""
+"""`ragforge alternatives`: run it so that signals end it with its results stored."""
 
 import signal
 from collections.abc import AsyncGenerator
@@ -41,7 +41,7 @@ async def _work_out(options: Options, args: AlternativesArguments) -> int:
     stopped = False
     async with _opened(options) as session:
         wanted = AttemptRequest(args.count or 0, args.prompt, args.models)
-        ways_for(session, wanted)  # what cannot be started says so, and nothing else
+        ways_for(session, wanted)  # report only what prevents the start
         tell(COPYING)
         group = await start_alternatives(session, wanted)
         with _Signals(group) as signals:
@@ -72,7 +72,7 @@ def _print(here: "Here", rows: "tuple[Alternative, ...]", *, as_json: bool) -> N
 
 @asynccontextmanager
 async def _opened(options: Options) -> "AsyncGenerator[Session]":
-    """The session that the flags ask for, as for a run with -p."""
+    """Open the session of the flags, as for a run with -p."""
     from ragforge.cli.start import open_for_run, open_session
     from ragforge.session.open import close_session, close_workspace
 
@@ -90,7 +90,7 @@ async def _opened(options: Options) -> "AsyncGenerator[Session]":
 
 
 class _Signals:
-    """While it holds, the signals that end a program end the alternatives, so that what they did is kept."""
+    """For the duration, signals that end a program end the alternatives, so that their results are stored."""
 
     def __init__(self, group: "Group") -> None:
         self.came = False
@@ -120,7 +120,7 @@ class _Signals:
 
 
 def _run(options: Options, args: AlternativesArguments) -> int:
-    """Work the request out, or list what was worked out of the present version."""
+    """Try the request, or list the alternatives of the current version."""
     return run_async(lambda: (_list if args.count is None else _work_out)(options, args))
 
 

@@ -1,4 +1,4 @@
-"""Whether arguments start the interface, told before there is a parser. Needs the standard library alone."""
+"""Whether arguments start the interface, decided without a parser. Needs only the standard library."""
 
 from collections.abc import Mapping, Sequence
 
@@ -7,11 +7,11 @@ ALONE = frozenset(
 )
 WITH_VALUE = frozenset(("-m", "--model", "--at", "--allow", "--store", "--max-price"))
 MAY_HAVE_VALUE = frozenset(("-r", "--resume"))
-"""The flags of the interface. Whatever else is said, the parser decides, and then the prompt stands later."""
+"""The flags of the interface. With any other word the parser decides, and the prompt appears later."""
 
 
 def start_interface(arguments: Sequence[str], environ: Mapping[str, str]) -> bool:
-    """Whether these are flags of the interface and nothing else."""
+    """Whether these are only flags of the interface."""
     if "_RAGFORGE_COMPLETE" in environ:
         return False
     rest = list(arguments)

@@ -36,18 +36,18 @@ def completion(
 
 
 def prepare() -> None:
-    """Let the parser complete what it is given."""
+    """Let the parser complete its arguments."""
     from typer.completion import get_completion_inspect_parameters
 
-    get_completion_inspect_parameters()  # makes the shells known to the parser
+    get_completion_inspect_parameters()  # registers the shells with the parser
 
 
 def names_of(values: ValuesOf, incomplete: str) -> list[str]:
-    """The names of this kind that begin so."""
+    """Return the names of this kind with this prefix."""
     try:
         found = _settings() if values is ValuesOf.SETTINGS else _stored(values)
     except RagforgeError:
-        return []  # in the middle of a line nobody can be told
+        return []  # errors cannot be shown while a line is edited
     return [name for name in found if name.startswith(incomplete)]
 
 
@@ -58,7 +58,7 @@ def _settings() -> list[str]:
 
 
 def _stored(values: ValuesOf) -> list[str]:
-    """Names from the store, where it is a file that is there: a key must not wait for a server."""
+    """Return names from the store, if it is an existing file: a key must not wait for a server."""
     from ragforge.config.settings import load_settings
 
     options = Options(cwd=current_folder())

@@ -1,4 +1,4 @@
-"""`ragforge config`: works where the settings are wrong, or where the store is away."""
+"""`ragforge config`: works even if settings are invalid, or the store is away."""
 
 import json
 import os
@@ -11,7 +11,7 @@ from ragforge.cli.options import Options
 from ragforge.commands.config import ConfigArguments, SetArguments, UnsetArguments
 from ragforge.domain.errors import UsageError
 
-if TYPE_CHECKING:  # a call that shows nothing of it does not load it
+if TYPE_CHECKING:  # not loaded by calls that show nothing of it
     from ragforge.config.schema import Endpoint
 
 
@@ -40,7 +40,7 @@ def _set(options: Options, args: SetArguments) -> int:
 
     file = user_file(os.environ)
     if args.key.startswith("keys."):
-        from ragforge.tui import keys  # the interface's to say, and slow to load
+        from ragforge.tui import keys  # only the interface knows them, and it is slow to load
 
         keys.check(args.key, args.value, beside=_keys(options))
     set_setting(file, args.key, args.value, endpoints=_endpoints(options))
@@ -49,7 +49,7 @@ def _set(options: Options, args: SetArguments) -> int:
 
 
 def _endpoints(options: Options) -> "Mapping[str, Endpoint]":
-    """The services that there are; where the settings are wrong and are mended now, those built in."""
+    """Return the services; if the settings are invalid and being corrected, the built-in ones."""
     from ragforge.config.schema import BUILT_IN_ENDPOINTS
     from ragforge.config.settings import load_settings
 
@@ -60,7 +60,7 @@ def _endpoints(options: Options) -> "Mapping[str, Endpoint]":
 
 
 def _keys(options: Options) -> "Mapping[str, str]":
-    """The keys that are set; none where the settings are wrong and are mended now."""
+    """Return the keys that are set; none if the settings are invalid and being corrected."""
     from ragforge.config.settings import load_settings
 
     try:

@@ -1,4 +1,4 @@
-"""`ragforge db`: the database of conversations itself, looked after, backed up and copied."""
+"""`ragforge db`: maintain, back up and copy the database of conversations."""
 
 from collections.abc import Callable, Mapping
 from pathlib import Path

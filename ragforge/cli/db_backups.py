@@ -22,7 +22,7 @@ if TYPE_CHECKING:  # costs more than all of `ragforge --version`
     from ragforge.store.files import Role
 
 NAMED_MAX = 5
-"""Missing contents that are named."""
+"""How many missing contents are named."""
 
 
 def backups(options: Options, args: "BackupsArguments") -> int:

@@ -1,4 +1,4 @@
-"""`ragforge db connect`: a server is named, tried, and kept as the store; the history may go with it."""
+"""`ragforge db connect`: test a server, and save it as the store; the history may be copied to it."""
 
 import sys
 from collections.abc import Mapping
@@ -39,14 +39,14 @@ def connect(options: Options, args: "ConnectArguments") -> int:
 
 
 class _Asking(Struct, frozen=True):
-    """Questions to the user, or errors where nobody is there to answer."""
+    """Questions to the user, or errors if nobody can answer."""
 
     machine: "Machine"
     yes: bool
     is_terminal: bool
 
     def connected(self, url: str, user: str) -> "tuple[Server, StoreAtAddress]":
-        """A server that answered, and what is there. Raises RagforgeError where nothing helps."""
+        """Return a server that answered, and what it contains. Raises RagforgeError if nothing helps."""
         from ragforge.session.servers import logged_in
 
         server = self._named(url, user)
@@ -59,10 +59,10 @@ class _Asking(Struct, frozen=True):
             except (StoreError, UsageError) as error:
                 if not self.is_terminal:
                     raise
-                if not _is_login(error) or server.password:  # else the question for one says it all
+                if not _is_login(error) or server.password:  # else the question for one says everything
                     tell(str(error))
                 if _is_login(error):
-                    # Who expects to be asked for a password alone would type it where it is shown.
+                    # A user who expects a question for the password only would type it where it is visible.
                     name = named or _ask("User", default=server.user or "neo4j")
                     server = logged_in(server, name, ask_password(f"Password of {name} (not shown)"))
                 else:
@@ -71,7 +71,7 @@ class _Asking(Struct, frozen=True):
         raise UsageError("Could not connect after ten tries. See docs/stores.md, then try again.")
 
     def history(self, server: "Server") -> "Mapping[RecordKind, int]":
-        """What is kept in the store in use, if that is another one."""
+        """Return what the store in use contains, if that is another one."""
         from ragforge.session.databases import history_at
         from ragforge.session.servers import is_same
 
@@ -84,7 +84,7 @@ class _Asking(Struct, frozen=True):
             return {}
 
     def agrees(self, question: str) -> bool:
-        """Whether the answer is yes; without a terminal, only where `--yes` said so."""
+        """Whether the answer is yes; without a terminal, only with `--yes`."""
         if self.yes or not self.is_terminal:
             return self.yes
         try:
@@ -93,7 +93,7 @@ class _Asking(Struct, frozen=True):
             raise KeyboardInterrupt from None
 
     def _named(self, url: str, user: str, *, default: str = "") -> "Server":
-        """The server of the URL; asked for where there is none or it cannot be read."""
+        """Return the server of the URL; ask for it if it is missing or invalid."""
         from ragforge.session.servers import applications_server, logged_in, server_of
 
         if not url and not self.is_terminal:
@@ -115,11 +115,11 @@ class _Asking(Struct, frozen=True):
         raise UsageError("No valid address after ten tries. Write it like bolt://localhost:7687.")
 
     def _looked_at(self, server: "Server") -> "StoreAtAddress":
-        """What is at the server; asks before a graph is used that holds other things."""
+        """Return what the server contains; ask before using a graph with other data."""
         from ragforge.session.databases import look_at
 
         if self.is_terminal:
-            # The first time the schema is built, which takes a cold server a while.
+            # The schema is built the first time, which takes a cold server a while.
             tell(f"Connecting to {server.url} ...")
         try:
             return run_async(lambda: look_at(self.machine, server), asks=False)

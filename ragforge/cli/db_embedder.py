@@ -1,4 +1,4 @@
-"""`ragforge db embedder`: what a store is embedded by, and another in its place."""
+"""`ragforge db embedder`: show and change the embedder of a store."""
 
 import sys
 from typing import TYPE_CHECKING

@@ -1,4 +1,4 @@
-"""`ragforge db waiting`: what waits on this machine, and rows for a database that is gone."""
+"""`ragforge db waiting`: rows that wait on this machine, and rows for a database that is gone."""
 
 import re
 import sys
@@ -46,7 +46,7 @@ def _agrees() -> bool:
 
 
 async def _found(machine: "Machine") -> "tuple[Stranded, ...]":
-    """What is stranded, which is printed."""
+    """Return the stranded rows, after printing them."""
     from ragforge.session.databases import opened, stranded_in
 
     async with opened(machine, machine.url, tell=tell) as database:
@@ -89,7 +89,7 @@ def _print_link(database: "Store", *, told: bool) -> None:
 
 
 def _noun(label: str) -> str:
-    """`turn` for ConversationTurn, `tool call` for ToolCall."""
+    """Return `turn` for ConversationTurn, `tool call` for ToolCall."""
     return " ".join(re.findall("[A-Z][a-z]+", label.removeprefix("Conversation"))).lower()
 
 

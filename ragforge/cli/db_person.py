@@ -1,4 +1,4 @@
-"""`ragforge db person`: all that is one user's in a store, given out or taken away."""
+"""`ragforge db person`: export or remove all of one user's data in a store."""
 
 import sys
 from pathlib import Path

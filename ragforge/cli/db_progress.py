@@ -1,4 +1,4 @@
-"""How far a backup or a copy is: a bar on a terminal, else a line now and then."""
+"""The progress of a backup or a copy: a bar on a terminal, else a line now and then."""
 
 import math
 import sys
@@ -16,7 +16,7 @@ if TYPE_CHECKING:  # costs more than all of `ragforge --version`
 
 @contextmanager
 def shown() -> "Generator[Tell, None, None]":
-    """What is to be told how far it is, while the body runs."""
+    """Provide the function for reporting progress while the body runs."""
     if not sys.stderr.isatty():
         yield _Lines().show
         return
@@ -43,7 +43,7 @@ class _Lines:
             tell(f"{now.stage}: {done}{self._left(now, moment)}")
 
     def _left(self, now: "Progress", moment: float) -> str:
-        """How long the rest of the stage takes at the pace until now, in words."""
+        """Return how long the rest of the stage takes at the pace so far, in words."""
         done, took_s = now.done - self._began_with, moment - self._began_at
         if done <= 0 or took_s < timeouts.PROGRESS_LINE_EVERY_S:
             return ""
@@ -51,7 +51,7 @@ class _Lines:
 
 
 class _Bars:
-    """One bar a stage, on standard error: what the command says at its end may go to a file."""
+    """One bar per stage, on standard error: the command's result may go to a file."""
 
     def __init__(self) -> None:
         # Imported here: only long work needs it.
@@ -92,12 +92,12 @@ class _Bars:
 
 
 def _amount(count: int, now: "Progress") -> str:
-    """Records by their number, what is read of a file by its size."""
+    """Return records by their number, bytes read of a file by their size."""
     return size(count) if now.in_bytes else f"{count:,}"
 
 
 def duration(seconds: float) -> str:
-    """Seconds for people, rounded up."""
+    """Return seconds for users, rounded up."""
     seconds = math.ceil(seconds)
     if seconds <= 90:
         return f"{seconds} s"
@@ -107,7 +107,7 @@ def duration(seconds: float) -> str:
 
 
 def size(count: int) -> str:
-    """Bytes for people."""
+    """Return bytes for users."""
     for unit, factor in (("GB", 10**9), ("MB", 10**6), ("kB", 10**3)):
         if count >= factor:
             return f"{count / factor:.1f} {unit}"

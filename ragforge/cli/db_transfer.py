@@ -1,4 +1,4 @@
-"""Copies on the command line, and what is told of them and of backups."""
+"""Copies on the command line, and the report of copies and backups."""
 
 from collections.abc import Callable, Coroutine, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -18,11 +18,11 @@ T = TypeVar("T")
 
 RESUMES = "What was copied so far is kept; run the same command again to continue."
 NAMED_MAX = 5
-"""Missing contents that are named; all of them stand in a backup's last line."""
+"""How many missing contents are named; a backup's last line has all."""
 
 
 def copy_between(machine: "Machine", origin: str, to: str, *, password: str = "") -> None:
-    """Copy all from one store to another and tell what it came to. password: of the second, where known."""
+    """Copy everything from one store to another and report it. password: of the second, if known."""
 
     async def work() -> None:
         from ragforge.session.databases import contents, opened
@@ -45,7 +45,7 @@ def copy_between(machine: "Machine", origin: str, to: str, *, password: str = ""
 
 
 def stoppable(work: Callable[[], Coroutine[Any, Any, T]], words: str) -> T:
-    """What the work comes to; the words are told when it is broken off."""
+    """Return the result of the work; the words are shown if it is interrupted."""
     try:
         return run_async(work)
     except KeyboardInterrupt:
@@ -54,7 +54,7 @@ def stoppable(work: Callable[[], Coroutine[Any, Any, T]], words: str) -> T:
 
 
 def print_backup(made: "BackupMade") -> None:
-    """What a backup came to."""
+    """Print the result of a backup."""
     typer.echo(printable(f"{made.file}: {size(made.size_bytes)} in {made.took_s:.1f} s"))
     _print_counts(made.closing.counts)
     if made.closing.waiting:
@@ -63,7 +63,7 @@ def print_backup(made: "BackupMade") -> None:
 
 
 def print_moved(moved: "TransferResult") -> None:
-    """What a copy or a restored backup came to."""
+    """Print the result of a copy or a restored backup."""
     _print_counts({str(kind): count for kind, count in moved.counts.items()} | {"blob": moved.blobs})
     same = sum(moved.counts.values()) - moved.new - moved.kept
     amounts = {"new": moved.new, "already there": same, "left as they are in the store": moved.kept}
@@ -110,7 +110,7 @@ def _tell_missing(digests: tuple[str, ...]) -> None:
 
 
 def number(count: int, noun: str) -> str:
-    """`1 turn`, `2 turns`."""
+    """Return `1 turn`, `2 turns`."""
     if count == 1:
         return f"1 {noun}"
     plural = {

@@ -1,4 +1,4 @@
-"""`ragforge doctor`: each check by itself, so that what is broken stops none of the others."""
+"""`ragforge doctor`: independent checks, so that one failure prevents none of the others."""
 
 import os
 import platform
@@ -32,7 +32,7 @@ OPENING_S_MAX = 2.0
 
 
 class Grade(StrEnum):
-    """How a check went."""
+    """The result of a check."""
 
     OK = "ok"
     NOTE = "note"

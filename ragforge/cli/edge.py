@@ -1,4 +1,4 @@
-"""Where everything ends: errors become a sentence and an exit code, never a traceback."""
+"""The outermost error handler: errors become a sentence and an exit code, never a traceback."""
 
 import errno
 import os
@@ -14,7 +14,7 @@ INTERRUPTED = 130
 
 
 def to_exit_code(run: Callable[[], int]) -> int:
-    """Run to its exit code, whatever happens."""
+    """Run and return the exit code, whatever happens."""
     try:
         code = run()
         sys.stdout.flush()
@@ -25,7 +25,7 @@ def to_exit_code(run: Callable[[], int]) -> int:
     except KeyboardInterrupt:
         return INTERRUPTED
     except BrokenPipeError:
-        drop_output()  # the reader has what it wanted, as `head` does
+        drop_output()  # the reader has what it wanted, like `head`
         return FAILED
     except UnicodeEncodeError as error:
         tell(f"The output cannot be written as {error.encoding}. Set PYTHONIOENCODING=utf-8.")
@@ -38,7 +38,7 @@ def to_exit_code(run: Callable[[], int]) -> int:
         tell(f"{what}{error.strerror or error}{f': {error.filename}' if error.filename else ''}.")
         return FAILED
     except Exception as error:
-        # While a class is made, Python wraps even what a signal's handler raises.
+        # While a class is created, Python wraps even what a signal handler raises.
         if isinstance(error.__cause__, SystemExit) and isinstance(error.__cause__.code, int):
             return error.__cause__.code
         if isinstance(error.__cause__, KeyboardInterrupt):
@@ -59,15 +59,15 @@ _IN_THE_SHELL = {
 
 
 def for_the_shell(text: str) -> str:
-    """The message with flags and subcommands in the place of slash commands.
+    """Return the message with flags and subcommands in place of slash commands.
 
-    It is said here and not where it is made: a turn's error is stored, and read in the interface too.
+    Done here and not where it is made: a turn's error is stored, and read in the interface too.
     """
     return _SLASH.sub(lambda found: _in_the_shell(found[1], found[2]) or found[0], text)
 
 
 def _in_the_shell(name: str, next_word: str | None) -> str:
-    """What does the same in the shell, with the word behind it; empty where there is no such command."""
+    """Return the shell equivalent, with the word after it; empty if there is no such command."""
     from ragforge.commands.base import find_verb
     from ragforge.domain.arguments import Face
 
@@ -83,17 +83,17 @@ def _in_the_shell(name: str, next_word: str | None) -> str:
 
 
 def tell(text: str) -> None:
-    """A line for the user, where it does not mix with the answer."""
-    from ragforge.cli.output import printable  # imported here: most runs have nothing to tell
+    """Print a line for the user, separate from the answer."""
+    from ragforge.cli.output import printable  # imported here: most runs report nothing
     from ragforge.domain.commands import is_in_shell
 
     text = for_the_shell(text) if "/" in text and is_in_shell() else text
-    with suppress(OSError):  # the terminal has gone
+    with suppress(OSError):  # the terminal is gone
         sys.stderr.write(f"ragforge: {printable(text)}\n")
 
 
 def drop_output() -> None:
-    """Let what could not be written go, or Python complains again at its end."""
+    """Discard what could not be written, or Python complains again at its end."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, sys.stdout.fileno())
     os.close(nowhere)

@@ -32,7 +32,7 @@ def _reading(
 ) -> Callable[[str], Number]:
     range_ = f"from {least} to {most:,}" if most is not None else f"of at least {least}"
 
-    def number(text: str) -> Number:  # its name stands in the help
+    def number(text: str) -> Number:  # its name is shown in the help
         try:
             value = kind(text)
         except ValueError:
@@ -46,7 +46,7 @@ def _reading(
 
 
 PIPED = "-"
-"""Given as the prompt: what is piped in."""
+"""Given as the prompt: standard input."""
 Prompt = Annotated[
     str | None,
     typer.Option(

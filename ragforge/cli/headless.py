@@ -56,11 +56,11 @@ from ragforge.versions.log import files_json
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 PIPED_BYTES_MAX = 10_000_000
 SCHEMA_VERSION = 1
-"""Of what is printed as JSON: a field that is renamed, removed or means something else makes it one more."""
+"""The version of the JSON output: increased when a field is renamed, removed or changes its meaning."""
 
 
 class _RunResult(Struct):
-    """What a run has come to."""
+    """The result of a run."""
 
     session_id: str | None = None
     model: str = ""
@@ -68,27 +68,27 @@ class _RunResult(Struct):
     """The text of the newest step."""
     turn: Turn | None = None
     version: Version | None = None
-    """What the turn did to the files."""
+    """What the turn changed in the files."""
     failure: RagforgeError | None = None
     interrupted: bool = False
-    """Before a turn began; one that runs says so itself."""
+    """An error before a turn started; a started one has its own."""
     usage: Usage = field(default_factory=Usage)
     cost_usd: float | None = 0.0
     memory_cost_usd: float | None = 0.0
-    """What memory has cost in the session until the answer was there."""
+    """The cost of memory in the session until the answer was there."""
     calls: list[ToolCall] = field(default_factory=list[ToolCall])
     warnings: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
-    """What the user said that calls went against."""
+    """The constraints that calls violated."""
     searched: WebSearch = WebSearch()
     """What the provider's own search found."""
     recalled: ContextBlock = field(default_factory=ContextBlock)
-    """What was put in front of the message."""
+    """What was recalled for the message."""
     command: str = ""
-    """The slash command that ran in the place of a turn."""
+    """The slash command that ran instead of a turn."""
     printed: bool = False
 
     def as_json(self) -> dict[str, Any]:
-        """The object that `--output-format json` prints."""
+        """Return the object that `--output-format json` prints."""
         error = str(self.failure) if self.failure else (self.turn.error if self.turn else "")
         return {
             "schema_version": SCHEMA_VERSION,
@@ -113,12 +113,12 @@ class _RunResult(Struct):
             "warnings": self.warnings,
             "recalled": _recalled(self.recalled),
             **_changed(self.version),
-            # A service may quote a key. That of the turn is redacted already, for the store.
+            # A service may quote a key. The turn's error is redacted already, for the store.
             "error": for_the_shell(Redactor().text(error)) or None,
         }
 
     def exit_code(self) -> int:
-        """0 when the turn finished, else what stands in the documentation."""
+        """Return 0 if the turn finished, else the documented code."""
         match self._status:
             case TurnStatus.FINISHED:
                 return 0
@@ -139,12 +139,12 @@ class _RunResult(Struct):
 
 
 def run_headless(options: Options) -> int:
-    """Run the prompt to its exit code; the answer goes to standard output, all else to standard error."""
+    """Run the prompt and return the exit code; only the answer goes to standard output."""
     answered = _RunResult()
     start_log(os.environ)
     try:
         options.check(headless=True)
-        # Before the loop runs, which would keep Ctrl+C from ending a wait for what is piped in.
+        # Before the loop runs, in which Ctrl+C would not interrupt reading standard input.
         parts = _parts(options)
         asyncio.run(_answer(options, parts, answered))
     except RagforgeError as error:
@@ -158,7 +158,7 @@ def run_headless(options: Options) -> int:
 
 
 def _print_result(options: Options, answered: _RunResult) -> None:
-    """Print what the run has come to, once."""
+    """Print the result of the run, once."""
     if answered.printed:
         return
     answered.printed = True
@@ -179,7 +179,7 @@ async def _answer(options: Options, parts: Parts, answered: _RunResult) -> None:
         if options.output_format is not OutputFormat.TEXT:
             workspace.recorders.end_wait_s = (
                 timeouts.VERSION_END_S_MAX
-            )  # a script hears of the version of every turn
+            )  # a script is told the version of every turn
         session = await open_session(workspace, options, tell=tell)
         session.live.consent.ask_nobody()
         opened.push_async_callback(close_session, session)
@@ -199,7 +199,7 @@ async def _answer(options: Options, parts: Parts, answered: _RunResult) -> None:
         with _Signals(session):
             async with aclosing(events_of(limits)) as events:
                 await _follow(events, answered, stream=options.output_format is OutputFormat.STREAM_JSON)
-        with suppress(StoreError):  # the answer is worth more than what it cost
+        with suppress(StoreError):  # the answer is worth more than its cost
             answered.memory_cost_usd = await memory_cost(workspace.store, session.id)
         # Nobody waits for the answer longer than the model took.
         _print_result(options, answered)
@@ -211,11 +211,11 @@ async def _answer(options: Options, parts: Parts, answered: _RunResult) -> None:
 
 
 Begin: TypeAlias = Callable[[TurnLimits], AsyncGenerator[AgentEvent, None]]
-"""Begins a turn within limits; its events."""
+"""Starts a turn within limits; returns its events."""
 
 
 async def _begun(options: Options, session: Session, parts: Parts, answered: _RunResult) -> Begin | None:
-    """What the prompt begins; None where it was a command that is done. Raises RagforgeError."""
+    """Return what the prompt starts; None if it was a command, which is done. Raises RagforgeError."""
     match parse_input(options.prompt or ""):
         case Slash(name, args):
             return await _run_command(options, session, name, args, parts[1:], answered)
@@ -229,7 +229,7 @@ async def _begun(options: Options, session: Session, parts: Parts, answered: _Ru
 async def _run_command(
     options: Options, session: Session, name: str, args: str, piped: Parts, answered: _RunResult
 ) -> Begin | None:
-    """Run a slash command; what is to be sent after it, if anything is."""
+    """Run a slash command; return what to send after it, if anything."""
     from ragforge.cli.verbs import needs_interface, told_outcome  # most prompts are none
     from ragforge.commands.base import Retry, Send
     from ragforge.session.own_commands import SCREENS, run_typed
@@ -254,7 +254,7 @@ async def _run_command(
 
 
 async def _images(options: Options, session: Session) -> Parts:
-    """The images that the prompt mentions; what is piped in mentions none."""
+    """Return the prompt with the images that it mentions; standard input mentions none."""
     from ragforge.tui.mentions import parts_of  # most prompts have none
 
     if "@" not in (options.prompt or ""):
@@ -276,9 +276,9 @@ def _check_model(session: Session) -> None:
 
 
 async def _check_forgetting(session: Session, message: str) -> None:
-    """Raises UsageError for a message that only asks to forget something: the interface would ask what."""
+    """Raise UsageError for a message that only asks to forget something: the interface would ask what."""
     found: list[Memory] = []
-    with suppress(StoreError):  # the turn says it better
+    with suppress(StoreError):  # the turn reports it better
         found = await memories_to_forget(session, message)
     if found:
         lines = [f"  ragforge memory forget {each.id[:8]}  {each.content}" for each in found]
@@ -328,7 +328,7 @@ async def _follow(events: AsyncGenerator[AgentEvent, None], answered: _RunResult
 
 
 async def deny(request: ApprovalRequest) -> ApprovalAnswer:
-    """The answer where nobody can be asked; which flag would have permitted it is said."""
+    """Return the answer without a user; says which flag would have permitted it."""
     if not isinstance(request, ToolApproval):
         return ApprovalAnswer(ConsentAnswer.NO)
     wanted = f"{request.tool}: {request.summary}"
@@ -342,7 +342,7 @@ async def deny(request: ApprovalRequest) -> ApprovalAnswer:
 
 
 class _Signals:
-    """While it holds, the signals that end a program interrupt the turn, so that its end is kept."""
+    """For the duration, the signals that end a program interrupt the turn, so that its end is stored."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
@@ -363,7 +363,7 @@ class _Signals:
 
 
 def _parts(options: Options) -> Parts:
-    """The message: the prompt, then what was piped in, as a block of its own: its words are nobody's wish."""
+    """Return the prompt, then standard input as a separate block, whose words are nobody's wish."""
     piped = "" if sys.stdin.isatty() else _read_piped()
     prompt = options.prompt or ""
     if prompt.strip() and piped.strip():
@@ -422,7 +422,7 @@ def _fields(event: AgentEvent) -> dict[str, Any]:
 
 
 def _warnings(event: ConstraintsMet) -> list[dict[str, Any]]:
-    """What a call went against, and whether it ran."""
+    """Print which constraint a call violated, and whether it ran."""
     return [
         {
             "call": event.call_id,
@@ -439,7 +439,7 @@ def _warnings(event: ConstraintsMet) -> list[dict[str, Any]]:
 
 
 def _recalled(block: ContextBlock) -> dict[str, Any]:
-    """How much was recalled, and why not all could be searched."""
+    """Print how much was recalled, and why not everything could be searched."""
     return {
         "count": len(block.items),
         "tokens": block.tokens,
@@ -449,7 +449,7 @@ def _recalled(block: ContextBlock) -> dict[str, Any]:
 
 
 def _changed(version: Version | None) -> dict[str, Any]:
-    """The version of the turn, and the files that it changed."""
+    """Print the version of the turn, and the files that it changed."""
     return {"version": version.id if version else None, "files": files_json(version)}
 
 

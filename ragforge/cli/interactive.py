@@ -1,4 +1,4 @@
-"""Starting the interface, and what stays in the terminal when it ends."""
+"""Start the interface, and print what stays in the terminal when it ends."""
 
 import asyncio
 import importlib
@@ -28,7 +28,7 @@ STOP_SIGNALS = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
 
 
 def run_interface(options: Options) -> int:
-    """Run the interface to its exit code. Raises UsageError before the screen is touched."""
+    """Run the interface and return the exit code. Raises UsageError before the screen is touched."""
     options.check(headless=False)
     if is_line_mode(options, os.environ):
         return _run_line_mode(options)
@@ -47,7 +47,7 @@ def run_interface(options: Options) -> int:
 
     async def open_session(*, embedded: bool = False) -> OpenedChat | NotOpened:
         if asked_to_go:
-            signal.raise_signal(asked_to_go[0])  # now it is the app's
+            signal.raise_signal(asked_to_go[0])  # now the app handles it
         # Most of the program is loaded here: in a thread, so that keys are drawn meanwhile.
         opening = await asyncio.to_thread(importlib.import_module, "ragforge.cli.start")
         return await opening.open_for_interface(options, embedded=embedded)
@@ -60,13 +60,13 @@ def run_interface(options: Options) -> int:
         known=look.known,
     )
     left = app.run(mouse=look.mouse) or Leaving(exit_code=app.return_code or 0)
-    first_prompt.leave()  # the app may not have come so far as to take the terminal
+    first_prompt.leave()  # the app may have failed before it took the terminal
     code = left.exit_code or (FAILED if left.failure else 0)
     try:
         _say_goodbye(left)
         sys.stdout.flush()
     except OSError:
-        drop_output()  # the terminal has gone; what was said is kept
+        drop_output()  # the terminal is gone; what was said is stored
     if left.incognito_next:
         _begin_incognito(options)
     return code
@@ -83,7 +83,7 @@ def _run_line_mode(options: Options) -> int:
 
 
 def _noted_signals() -> list[int]:
-    """Signals that came before the app takes them. What is raised may be swallowed, as in a destructor."""
+    """Collect signals until the app handles them. An exception might be swallowed, as in `__del__`."""
     asked_to_go: list[int] = []
     for number in STOP_SIGNALS:
         signal.signal(number, lambda number, _: asked_to_go.append(number))
@@ -91,14 +91,14 @@ def _noted_signals() -> list[int]:
 
 
 def _is_dark(first: FirstPrompt | None) -> bool | None:
-    """What is known of the terminal's background."""
+    """Return what is known of the terminal's background."""
     if first is None:
         return from_colorfgbg(os.environ.get("COLORFGBG", ""))
     return first.is_dark(timeout_s=timeouts.TERMINAL_ANSWER_S_MAX)
 
 
 def _say_goodbye(left: Leaving) -> None:
-    """What stays on the terminal once the interface has gone."""
+    """Print what stays on the terminal after the interface."""
     if left.said:
         print(answer_text(left.said))  # noqa: T201 - the command line's own output
     if left.draft:
@@ -113,7 +113,7 @@ def _say_goodbye(left: Leaving) -> None:
 
 
 def _begin_incognito(options: Options) -> NoReturn:
-    """Become a run that leaves nothing behind. Nothing of this one is in its memory."""
+    """Restart as a run without traces. Nothing of this one is in its memory."""
     given = [f"--model={options.model}"] if options.model else []
     given += [
         name
@@ -129,12 +129,12 @@ def _begin_incognito(options: Options) -> NoReturn:
     price = options.flags.get("turn.price_usd_max")
     given += [f"--max-price={price}"] if price is not None else []
     sys.stdout.flush()
-    # -P: else Python would take modules of the project's folder for its own.
+    # -P: else Python would import modules of the project's folder.
     os.execv(sys.executable, [sys.executable, "-P", "-m", "ragforge", "--incognito", *given])
 
 
 class Look(Struct, frozen=True):
-    """What must be known before the first frame: two settings, and what the status line tells until the
+    """What must be known before the first frame: two settings, and the contents of the status line until the
     session is open."""
 
     known: Known
@@ -143,7 +143,7 @@ class Look(Struct, frozen=True):
 
 
 def look_of(options: Options) -> Look:
-    """How the interface looks here. Raises UsageError for a wrong setting, of whatever kind."""
+    """Return how the interface looks here. Raises UsageError for an invalid setting, of any kind."""
     place = find_project(options.cwd, identify=False)
     known = Known(
         str(place.cwd),
@@ -154,7 +154,7 @@ def look_of(options: Options) -> Look:
     said = any(name.startswith("RAGFORGE_") and name not in FOLDER_VARIABLES for name in os.environ)
     written = user_file(os.environ).exists() or project_file(place.root).exists()
     if not (said or written or any(value is not None for value in options.flags.values())):
-        return Look(known)  # a first start; loading the settings costs a tenth of it
+        return Look(known)  # a first start; loading the settings takes a tenth of it
     from ragforge.config.settings import load_settings
 
     settings = load_settings(

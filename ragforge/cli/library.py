@@ -1,4 +1,4 @@
-"""What a command works with, opened for it and closed after it: the library or a session."""
+"""Open and close what a command works with: the library or a session."""
 
 import os
 from collections.abc import AsyncGenerator
@@ -16,7 +16,7 @@ if TYPE_CHECKING:  # costs more than all of `ragforge --version`
 
 
 def this_machine(options: Options, url: str = "") -> "Machine":
-    """This machine as the flags say, with the store at the address in use where one is given."""
+    """Return this machine according to the flags, with the store at the address in use if one is given."""
     from ragforge.session.databases import this_machine
 
     return this_machine(cwd=options.cwd, flags=options.flags, environ=os.environ, url=url)
@@ -24,7 +24,7 @@ def this_machine(options: Options, url: str = "") -> "Machine":
 
 @asynccontextmanager
 async def opened_library(options: Options) -> "AsyncGenerator[Library]":
-    """The library of the folder; what still waits for a server at the end is told. Raises RagforgeError."""
+    """Open the folder's library; at the end, report rows that wait for a server. Raises RagforgeError."""
     from ragforge.session.library import close_library, open_library
     from ragforge.session.persons import same_person_words
     from ragforge.session.project import unasked_words
@@ -44,9 +44,9 @@ async def opened_library(options: Options) -> "AsyncGenerator[Library]":
 async def opened_session(
     options: Options, opens: Opens = Opens.NONE, resume: str | None = None
 ) -> "AsyncGenerator[Session]":
-    """The session that is named, else the folder's newest; or a new one.
+    """Open the named session, else the folder's newest; or a new one.
 
-    Raises RagforgeError, such as SessionBusy where another process has it open.
+    Raises RagforgeError, such as SessionBusy if another process has it open.
     """
     from ragforge.session.open import close_session, close_workspace, new_session, open_workspace
     from ragforge.session.persons import same_person_words
@@ -62,7 +62,7 @@ async def opened_session(
         recalls=not options.no_memory,
         trusts_project=options.trust_project,
     )
-    await workspace.background.close()  # no model is asked, and no work begins
+    await workspace.background.close()  # no model is asked, and no work starts
     unasked = await unasked_words(workspace)
     for notice in (*workspace.loaded.notices, same_person_words(workspace.person), unasked):
         if notice:

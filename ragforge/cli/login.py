@@ -1,4 +1,4 @@
-"""Asking for the password of a store's server, where a user sits at a terminal."""
+"""Ask for the password of a store's server, if a user is at the terminal."""
 
 import sys
 from getpass import getpass
@@ -8,14 +8,14 @@ from ragforge.domain.errors import StoreLoginRefused
 
 
 def can_ask() -> bool:
-    """Whether somebody reads what is asked, and can answer; the output may go elsewhere."""
+    """Whether somebody can read and answer a question; the output may go elsewhere."""
     return sys.stdin.isatty() and sys.stderr.isatty()
 
 
 def take_password(refused: StoreLoginRefused) -> bool:
-    """Ask for the password that the server wants, and let it count for this run; whether one was given.
+    """Ask for the server's password, and use it for this run; return whether one was given.
 
-    It is not shown. Raises KeyboardInterrupt where the user wants to leave.
+    It is not shown. Raises KeyboardInterrupt if the user wants to leave.
     """
     from ragforge.config.secrets import use_store_password  # most runs need none
     from ragforge.config.store_address import parse_store_url
@@ -31,10 +31,10 @@ def take_password(refused: StoreLoginRefused) -> bool:
 
 
 def ask_password(question: str = "Password (not shown)") -> str:
-    """What was typed; empty for nothing."""
+    """Return what was typed; empty for nothing."""
     try:
-        # Typer's prompt asks before it hides: what is typed or pasted in between is shown, and lost.
+        # Typer's prompt asks before it hides: input in between would be shown, and lost.
         return getpass(f"{question}: ", stream=sys.stderr)
     except (EOFError, KeyboardInterrupt):
-        sys.stderr.write("\n")  # what follows begins a line
+        sys.stderr.write("\n")  # start a new line for what follows
         raise KeyboardInterrupt from None

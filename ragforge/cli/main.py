@@ -1,6 +1,6 @@
-"""`ragforge` and its flags. Subcommands lie in files of their own.
+"""`ragforge` and its flags. Subcommands are in separate files.
 
-Only what every call needs is imported at the top: `ragforge --version` is asked by scripts and prompts.
+Only what every call needs is imported at the top: scripts and shell prompts call `ragforge --version`.
 """
 
 import os
@@ -27,30 +27,30 @@ ORDER = (
     *("search", "context", "undo", "redo", "log", "diff", "checkout", "branch", "merge", "alternatives"),
     *("history", "sessions", "memory", "config", "db", "completion"),
 )
-"""As `--help` lists them; verbs that are not named here follow."""
+"""The order in `--help`; verbs that are not named here follow."""
 COMMANDS = ("completion",)
-"""What is about the shell alone, and no verb."""
+"""What is only about the shell, and not a verb."""
 
 
 _WORDS = "ragforge.words"
-"""In the parser's context: what was typed in the place of a subcommand."""
+"""In the parser's context: what was typed in place of a subcommand."""
 _NEAR = 0.8
-"""A first word that is so much like a subcommand is taken for a slip."""
+"""How similar a first word must be to a subcommand to count as a typo."""
 _NEAR_ALONE = 0.7
-"""The same of a word by itself, which is seldom a message."""
+"""The same for a single word, which is rarely a message."""
 
 _WORDS_OF_A_PROMPT = 3
-"""From so many on, a subcommand and what follows it may be a sentence: `cost of living`."""
+"""With so many words, a subcommand and the rest may be a sentence: `cost of living`."""
 _NOT_UNDERSTOOD: Any = typer.BadParameter.__mro__[1]
-"""The parser's error for wrong usage; where Typer takes it from depends on its version."""
+"""The parser's usage error; where Typer takes it from depends on its version."""
 _TOO_MANY = re.compile(r"Got unexpected extra argument(?:\(s\)|s)? \((.*)\)")
 
 
 class _Commands(TyperGroup):
-    """The subcommands. Each is loaded when it is asked for: to load them all takes longer than a search."""
+    """The subcommands. Each is loaded on demand: loading all of them takes longer than a search."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Take words that begin with no subcommand, or stand behind `--`, for a prompt."""
+        """Treat words that start with no subcommand, or follow `--`, as a prompt."""
         if ctx.resilient_parsing:
             return super().parse_args(ctx, args)
         args = self._with_piped(args)
@@ -67,7 +67,7 @@ class _Commands(TyperGroup):
         return []
 
     def _with_piped(self, args: list[str]) -> list[str]:
-        """Let `-p` without a prompt, at the end or before an option or `--`, stand for what is piped in."""
+        """Let `-p` without a prompt, at the end or before an option or `--`, mean standard input."""
         options = {name for param in self.params for name in param.opts}
         for index, (arg, following) in enumerate(pairwise([*args, "-p"])):
             if arg == "--":
@@ -80,7 +80,7 @@ class _Commands(TyperGroup):
     def _is_prompt(self, ctx: Any, words: Sequence[str]) -> bool:
         """Whether these words are a prompt.
 
-        Raises UsageError for a subcommand that is misspelt, and for a word by itself that is a slash command
+        Raises UsageError for a misspelt subcommand, and for a single word that is a slash command
         or nearly one: it was hardly meant for the model.
         """
         word, is_alone = words[0], len(words) == 1
@@ -100,7 +100,7 @@ class _Commands(TyperGroup):
         return True
 
     def invoke(self, ctx: Any) -> Any:
-        """Run the subcommand. Where it does not take its words, tell how to send them all as a prompt."""
+        """Run the subcommand. If it does not accept its words, say how to send them all as a prompt."""
         words: list[str] = [*ctx._protected_args, *ctx.args]
         try:
             return super().invoke(ctx)
@@ -135,7 +135,7 @@ def _is_command(name: str) -> bool:
 
 
 def _slash_command(word: str) -> str:
-    """The slash command, program or own command that this word is, or nearly is; empty for none."""
+    """Return the slash command, program or custom command that this word is, or nearly is; empty for none."""
     from ragforge.config.project import git_root
     from ragforge.session.own_commands import names_of_files
     from ragforge.tui.screens.base import interface_verbs  # loads all: such a word is rare
@@ -148,7 +148,7 @@ def _slash_command(word: str) -> str:
 
 
 def _load(name: str) -> Any:
-    """The subcommand's parser; None where there is no such subcommand."""
+    """Return the subcommand's parser; None if there is no such subcommand."""
     parser = typer.Typer()
     if name in COMMANDS:
         module = import_module(f"ragforge.cli.{name}")
@@ -179,7 +179,7 @@ app = typer.Typer(
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Run the command line to its exit code. Raises RagforgeError."""
+    """Run the command line and return the exit code. Raises RagforgeError."""
     if COMPLETION_VARIABLE in os.environ:
         from ragforge.cli.completion import prepare
 
@@ -192,7 +192,7 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def _checked(arguments: Sequence[str]) -> list[str]:
-    """The arguments as the parser wants them. Raises UsageError for what is not text."""
+    """Return the arguments for the parser. Raises UsageError for what is not text."""
     checked: list[str] = []
     for number, argument in enumerate(arguments, start=1):
         try:
@@ -204,7 +204,7 @@ def _checked(arguments: Sequence[str]) -> list[str]:
         following = arguments[number : number + 1]
         is_flag = argument == "--resume" and "run" in checked  # of a program, the newest run
         if argument in ("-r", "--resume") and not is_flag and (not following or following[0].startswith("-")):
-            checked.append("--resume=")  # the parser has no options whose value may be left out
+            checked.append("--resume=")  # the parser has no options with an optional value
         else:
             checked.append(argument)
     return checked
@@ -269,7 +269,7 @@ def _for_subcommand(options: Options) -> Options:
 
 
 def _prompts(context: typer.Context, prompt: str | None) -> tuple[str | None, str]:
-    """What to run without the interface, and what to send in it. Raises UsageError where both are given."""
+    """Return what to run without the interface, and what to send in it. Raises UsageError for both."""
     words: str = context.meta.get(_WORDS, "")
     if words and prompt == flags.PIPED:  # `-p --model NAME WORDS`
         return words, ""
@@ -281,14 +281,14 @@ def _prompts(context: typer.Context, prompt: str | None) -> tuple[str | None, st
 
 
 def _run(options: Options) -> int:
-    """Run a conversation to its exit code."""
+    """Run a conversation and return the exit code."""
     from ragforge.session.incognito import incognito, remove_left_behind
 
     remove_left_behind()
     if not options.incognito:
         return _converse(options)
     with incognito(os.environ):
-        # Inside: what fails unexpectedly is logged, and that log goes too.
+        # Inside: unexpected errors are logged, and that log is removed too.
         return to_exit_code(lambda: _converse(options))
 
 

@@ -1,4 +1,4 @@
-"""What was asked for on the command line."""
+"""The options of a command line."""
 
 from collections.abc import Callable, Coroutine, Mapping
 from enum import StrEnum
@@ -13,18 +13,18 @@ from ragforge.domain.errors import StoreLoginRefused, UsageError
 T = TypeVar("T")
 
 COMPLETION_VARIABLE = "_RAGFORGE_COMPLETE"
-"""Set by the script of `ragforge completion`: what is asked for is not run, but completed."""
+"""Set by the script of `ragforge completion`: arguments are completed, not run."""
 EXIT_CODES = (
     "Exit codes: 0 done; 1 failed or stopped; 2 wrong usage or setting; 3 model; 4 store; 130 interrupted."
 )
 
 
 NO_SCREEN = ("", "dumb", "unknown")
-"""What TERM is where no screen can be drawn."""
+"""The value of TERM if no screen can be drawn."""
 
 
 class OutputFormat(StrEnum):
-    """What a headless run prints."""
+    """The output of a headless run."""
 
     TEXT = "text"
     JSON = "json"
@@ -34,9 +34,9 @@ class OutputFormat(StrEnum):
 class Options(Struct, frozen=True):
     """The flags of `ragforge`. `flags` are those that are settings, by their dotted names.
 
-    message: sent when the interface has opened.
-    plain: in lines of text, without a screen that is drawn.
-    resume: an id or a part of one; empty for `-r` alone, which shows the list of sessions.
+    message: sent after the interface has opened.
+    plain: in lines of text, without a drawn screen.
+    resume: an id or a part of one; empty for `-r` without one, which shows the list of sessions.
     """
 
     cwd: Path
@@ -60,7 +60,7 @@ class Options(Struct, frozen=True):
 
     @property
     def continues(self) -> bool:
-        """Whether an earlier session is asked for."""
+        """Whether an earlier session is requested."""
         return self.continue_newest or self.resume is not None
 
     def check(self, *, headless: bool) -> None:
@@ -91,12 +91,12 @@ class Options(Struct, frozen=True):
 
 
 def is_line_mode(options: Options, environ: Mapping[str, str]) -> bool:
-    """Whether the conversation is held in lines: it was asked for, or the terminal draws no screen."""
+    """Whether the conversation is in lines: it was requested, or the terminal draws no screen."""
     return options.plain or environ.get("TERM", "").strip().lower() in NO_SCREEN
 
 
 def current_folder() -> Path:
-    """The folder that we were started in. Raises UsageError where it was removed."""
+    """Return the folder that we were started in. Raises UsageError if it was removed."""
     try:
         return Path.cwd()
     except FileNotFoundError as error:
@@ -104,9 +104,9 @@ def current_folder() -> Path:
 
 
 def run_async(work: Callable[[], Coroutine[Any, Any, T]], *, asks: bool = True) -> T:
-    """What the work comes to: an exit code, or what a further question depends on.
+    """Return the result of the work: an exit code, or what a further question depends on.
 
-    asks: in a terminal, the password is asked for that the store's server wants, and the work begun anew.
+    asks: in a terminal, ask for the password of the store's server, and start again with it.
     """
     import asyncio  # costs 40 ms that --version need not pay
 
@@ -116,7 +116,7 @@ def run_async(work: Callable[[], Coroutine[Any, Any, T]], *, asks: bool = True) 
         except StoreLoginRefused as refused:
             from ragforge.cli import login  # most stores have no password
 
-            # Not in the loop: it would keep Ctrl+C from ending the question.
+            # Not in the loop, in which Ctrl+C would not end the question.
             if not (refused.ask_for and login.can_ask() and login.take_password(refused)):
                 raise
     return asyncio.run(work())

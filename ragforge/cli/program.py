@@ -1,4 +1,4 @@
-"""`ragforge program`: programs written, changed and looked at on the command line."""
+"""`ragforge program`: write, change and show programs on the command line."""
 
 import sys
 from collections.abc import Callable
@@ -44,7 +44,7 @@ async def _in_session(verb: Verb[Any], options: Options, args: Any) -> int:
 
 
 async def _carry_out(outcome: Followed) -> int:
-    """Print it; the exit code says whether anything did not work."""
+    """Print it; the exit code says whether anything failed."""
     match outcome:
         case Follow(lines):
             code = 0

@@ -1,4 +1,4 @@
-"""What a program asks while it runs, answered on the command line."""
+"""A program's questions, answered on the command line."""
 
 import asyncio
 import sys
@@ -16,7 +16,7 @@ INPUT_CHARS_MAX = 1_000_000
 
 
 async def answer_question(question: UserQuestion) -> None:
-    """Ask at the terminal; without one nobody says yes, and input is read all the same."""
+    """Ask at the terminal; without one nobody says yes, and input is still read."""
     if question.diff:
         typer.echo(printable(question.diff), err=True)
     match question.kind:
@@ -47,10 +47,10 @@ async def _asked(words: str) -> str:
 
 
 async def _read_line(prompt: str = "> ", *, always: bool = False) -> Any:
-    """The next line of standard input; None at its end. Raises UsageError for one that is too long."""
+    """Return the next line of standard input; None at its end. Raises UsageError for one that is too long."""
     if prompt and (always or sys.stdin.isatty()):
         typer.echo(prompt, nl=False, err=True)
-    # A thread of its own that nobody waits for at the end: a terminal's line may never come.
+    # In a thread that is never joined: a terminal's line may never come.
     line = await asyncio.get_running_loop().run_in_executor(None, sys.stdin.readline, INPUT_CHARS_MAX)
     if not line:
         return None

@@ -1,4 +1,4 @@
-"""`ragforge run`: a program on the command line; what it waits for is read from standard input."""
+"""`ragforge run`: a program on the command line; its input is read from standard input."""
 
 import asyncio
 import sys
@@ -30,7 +30,7 @@ def _run(options: Options, args: RunArguments) -> int:
 
 
 async def _check(options: Options, args: RunArguments) -> int:
-    """Say what is wrong, what to know, and which models it would ask."""
+    """Print what is wrong, notices, and which models it would ask."""
     from ragforge.cli.start import open_for_run, open_session
     from ragforge.session.open import close_session, close_workspace
     from ragforge.workflow.catalogue import find_program, read_program
@@ -116,7 +116,7 @@ async def _execute(options: Options, args: RunArguments) -> int:
 
 
 async def _follow(lines: AsyncGenerator[Followed, None], shown: list[str], *, is_quiet: bool) -> None:
-    """Say what the run says, answer what it asks, and print what it shows."""
+    """Print what the run says and shows, and answer its questions."""
     async with aclosing(lines) as said:
         async for each in said:
             match each:
@@ -130,7 +130,7 @@ async def _follow(lines: AsyncGenerator[Followed, None], shown: list[str], *, is
                 case Report(exact=str(text)):
                     shown.append(text.removesuffix("\n"))
                     if not is_quiet:
-                        # color: what is piped stays as it is, as that of a prompt does.
+                        # color: piped input is unchanged, as for a prompt.
                         typer.echo(answer_text(text), nl=False, color=True)
                         sys.stdout.flush()
                 case _:

@@ -1,4 +1,4 @@
-"""Opening what a command works with, as its flags say."""
+"""Open what a command works with, according to its flags."""
 
 import os
 from collections.abc import Callable
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 async def open_for_run(options: Options) -> Workspace:
-    """The workspace of the current folder. Raises RagforgeError."""
+    """Return the workspace of the current folder. Raises RagforgeError."""
     flags = options.flags
     if options.incognito:
         flags = {**flags, "store": embedded_store(os.environ)}
@@ -46,7 +46,7 @@ async def open_for_run(options: Options) -> Workspace:
 
 
 async def open_session(workspace: Workspace, options: Options, *, tell: Callable[[str], None]) -> Session:
-    """The session that the flags ask for, with their model and consent. Raises RagforgeError."""
+    """Return the session of the flags, with their model and consent. Raises RagforgeError."""
     for notice in workspace.loaded.notices:
         tell(notice)
     for former in workspace.former:
@@ -64,9 +64,9 @@ async def open_session(workspace: Workspace, options: Options, *, tell: Callable
 
 
 async def open_for_interface(options: Options, *, embedded: bool = False) -> "OpenedChat | NotOpened":
-    """A conversation with a new session, and which one shall take its place. Raises RagforgeError.
+    """Return a conversation with a new session, and which one replaces it. Raises RagforgeError.
 
-    A store that cannot be opened is an answer: the user may want another.
+    A store that cannot be opened is a result: the user may want another.
     embedded: use the store on this machine, whatever is set.
     """
     from ragforge.session.conversation import Conversation
@@ -83,7 +83,7 @@ async def open_for_interface(options: Options, *, embedded: bool = False) -> "Op
     resume, after_question = "", False
 
     async def prepare(shown: Session) -> None:
-        """Consent given by flags holds for the run, the model for the session that was asked for."""
+        """Apply consent from flags to the run, and the model to the requested session."""
         _apply_consent(shown, options)
         if resume and resume in (shown.id, shown.live.record.forked_from):
             await _apply_model(shown, options)
@@ -121,13 +121,13 @@ def _apply_consent(session: Session, options: Options) -> None:
 async def _apply_model(session: Session, options: Options) -> None:
     if not options.model:
         return
-    # A wrong flag is said before anything is kept.
+    # A wrong flag is reported before anything is stored.
     parse_model(options.model, endpoints=session.workspace.settings.endpoints)
     if session.live.record.model != options.model:
         try:
             await choose_model(session, options.model)
         except ModelError:
-            # Said again, with the turn kept, when the model is asked.
+            # Reported again, with the turn stored, when the model is asked.
             session.change(model=options.model)
 
 

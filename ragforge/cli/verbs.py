@@ -1,4 +1,4 @@
-"""Verbs on the command line: their parsers, made from their arguments, and what is printed of them."""
+"""Verbs on the command line: their parsers, made from their arguments, and their output."""
 
 import os
 import sys
@@ -38,7 +38,7 @@ def needs_interface(name: str) -> UsageError:
 
 
 def add_verb(parser: typer.Typer, verb: Verb[Any], *, top: str = "") -> None:
-    """Let the command line take the verb and those that follow its name. top: the name that it follows."""
+    """Register the verb and those that follow its name. top: the name that it follows."""
     verbs, top = verb.verbs_on(Face.SHELL), top or verb.name
     epilog = "\n\n".join([*(f"Example: ragforge {each}" for each in verb.examples), EXIT_CODES])
     if not verbs:
@@ -54,11 +54,11 @@ def add_verb(parser: typer.Typer, verb: Verb[Any], *, top: str = "") -> None:
 
 
 Run = Callable[[Options, Any], int]
-"""How a verb runs that opens what it needs: to its exit code."""
+"""Runs a verb that opens what it needs; returns the exit code."""
 
 
 def _class(base: type[Any], verb: Verb[Any]) -> type[Any]:
-    """The parser's class, which also takes former spellings."""
+    """The parser's class, which also accepts former spellings."""
 
     def parse_args(self: Any, ctx: Any, args: list[str]) -> list[str]:
         return base.parse_args(self, ctx, modern(args, verb.former, tell=tell))
@@ -67,7 +67,7 @@ def _class(base: type[Any], verb: Verb[Any]) -> type[Any]:
 
 
 class _Group(TyperGroup):
-    """What follows the name is another verb or this one's arguments."""
+    """The next word is another verb or this one's arguments."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         ctx.meta[__name__] = args[:1] and args[0] in self.commands
@@ -85,7 +85,7 @@ def _help(verb: Verb[Any]) -> str:
 
 
 def _function(verb: Verb[Any], top: str) -> Callable[..., None]:
-    """A function with the signature that the parser is made from."""
+    """Return a function with the signature that the parser is made from."""
     arguments = [each for each in arguments_of(verb.args, Face.SHELL) if not each.spelling.hidden]
     parameters = [parameter for each in arguments for parameter in _parameters(each)]
     if verb.takes_session:
@@ -113,12 +113,12 @@ def _function(verb: Verb[Any], top: str) -> Callable[..., None]:
     context = Parameter("context", Parameter.POSITIONAL_OR_KEYWORD, annotation=typer.Context)
     function.__doc__ = _help(verb)
     function.__annotations__ = {each.name: each.annotation for each in (context, *parameters)}
-    setattr(function, "__signature__", Signature([context, *parameters]))  # noqa: B010 - what inspect asks for
+    setattr(function, "__signature__", Signature([context, *parameters]))  # noqa: B010 - read by inspect
     return function
 
 
 def run_asking(options: Options, verb: Verb[Any], args: Struct, resume: str | None = None) -> int:
-    """Run the verb, and again with `yes` where it asks and the answer is yes; the exit code."""
+    """Run the verb, and again with `yes` if it asks and the answer is yes; return the exit code."""
     code = run_async(lambda: run_verb(options, verb, args, resume))
     if isinstance(code, base.Confirm):
         # Asked between the two: within the loop, Ctrl+C would not end the question.
@@ -157,7 +157,7 @@ def _parameters(each: Argument) -> list[Parameter]:
 
 
 def _completion(values: ValuesOf) -> Callable[[str], list[str]] | None:
-    """What completes the beginning of such a name; None where it has none."""
+    """Return what completes the beginning of such a name; None if it has no completion."""
     if values is ValuesOf.NOTHING:
         return None
 
@@ -174,7 +174,7 @@ def _parameter(name: str, kind: Any, info: Any) -> Parameter:
 
 
 def _reader(each: Argument) -> Callable[[str], Any]:
-    def number(text: str | int) -> Any:  # its name stands in the help; it gets the default too
+    def number(text: str | int) -> Any:  # its name is shown in the help; it gets the default too
         try:
             return each.read(str(text))
         except ValueError:
@@ -184,7 +184,7 @@ def _reader(each: Argument) -> Callable[[str], Any]:
 
 
 def _value(each: Argument, given: dict[str, Any]) -> Any:
-    """The value of the field. Raises UsageError where two flags contradict each other."""
+    """Return the value of the field. Raises UsageError if two flags contradict each other."""
     if each.spelling.rest:
         return " ".join(given[each.name] or ())
     if each.is_list:
@@ -212,7 +212,7 @@ def _is_confirmed(asked: base.Confirm) -> bool:
 
 
 async def run_verb(options: Options, verb: Verb[Any], args: Struct, resume: str | None) -> int | base.Confirm:
-    """Run the verb and print its outcome. Returns the exit code, or what to ask."""
+    """Run the verb and print its outcome. Return the exit code, or what to ask."""
     if verb.shell:
         async with opened_library(options) as library:
             outcome = await whole_or_part(verb, verb.shell(library, args), library.store)
@@ -263,7 +263,7 @@ async def _told(session: "Session | None", outcome: Outcome) -> int | base.Confi
 
 
 async def told_outcome(session: "Session", outcome: Outcome, *, name: str) -> str:
-    """The outcome of a slash command that was given as a prompt, as text. Raises UsageError for no text."""
+    """Return the text of a slash command given as a prompt. Raises UsageError for other outcomes."""
     match outcome:
         case base.Tell(text):
             return text
@@ -312,7 +312,7 @@ def _print_move(moved: base.HeadMoved) -> None:
 
 
 def print_report(report: base.Report) -> None:
-    """Print it for a user, or for a program where it is exact."""
+    """Print it for a user, or for a program if it is exact."""
     if report.data is not None:
         typer.echo(json_line(report.data))
     elif isinstance(report.exact, bytes):
@@ -342,7 +342,7 @@ def _span(span: base.Span) -> str:
 
 
 async def _keep_draft(session: "Session", moved: "MoveResult") -> None:
-    """The message that was undone waits in the session's prompt until its redo, unless another text does."""
+    """Print that the undone message waits in the session's prompt until its redo, unless other text does."""
     from ragforge.domain.messages import typed_in
     from ragforge.domain.versions import MoveAction
 

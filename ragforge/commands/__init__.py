@@ -1,1 +1,1 @@
-"""Slash commands: a file a command, each with a `COMMAND` that returns what the front end shall do."""
+"""Slash commands, one file each with a `COMMAND` that returns what the front end should do."""

@@ -42,7 +42,7 @@ async def _run(session: "Session", args: NoArguments) -> Outcome:
 
 
 async def _open(session: "Session", args: AgentArguments) -> Outcome:
-    """Show what it did so far, also while it works."""
+    """Show its progress, even while it works."""
     fitting = [each for each in await _found(session) if id_fits(each.session, args.id)]
     if len(fitting) != 1:
         raise UsageError(f"{'Several sub-agents match' if fitting else 'No sub-agent matches'} {args.id!r}.")

@@ -1,4 +1,4 @@
-"""`/alternatives`: one request worked out in several ways at once, of which one can be taken."""
+"""`/alternatives`: several attempts at one request at once, of which one can be taken."""
 
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class AlternativesArguments(Struct, frozen=True, kw_only=True):
-    """In how many ways, and what. yes: it was asked about; check: the answer about the check command."""
+    """How many attempts, and at what. yes: the user was asked; check: the answer about the check command."""
 
     count: Annotated[int | None, Meta(ge=1), word("N", "How many alternatives.")] = None
     prompt: Annotated[
@@ -34,7 +34,7 @@ class AlternativesArguments(Struct, frozen=True, kw_only=True):
 
 
 class TakeOneArguments(TakeArguments, frozen=True, kw_only=True):
-    """Which one, and what becomes of files that were changed since."""
+    """Which one, and what to do with files that have changed since."""
 
     number: Annotated[int, Meta(ge=1), word("K", "The number of an alternative.")]
 
@@ -62,10 +62,10 @@ async def _run(session: "Session", args: AlternativesArguments) -> Outcome:
 
 
 async def _lines(session: "Session", wanted: "AttemptRequest") -> AsyncGenerator[str | Outcome, None]:
-    """All that is heard from the beginning to the table at the end."""
+    """Yield everything from the start to the table at the end."""
     from ragforge.versions.attempts.start import COPYING, start_alternatives, ways_for
 
-    ways_for(session, wanted)  # what cannot be started says so, and nothing else
+    ways_for(session, wanted)  # report only what prevents the start
     yield COPYING
     group = await start_alternatives(session, wanted)
     async with aclosing(group.lines()) as lines:

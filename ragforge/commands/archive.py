@@ -1,4 +1,4 @@
-"""`/archive`: leave this session, and take it off the list."""
+"""`/archive`: leave this session, and remove it from the list."""
 
 from typing import TYPE_CHECKING
 
@@ -18,7 +18,7 @@ async def _run(session: "Session", args: NoArguments) -> Outcome:
     moment = now()
     await session.workspace.store.sessions.set_archived(session.id, moment)
     session.workspace.background.wake()  # it is consolidated
-    session.change(archived_at=moment)  # should it stay in front, its next message lists it again
+    session.change(archived_at=moment)  # if it stays in front, its next message lists it again
     return StartNew("The previous session is archived; search and /sessions still find it.")
 
 

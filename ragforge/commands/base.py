@@ -248,20 +248,20 @@ Outcome: TypeAlias = (
 
 
 Followed: TypeAlias = "str | Outcome | ProgramView"
-"""What a command that goes on says: a line, an outcome, or its run as it is now."""
+"""The output of a continuing command: a line, an outcome, or the state of its run."""
 
 
 class Opens(StrEnum):
     """The session that a verb works in on the command line."""
 
     NEWEST = "newest"
-    """The one that is named, else the folder's newest, claimed."""
+    """The named one, else the folder's newest, claimed."""
     NEWEST_OR_NEW = "newest or new"
-    """As NEWEST; where the folder has none, a new one will do."""
+    """Like NEWEST; if the folder has none, a new one."""
     NONE = "none"
-    """It is about the project: any session will do, and none is claimed."""
+    """It is about the project: any session is enough, and none is claimed."""
     LOOK = "look"
-    """As NEWEST_OR_NEW, but only looked at."""
+    """Like NEWEST_OR_NEW, but read-only."""
     ITSELF = "itself"
     """It opens what it needs, as one of the `RUNS` of its module in `ragforge/cli/`: a store that is broken,
     settings that are wrong, or a session as `-p` does."""
@@ -398,16 +398,16 @@ ELSEWHERE = {
     **{"compress": "compact", "summarize": "compact", "todos": "todo", "tasks": "jobs", "bashes": "jobs"},
     **{"keys": "help", "keybindings": "help", "shortcuts": "help"},
 }
-"""Names of such commands in other assistants that work here, and what does the same."""
+"""Names of such commands in other assistants that work here, and the command for each."""
 NEAR = {
     **{"yolo": "mode", "restore": "undo", "rollback": "undo", "checkpoint": "branch"},
     **{"chat": "sessions", "vim": "config ui.keys vim"},
 }
-"""Names of such commands in other assistants, and what comes nearest here: it is only suggested."""
+"""Names of such commands in other assistants, and the nearest one here: it is only suggested."""
 
 
 def name_here(name: str) -> str:
-    """Return what a command is called here, whatever another assistant calls it."""
+    """Return the name of a command here, whatever another assistant calls it."""
     return ELSEWHERE.get(name, name)
 
 

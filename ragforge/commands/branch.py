@@ -1,4 +1,4 @@
-"""`branch`: give a line of work a name, or take one away."""
+"""`branch`: name a line of work, or remove a name."""
 
 from typing import TYPE_CHECKING, Annotated
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class BranchArguments(Struct, frozen=True):
-    """The name, and what becomes of it."""
+    """The name, and what to do with it."""
 
     name: Annotated[str, word("NAME", "The name of a new branch.")] = ""
     version: Annotated[str, word("VERSION", "Where it starts; by default here.")] = ""

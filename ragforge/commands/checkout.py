@@ -1,4 +1,4 @@
-"""`checkout`: bring files and chat to any version."""
+"""`checkout`: move files and chat to any version."""
 
 from typing import TYPE_CHECKING, Annotated
 

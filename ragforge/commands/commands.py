@@ -1,4 +1,4 @@
-"""`/commands`: commands and skills of one's own, from files of the user and of the project."""
+"""`/commands`: custom commands and skills, from files of the user and of the project."""
 
 import asyncio
 from typing import TYPE_CHECKING, Any

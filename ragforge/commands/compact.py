@@ -1,4 +1,4 @@
-"""`/compact`: send less of the conversation word for word, from now on."""
+"""`/compact`: send less of the conversation verbatim, from now on."""
 
 from typing import TYPE_CHECKING
 

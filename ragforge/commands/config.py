@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from ragforge.session.state import Session
 
 LIVE = ("theme", "mouse", "notify", "keys.", "ui.")
-"""Settings of the interface, which hold at once."""
+"""Settings of the interface, which take effect immediately."""
 _STORE = "`/store` shows where conversations are kept, and connects to a server."
 
 
@@ -20,7 +20,7 @@ Key = Annotated[str, word("KEY", "A setting, such as model.", values=ValuesOf.SE
 
 
 class ConfigArguments(Struct, frozen=True):
-    """Which setting, and what to set it to."""
+    """Which setting, and its value."""
 
     key: Annotated[
         str,
@@ -31,7 +31,7 @@ class ConfigArguments(Struct, frozen=True):
 
 
 class SetArguments(Struct, frozen=True):
-    """Which setting, and what to set it to."""
+    """Which setting, and its value."""
 
     key: Key
     value: Annotated[str, word("VALUE", "Its value.")]

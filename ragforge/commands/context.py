@@ -1,4 +1,4 @@
-"""`context`: what the next call would carry, and what each part takes of the model's window."""
+"""`context`: the contents of the next model call, and how much of the context window each part takes."""
 
 from typing import TYPE_CHECKING, Annotated
 
@@ -41,7 +41,7 @@ async def _run(session: "Session", args: ContextArguments) -> Outcome:
 
 
 async def _printed(session: "Session", args: ContextArguments) -> Report:
-    """The parts themselves, which the interface shows as a table."""
+    """The parts, which the interface shows as a table."""
     from ragforge.session.context import prepare_recall
     from ragforge.session.instructions import untrusted_instructions
     from ragforge.session.next_call import next_call

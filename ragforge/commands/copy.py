@@ -36,7 +36,7 @@ async def _code(session: "Session", args: CopyArguments) -> Outcome:
 
 
 async def _answers(session: "Session") -> list[str]:
-    """The answers of the session, newest first. Raises UsageError where there is none."""
+    """Return the answers of the session, newest first. Raises UsageError if there is none."""
     path = await session.workspace.store.turns.path(session.live.record.head, limit=ANSWERS_MAX)
     answers = [turn.assistant for turn in reversed(path) if turn.assistant]
     if not answers:

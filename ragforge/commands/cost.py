@@ -51,7 +51,7 @@ async def _run(session: "Session", args: CostArguments) -> Outcome:
 
 
 async def _agents_rows(session: "Session") -> "list[UsageRow]":
-    """What the session's sub-agents used, a row a model and purpose."""
+    """Return what the session's sub-agents used, a row per model and purpose."""
     from ragforge.session.sub_agents import sub_agents_of
 
     store = session.workspace.store
@@ -83,12 +83,12 @@ class _Columns(Struct, frozen=True):
     words: int = 1
 
     def lines(self) -> list[str]:
-        """The table as plain text."""
+        """Return the table as plain text."""
         table = aligned([self.head, *self.rows], words=self.words) if self.rows else []
         return [f"{self.title}{self.told}", *table]
 
     def markdown(self) -> str:
-        """The same in Markdown."""
+        """Return the same in Markdown."""
         rule = ["---"] * self.words + ["--:"] * (len(self.head) - self.words)
         rows = [self.head, rule, *self.rows] if self.rows else []
         cells = [[cell.replace("|", "\\|") for cell in row] for row in rows]
@@ -97,7 +97,7 @@ class _Columns(Struct, frozen=True):
 
 
 class _Used(Struct, frozen=True):
-    """What a session, its sub-agents or a project used, a row a model and purpose."""
+    """Return what a session, its sub-agents or a project used, a row per model and purpose."""
 
     title: str
     rows: "list[UsageRow]"

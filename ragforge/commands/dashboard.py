@@ -1,4 +1,4 @@
-"""`dashboard`: what you want, what it is about, the sessions, and how well memory does."""
+"""`dashboard`: wishes, concepts, sessions, and how well memory works."""
 
 from typing import TYPE_CHECKING, Annotated, Any
 

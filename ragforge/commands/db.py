@@ -1,4 +1,4 @@
-"""`db`: the database of conversations itself, on the command line alone."""
+"""`db`: the database of conversations, only on the command line."""
 
 from typing import Annotated, Any
 
@@ -11,7 +11,7 @@ Store = Annotated[str, option("--store", metavar="URL", help="This store instead
 
 
 class ConnectArguments(Struct, frozen=True):
-    """Which server, and the answers to what would be asked."""
+    """Which server, and answers to the questions."""
 
     url: Annotated[str, word("URL", "The server, such as bolt://localhost.")] = ""
     user: Annotated[str, option("--user", metavar="NAME", help="The user name, unless the URL has one.")] = ""
@@ -40,7 +40,7 @@ class StatusArguments(Struct, frozen=True):
 
 
 class EmbedderArguments(Struct, frozen=True):
-    """By what, and in which store."""
+    """The embedder, and the store."""
 
     name: Annotated[
         str, word("NAME", "As in memory.embedder: static, minilm, e5, gemini:..., ENDPOINT:MODEL.")
@@ -50,7 +50,7 @@ class EmbedderArguments(Struct, frozen=True):
 
 
 class WaitingArguments(Struct, frozen=True):
-    """What becomes of rows for a database that is gone."""
+    """What to do with rows for a database that is gone."""
 
     carry: Annotated[
         bool,
@@ -66,7 +66,7 @@ class WaitingArguments(Struct, frozen=True):
 
 
 class CheckArguments(Struct, frozen=True):
-    """Which store, and whether it is repaired."""
+    """Which store, and whether to repair it."""
 
     repair: Annotated[
         bool,
@@ -78,7 +78,7 @@ class CheckArguments(Struct, frozen=True):
 
 
 class BackupArguments(Struct, frozen=True):
-    """Where to, and of what."""
+    """Where to, and what."""
 
     file: Annotated[str, word("FILE", "The file to write.")]
     force: Annotated[bool, option("--force", "-f", help="Replace the file where it exists.")] = False
@@ -96,7 +96,7 @@ class RestoreArguments(Struct, frozen=True):
 
 
 class BackupsArguments(Struct, frozen=True):
-    """Whether one is made, and how they are printed."""
+    """Whether to make one, and how to print them."""
 
     now: Annotated[bool, option("--now", help="Make one first, even if the last one is recent.")] = False
     json: Annotated[bool, option("--json", help="Print one JSON object for each.")] = False
@@ -140,7 +140,7 @@ class CopyArguments(Struct, frozen=True, kw_only=True):
 
 
 def _verb(name: str, args: type[Struct], help: str, *examples: str, more: str = "") -> Verb[Any]:
-    """One that follows `db`, and opens the store by itself. examples: what follows its name."""
+    """A verb after `db` that opens the store by itself. examples: what follows its name."""
     lines = tuple(f"db {name} {each}".rstrip() for each in examples)
     return Verb(name, help, args, more=more, opens=Opens.ITSELF, examples=lines)
 

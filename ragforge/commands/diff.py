@@ -1,4 +1,4 @@
-"""`diff`: what differs between versions, or between one and the files as they are now."""
+"""`diff`: the differences between versions, or between one and the current files."""
 
 from typing import TYPE_CHECKING, Annotated
 

@@ -16,7 +16,7 @@ MESSAGE = "Carry out the plan."
 
 
 class DoArguments(Struct, frozen=True):
-    """How, and what else to mind."""
+    """How, and additional instructions."""
 
     words: Annotated[str, rest("WORDS", "What to do differently.")] = ""
     accept_edits: Annotated[

@@ -1,4 +1,4 @@
-"""`doctor`: whether all that is needed works, and what to do where it does not."""
+"""`doctor`: whether everything that is needed works, and what to do if it does not."""
 
 from typing import Annotated
 

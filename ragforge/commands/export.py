@@ -1,4 +1,4 @@
-"""`/export`: the session as a file, to be read or to be imported elsewhere; `/share` asks in which form."""
+"""`/export`: the session as a file, for reading or for an import elsewhere; `/share` asks for the format."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class ExportArguments(Struct, frozen=True):
-    """In which form, and where."""
+    """Which format, and where."""
 
     path: Annotated[str, rest("PATH", "The file; by default a new one in the session's folder.")] = ""
     format: Annotated[
@@ -49,7 +49,7 @@ async def _run(session: "Session", args: ExportArguments) -> Outcome:
 
 
 def exporter_of(session: "Session") -> "Exporter":
-    """What the session is exported with."""
+    """Return the data for an export of the session."""
     from ragforge.session.exporter import Exporter
 
     workspace = session.workspace

@@ -1,4 +1,4 @@
-"""`foresight`: where turns changed much and told little, how far they were foreseen, and by whom."""
+"""`foresight`: turns with many changes and little information, how well they were predicted, and by whom."""
 
 from typing import TYPE_CHECKING, Annotated, Any
 

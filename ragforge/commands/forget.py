@@ -1,4 +1,4 @@
-"""`/forget`: no longer recall a memory. It can be taken back."""
+"""`/forget`: no longer recall a memory. It can be restored."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
@@ -26,7 +26,7 @@ _HEX = frozenset("0123456789abcdef")
 
 
 class ForgetArguments(Struct, frozen=True):
-    """Which memory. undo: bring it back, or the one that was forgotten last."""
+    """Which memory. undo: restore it, or the one that was forgotten last."""
 
     words: Annotated[str, rest("ID | WORDS", "The id of a memory, or words that match it.")] = ""
     undo: Annotated[
@@ -66,7 +66,7 @@ async def _run(session: "Session", args: ForgetArguments) -> Outcome:
 
 
 async def ask_what_to_forget(session: "Session", message: str) -> Outcome | None:
-    """Which memory to forget, where the message asks for nothing else and one fits. Raises StoreError."""
+    """Return which memory to forget, if the message asks for nothing else and one fits. Raises StoreError."""
     from ragforge.session.memory_tools import memories_to_forget
 
     found = await memories_to_forget(session, message)
@@ -74,7 +74,7 @@ async def ask_what_to_forget(session: "Session", message: str) -> Outcome | None
 
 
 def _asked(memories: Sequence[Memory], *, detail: str = "") -> Outcome:
-    """The question which of these to forget, or whether to, where there is one."""
+    """Return the question which of these to forget, or whether to, if there is one."""
     if len(memories) == 1:
         memory = memories[0]
         question = f"Forget this {memory.type}: {memory.content}"
@@ -162,7 +162,7 @@ async def _forget(session: "Session", memory: Memory) -> str:
 
 
 async def _by_id(session: "Session", part: str) -> Memory | None:
-    """The memory whose id begins so; None where the words cannot be an id, or are none's."""
+    """Return the memory whose id starts so; None if the words cannot be an id, or match none."""
     from ragforge.memory.memories import ID_PART_CHARS_MIN, find_memory
 
     if len(part) < ID_PART_CHARS_MIN or not set(part.lower()) <= _HEX:

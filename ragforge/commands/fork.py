@@ -1,4 +1,4 @@
-"""`/fork`: go on from here in a session of its own."""
+"""`/fork`: continue from here in a separate session."""
 
 from typing import TYPE_CHECKING, Annotated
 

@@ -1,4 +1,4 @@
-"""`history`: what the contents of versions take, removing what nothing needs, one content of a version."""
+"""`history`: the disk space of versions, removing what is not needed, one content of a version."""
 
 from typing import TYPE_CHECKING, Annotated
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 DAYS_MAX = 100_000
 LINES_MAX = 1000
-"""Of a content, in the interface."""
+"""The length of a content in the interface."""
 
 
 class SizeArguments(Struct, frozen=True):
@@ -73,9 +73,9 @@ async def _size(session: "Session", args: SizeArguments) -> Outcome:
 
 
 async def _clean_up(session: "Session", args: CleanUpArguments) -> Outcome:
-    """Find what would go and ask; remove it after a yes.
+    """Find what would be removed and ask; remove it after a yes.
 
-    On the command line nobody is asked about what no version loses.
+    The command line does not ask about contents that no version loses.
     """
     from ragforge.session.storage import clean_up, collected_words, forget_store, shown_url
 

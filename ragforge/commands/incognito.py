@@ -1,4 +1,4 @@
-"""`/incognito`: go on in a run that leaves nothing behind."""
+"""`/incognito`: continue in a run without traces."""
 
 from typing import TYPE_CHECKING
 

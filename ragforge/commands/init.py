@@ -1,4 +1,4 @@
-"""`/init`: have an AGENTS.md written from the project."""
+"""`/init`: have an AGENTS.md written for the project."""
 
 from typing import TYPE_CHECKING
 

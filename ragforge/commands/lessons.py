@@ -45,7 +45,7 @@ async def _show(library: "Library", args: JsonArguments) -> Outcome:
 
 
 def _parts(lesson: "Lesson", turns: "Mapping[str, Turn]") -> list[str]:
-    """What was tried and why it failed, what is known of it, and where it was."""
+    """Return what was tried and why it failed, what is known of it, and where it was."""
     facts = [lesson.kind, one_line(lesson.topic), counted(lesson.support, "task")]
     facts += [f"success {lesson.success:.2f}"] if lesson.success is not None else []
     parts = [one_line(lesson.line), " · ".join(filter(None, facts))]

@@ -1,4 +1,4 @@
-"""`memory`: what is remembered. In the interface on a screen, on the command line by ids."""
+"""`memory`: the stored memories. In the interface a screen, on the command line by ids."""
 
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
@@ -40,7 +40,7 @@ Everywhere = Annotated[bool, shell_option("--everywhere", help="In the history a
 
 
 class OwnerChoice(StrEnum):
-    """Whose a memory is to be."""
+    """The new owner of a memory."""
 
     ME = "me"
     EVERYBODY = "everybody"
@@ -81,7 +81,7 @@ class ShowArguments(Struct, frozen=True):
 
 
 class AddArguments(Struct, frozen=True):
-    """What, and what is known of it."""
+    """What, and its properties."""
 
     words: Annotated[str, rest("TEXT", "A sentence or two.")]
     type: Kind = None
@@ -93,7 +93,7 @@ class AddArguments(Struct, frozen=True):
 
 
 class EditArguments(Struct, frozen=True):
-    """Which, and what is to change."""
+    """Which, and what to change."""
 
     id: IdPart
     words: Annotated[str, rest("TEXT", "The new words.")] = ""
@@ -292,7 +292,7 @@ async def _restore(library: "Library", args: RestoreArguments) -> Outcome | Inst
 
 
 def _everywhere(ids: str, **flags: bool) -> Instead:
-    """As `/forget --everywhere`, for one memory."""
+    """Like `/forget --everywhere`, for one memory."""
     from ragforge.commands import forget
 
     if len(ids.split()) > 1:

@@ -1,4 +1,4 @@
-"""Memories as `ragforge memory` shows them: as lines, and as JSON."""
+"""Memories in the output of `ragforge memory`: as lines, and as JSON."""
 
 from collections.abc import Collection
 from datetime import datetime
@@ -45,7 +45,7 @@ def list_line(memory: Memory, *, newer: Memory | None = None, whose: bool = Fals
 
 
 def memory_lines(memory: Memory) -> list[str]:
-    """All that is kept of one."""
+    """Return all fields of one."""
     rows = {
         "id": memory.id,
         "type": memory.type,
@@ -70,7 +70,7 @@ def memory_lines(memory: Memory) -> list[str]:
 
 
 def story_lines(story: Story, abandoned: Collection[str]) -> list[str]:
-    """The memory, the turns that it rests on with the command that opens each, and what it is linked with."""
+    """Return the memory, its turns with the command that opens each, and its links."""
     lines = [*memory_lines(story.memory), ""]
     if not story.evidence:
         lines.append(
@@ -90,7 +90,7 @@ def story_lines(story: Story, abandoned: Collection[str]) -> list[str]:
 
 
 def story_as_json(story: Story, abandoned: Collection[str]) -> dict[str, Any]:
-    """The object, with `evidence` and `linked`."""
+    """Return the object, with `evidence` and `linked`."""
     evidence = [
         {
             "turn": each.turn.id,
@@ -115,7 +115,7 @@ def story_as_json(story: Story, abandoned: Collection[str]) -> dict[str, Any]:
 
 
 def as_json(memory: Memory) -> dict[str, Any]:
-    """What is kept of a memory."""
+    """Return the fields of a memory."""
     return {
         "id": memory.id,
         "type": memory.type,
@@ -148,14 +148,14 @@ def as_json(memory: Memory) -> dict[str, Any]:
 
 
 def last_moment(memory: Memory) -> datetime | None:
-    """When it last held, in local time: of a day that its words name, the end of that day."""
+    """Return when it was last valid, in local time: for a day that its words name, the end of that day."""
     if memory.abandoned or memory.valid_to is None:
         return None
     return (memory.valid_to - TICK).astimezone()
 
 
 def period_words(memory: Memory) -> str:
-    """From when until when it holds, or held last."""
+    """Return from when until when it is valid, or was last."""
     if memory.abandoned:
         return ""
     last = last_moment(memory)
@@ -164,7 +164,7 @@ def period_words(memory: Memory) -> str:
 
 
 def binds_words(memory: Memory) -> str:
-    """How much it binds, in how many sessions it was said, and what became of the calls against it."""
+    """Return how strictly it binds, in how many sessions it was said, and the calls against it."""
     if not memory.strength:
         return ""
     said = f"said in {counted(memory.said, 'session')}"
@@ -174,7 +174,7 @@ def binds_words(memory: Memory) -> str:
 
 
 def used_words(memory: Memory) -> str:
-    """How often it was put in front of a model or opened, and when last."""
+    """Return how often it was given to a model or opened, and when last."""
     if not memory.access_count:
         return "never"
     last = f", last {moment_words(memory.accessed_at)}" if memory.accessed_at else ""
@@ -182,10 +182,10 @@ def used_words(memory: Memory) -> str:
 
 
 def link_words(link: Linked) -> str:
-    """How the memory stands to the other, read from it."""
+    """Return the memory's relation to the other."""
     return (_OUT if link.outgoing else _IN)[link.kind]
 
 
 def resume_command(evidence: Evidence) -> str:
-    """The command that opens the session at the turn."""
+    """Return the command that opens the session at the turn."""
     return f"ragforge -r {evidence.turn.session_id} --at {evidence.turn.index + 1}"

@@ -1,4 +1,4 @@
-"""`merge`: bring another line of work into the files."""
+"""`merge`: merge another line of work into the files."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Coroutine, Sequence
@@ -36,7 +36,7 @@ _WITHOUT = {
 
 
 class MergeArguments(Struct, frozen=True, kw_only=True):
-    """What to merge, and what becomes of what both sides changed.
+    """What to merge, and what to do with conflicts.
 
     take: the result that was chosen; check: the answer about the check command.
     """
@@ -61,7 +61,7 @@ class MergeArguments(Struct, frozen=True, kw_only=True):
 
     @property
     def side(self) -> Side:
-        """What becomes of what nobody decided otherwise."""
+        """Return what to do with undecided conflicts."""
         return self.on_conflict or Side.MARKERS
 
 
@@ -94,7 +94,7 @@ async def _run(session: "Session", args: MergeArguments) -> Outcome:
 
 
 def _lines(session: "Session", args: MergeArguments) -> AsyncGenerator[str | Outcome, None]:
-    """What is done meanwhile, and at the end the merge or the question which result to take."""
+    """Yield the progress, and at the end the merge or the question which result to take."""
     from ragforge.versions.attempts.candidates import MergeUndecided
     from ragforge.versions.attempts.merge import merge
     from ragforge.versions.attempts.session_attempts import attempts_of
@@ -119,7 +119,7 @@ def _line(args: MergeArguments, *, check: CheckAnswer) -> str:
 
 
 def _question_about(conflicts: "Sequence[MergeConflict]", args: MergeArguments, *, model: str) -> Choose:
-    """What shall become of the files that both sides changed. model: whom a strategy asks, or ""."""
+    """Return the question what to do with conflicts. model: whom a strategy asks, or ""."""
     shown = [f"{escaped(each.path)}: {each.kind}" for each in conflicts[:PATHS_SHOWN]]
     if len(conflicts) > PATHS_SHOWN:
         shown.append(f"and {len(conflicts) - PATHS_SHOWN} more")
@@ -138,7 +138,7 @@ def _question_about(conflicts: "Sequence[MergeConflict]", args: MergeArguments, 
 
 
 def _choice_of(candidates: "Candidates", args: MergeArguments) -> Choose:
-    """Which result of a merge shall be taken, if any."""
+    """Return the question which result of a merge to take, if any."""
     plain = replace(args, on_conflict=args.side, strategy=None, check=None)
     named = [
         Option(each.name, _standing(each), VERB.line(replace(plain, take=each.name)))
@@ -154,7 +154,7 @@ def _choice_of(candidates: "Candidates", args: MergeArguments) -> Choose:
 
 
 def _standing(candidate: "Candidate") -> str:
-    """What speaks for and against it, in a line."""
+    """Return its pros and cons, in a line."""
     checked = (
         f"{candidate.checked.words}, {candidate.checked.took_s:.1f} s" if candidate.checked else "not checked"
     )
@@ -164,7 +164,7 @@ def _standing(candidate: "Candidate") -> str:
 
 
 def _end(candidate: "Candidate") -> str:
-    """The last lines that its check wrote."""
+    """Return the last lines of its check's output."""
     lines = candidate.checked.output.rstrip().splitlines() if candidate.checked else []
     return "\n".join(lines[-OUTPUT_LINES_SHOWN:])
 
@@ -172,9 +172,9 @@ def _end(candidate: "Candidate") -> str:
 async def _followed(
     work: Callable[[Callable[[str], None]], Coroutine[Any, Any, Outcome]], *, stopped: str
 ) -> AsyncGenerator[str | Outcome, None]:
-    """What the work tells, a line at a time, then its outcome; or `stopped`, where it was cancelled.
+    """Yield the work's progress, a line at a time, then its outcome; or `stopped`, if it was cancelled.
 
-    It ends when nobody listens any more. Raises what it raises.
+    It ends when nobody listens any more. Raises what the work raises.
     """
     lines: asyncio.Queue[str | None] = asyncio.Queue()
     task = asyncio.create_task(work(lines.put_nowait))

@@ -1,4 +1,4 @@
-"""`metrics`: what was counted in all runs on this machine, as Prometheus reads it."""
+"""`metrics`: the totals of all runs on this machine, in Prometheus' format."""
 
 from typing import TYPE_CHECKING
 

@@ -1,4 +1,4 @@
-"""`/model`: talk to another model."""
+"""`/model`: use another model."""
 
 from typing import TYPE_CHECKING, Annotated
 

@@ -1,4 +1,4 @@
-"""`/new`, or `/clear`: another session in this folder."""
+"""`/new`, or `/clear`: a new session in this folder."""
 
 from typing import TYPE_CHECKING
 
@@ -18,7 +18,7 @@ async def _run(session: "Session", args: NoArguments) -> Outcome:
 
 
 def _kept(session: "Session") -> str:
-    """Return which session is left, and how to come back to it; empty where nothing was said in it."""
+    """Return which session is left, and how to resume it; empty if nothing was said in it."""
     if not session.live.stored:
         return ""
     title = first_words(one_line(session.live.record.title), TITLE_CHARS_MAX)

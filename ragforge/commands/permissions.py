@@ -1,4 +1,4 @@
-"""`/permissions`: the rules that let things happen without asking in this project."""
+"""`/permissions`: the rules for what may happen without asking in this project."""
 
 import re
 from typing import TYPE_CHECKING, Annotated
@@ -58,7 +58,7 @@ def _listed(rules: tuple[Rule, ...]) -> str:
 
 
 def _code(rule: Rule) -> str:
-    """The rule in Markdown. Characters that cannot be seen are spelled out, since a rule is consent."""
+    """Return the rule in Markdown. Invisible characters are escaped, because a rule is consent."""
     text = spelled_out(str(rule)).replace("\n", "<U+000A>")
     longest = max((len(found) for found in re.findall("`+", text)), default=0)
     if not longest:

@@ -1,4 +1,4 @@
-"""`/plan`: think first, and change nothing until the user says so."""
+"""`/plan`: plan first, and change nothing until the user says so."""
 
 from typing import TYPE_CHECKING, Annotated
 

@@ -1,4 +1,4 @@
-"""`program`: programs written and changed in plain words, and the versions of each."""
+"""`program`: write and change programs in plain words, and the versions of each."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable
@@ -35,7 +35,7 @@ _NAME = word("NAME", "The program; by default the last one that you worked on.")
 
 
 class ProgramNewArguments(Struct, frozen=True, kw_only=True):
-    """What it is to do."""
+    """What it should do."""
 
     words: Annotated[str, rest("WORDS", "What the program should do.")] = ""
     yes: Annotated[bool, _YES] = False
@@ -147,7 +147,7 @@ async def _alternatives(session: "Session", args: ProgramNameArguments) -> Outco
 
 
 def _creating(session: "Session", target: str, intent: str, words: str, args: Any) -> Outcome:
-    """Run the creator for one request, whose meaning is sure."""
+    """Run the creator for one request, whose intent is given."""
     return Follow(_created(session, target, intent, words, args), STOPPED)
 
 
@@ -323,7 +323,7 @@ async def _example_kept(
 
 
 async def _existing(session: "Session", name: str) -> "ProgramTree":
-    """The tree of a program that there is. Raises UsageError."""
+    """Return the tree of an existing program. Raises UsageError."""
     from ragforge.workflow.creator import existing_tree
 
     return await existing_tree(session.workspace, name)

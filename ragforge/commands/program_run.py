@@ -1,4 +1,4 @@
-"""A program's run as lines, questions and what it shows, for whichever face there is."""
+"""A program's run as lines, questions and output, for either face."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Sequence
@@ -17,23 +17,23 @@ STEP_KEYS = "Enter: run it, r: registers, NAME: one of them, c: go on, q: stop"
 NO_REGISTERS = "No registers are set."
 SHOWN_CHARS_MAX = 4_000
 _CODE = (";", ".program", "--- ", "{\n", "[\n")
-"""Begins what keeps its lines: a program, a difference, objects."""
+"""Start of output whose lines are kept: a program, a diff, objects."""
 
 
 class RunFront:
-    """Hands on what a run says and asks. yes: each question of the program is answered with yes."""
+    """Passes on what a run says and asks. yes: each question of the program is answered with yes."""
 
     def __init__(
         self, *, yes: bool = False, inputs: Sequence[str] | None = None, steps: bool = False
     ) -> None:
-        """inputs: what the program hears, if nobody is asked. steps: each operation waits for the user."""
+        """inputs: the program's input, if nobody is asked. steps: each operation waits for the user."""
         self._steps = steps
         self._said: asyncio.Queue[Followed | None] = asyncio.Queue()
         self._yes, self._inputs = yes, None if inputs is None else list(inputs)
 
     @property
     def front(self) -> "Front":
-        """The side of it that a run has."""
+        """The run's end of it."""
         from ragforge.workflow.execution import Front
 
         return Front(
@@ -48,7 +48,7 @@ class RunFront:
         )
 
     async def follow(self, execution: "Execution") -> AsyncGenerator[Followed, None]:
-        """The run from its beginning to its end. Raises what it raises."""
+        """Yield the run from its start to its end. Raises what it raises."""
         task = asyncio.ensure_future(execution.go())
         task.add_done_callback(lambda _: self._said.put_nowait(None))
         try:
@@ -64,7 +64,7 @@ class RunFront:
             await asyncio.wait({task})
 
     async def _pause(self, instruction: "Instruction", state: "RunState") -> None:
-        """Wait until the user goes on; they may look at registers before."""
+        """Wait until the user continues; they may look at registers before."""
         from ragforge.workflow.operation import RunOver, shown
         from ragforge.workflow.run_view import cut_line
 
@@ -146,5 +146,5 @@ def question(
 
 
 def _as_markdown(text: str) -> str:
-    """The text as it is shown; of a program each line as it is."""
+    """Return the text as shown; of a program each line as it is."""
     return f"```text\n{text.rstrip()}\n```" if text.lstrip().startswith(_CODE) else text

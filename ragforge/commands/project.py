@@ -1,4 +1,4 @@
-"""`project`: which projects there are, and which one this folder is."""
+"""`project`: the known projects, and the one of this folder."""
 
 from typing import TYPE_CHECKING, Annotated
 
@@ -140,7 +140,7 @@ async def _merge(library: "Library", args: MergeArguments) -> Outcome:
 
 
 class _Parting(Struct, frozen=True):
-    """What a split is about. wanted: sessions; moved: what a merge had moved; folder: whose sessions."""
+    """The subject of a split. wanted: sessions; moved: what a merge had moved; folder: whose sessions."""
 
     project: "Project"
     target: "Project"
@@ -171,7 +171,7 @@ async def _parting(library: "Library", args: SplitArguments) -> _Parting:
                 f"{project.name} was merged into another project since. "
                 f"Run `ragforge project split --merged {project.id}` first."
             )
-        await bring_late(store, project, split_off=True)  # a split before may have been cut off
+        await bring_late(store, project, split_off=True)  # an earlier split may have been interrupted
         target = replace(source, merged_into="")
         return _Parting(project, target, set(), moved=await read_moved(store, source.id))
     folder, project = Path(args.folder or library.place.root).absolute(), library.project

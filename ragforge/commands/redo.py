@@ -1,4 +1,4 @@
-"""`redo`: bring again what was undone."""
+"""`redo`: redo what was undone."""
 
 from typing import TYPE_CHECKING, Annotated
 

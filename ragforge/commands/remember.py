@@ -38,7 +38,7 @@ async def _run(session: "Session", args: RememberArguments) -> Outcome:
 
 
 def split_type(args: str) -> tuple[MemoryType, str]:
-    """The type that the text begins with, `decision: ...`, else a fact; and the rest."""
+    """Return the type at the beginning of the text, `decision: ...`, else a fact; and the rest."""
     word, colon, rest = args.partition(":")
     if colon and word.strip().lower() in list(MemoryType):
         return MemoryType(word.strip().lower()), rest.strip()
@@ -59,7 +59,7 @@ def _told(saved: "Saved") -> str:
 
 
 def shown(memory: Memory) -> str:
-    """A memory in Markdown, on one line: its id and its words, which are no markup and have no full stop."""
+    """Return a memory in Markdown, on one line: its id and its words, without markup and final full stop."""
     return f"`{memory.id[:ID_CHARS_SHOWN]}` {_quoted(memory)}"
 
 

@@ -1,4 +1,4 @@
-"""`/rename`: give the session a title."""
+"""`/rename`: set the session's title."""
 
 from typing import TYPE_CHECKING, Annotated
 
@@ -26,7 +26,7 @@ async def _run(session: "Session", args: RenameArguments) -> Outcome:
     words = " ".join(args.title.split())
     if not words:
         raise UsageError("Give the new title: /rename TITLE.")
-    # Cleaned before it is cut: of a secret that is cut off, nothing is known to be one.
+    # Redacted before it is cut: a truncated secret cannot be recognised.
     title = session.workspace.redactor.text(words)[:TITLE_CHARS_MAX]
     session.change(title=title)
     if session.live.stored and not session.live.read_only:

@@ -1,4 +1,4 @@
-"""`/retry`: go on from the last finished step."""
+"""`/retry`: continue from the last finished step."""
 
 from typing import TYPE_CHECKING
 

@@ -1,4 +1,4 @@
-"""`/review`: have the present changes looked at, by the program `review`."""
+"""`/review`: review the current changes, with the program `review`."""
 
 from typing import TYPE_CHECKING, Annotated
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class ReviewArguments(Struct, frozen=True):
-    """What to mind."""
+    """Additional instructions."""
 
     words: Annotated[str, rest("WORDS", "What to focus on.")] = ""
 

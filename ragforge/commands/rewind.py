@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class RewindArguments(MoveArguments, frozen=True, kw_only=True):
-    """To before which turn, and how."""
+    """Which turn, and how."""
 
     number: Annotated[int | None, Meta(ge=1), word("N", "The number of a turn.")] = None
 

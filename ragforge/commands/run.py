@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class RunArguments(Struct, frozen=True):
-    """Which program, and what it is given."""
+    """Which program, and its inputs."""
 
     name: Annotated[str, word("FILE|NAME", "A program, or a file that holds one.")]
     words: Annotated[str, rest("ARGS", "NAME=VALUE for each input, or just the value of the only input.")] = (
@@ -49,7 +49,7 @@ class RunArguments(Struct, frozen=True):
 
 
 def inputs_of(args: RunArguments, known: tuple[str, ...]) -> dict[str, str]:
-    """The inputs by their names. Raises UsageError for anything else."""
+    """Return the inputs by their names. Raises UsageError for anything else."""
     found: dict[str, str] = {}
     for each in args.input:
         name, equals, value = each.partition("=")
@@ -68,7 +68,7 @@ def inputs_of(args: RunArguments, known: tuple[str, ...]) -> dict[str, str]:
 
 
 async def execution_for(session: "Session", args: RunArguments, front: "Front") -> "Execution":
-    """The run that was asked for, ready to go. Raises RagforgeError."""
+    """Return the requested run, ready to start. Raises RagforgeError."""
     from ragforge.workflow.catalogue import find_program, read_program
     from ragforge.workflow.execution import Execution, assembled, new_run, resumed_run
 
@@ -91,7 +91,7 @@ async def _run(session: "Session", args: RunArguments) -> Outcome:
 
 
 async def _lines(session: "Session", args: RunArguments) -> AsyncGenerator[Followed, None]:
-    """A line for each call as it ends, and what the program shows and asks."""
+    """Yield a line for each call as it ends, and what the program shows and asks."""
     from ragforge.workflow.creator import example_words
 
     run = RunFront(yes=args.yes, steps=args.step)

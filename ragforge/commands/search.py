@@ -1,4 +1,4 @@
-"""`search`: find what was said and done. In the interface as one types, on the command line as a list."""
+"""`search`: find what was said and done. In the interface while typing, on the command line as a list."""
 
 import re
 from datetime import UTC, datetime, timedelta
@@ -28,7 +28,7 @@ _AGO = {"h": "hours", "d": "days", "w": "weeks"}
 
 
 class SearchArguments(Struct, frozen=True):
-    """What to look for, and where."""
+    """What to search for, and where."""
 
     words: Annotated[str, rest("WORDS", "What to look for.")] = ""
     all_projects: Annotated[bool, shell_option("--all", help="Search every project.")] = False
@@ -64,7 +64,7 @@ class SearchArguments(Struct, frozen=True):
     json: Annotated[bool, shell_option("--json", help="Print one JSON object.")] = False
 
     def query(self, *, project_id: str, session_id: str | None, person: str, by: str) -> "Query":
-        """The query. Raises UsageError for an invalid date or kind."""
+        """Return the query. Raises UsageError for an invalid date or kind."""
         from ragforge.domain.search import HitKind, Query
 
         moment = datetime.now(UTC)
@@ -119,13 +119,13 @@ async def _list(library: "Library", args: SearchArguments) -> Outcome:
 
 
 def split_by(line: str) -> tuple[str, str]:
-    """The name and the words of a line that begins with `--by NAME`; no name where it does not."""
+    """Return the name and the words of a line that begins with `--by NAME`; no name if it does not."""
     found = _BY_LINE.match(line)
     return (found[1], line[found.end() :]) if found else ("", line)
 
 
 def parse_kind(text: str) -> "HitKind":
-    """The kind of that name. Raises UsageError for an unknown one."""
+    """Return the kind of that name. Raises UsageError for an unknown one."""
     from ragforge.domain.search import HitKind
 
     try:
@@ -136,7 +136,7 @@ def parse_kind(text: str) -> "HitKind":
 
 
 def parse_when(text: str, moment: datetime, *, flag: str, end_of_day: bool = False) -> datetime:
-    """The moment that the text means: a date or time in ISO 8601, or an age.
+    """Return the moment that the text means: a date or time in ISO 8601, or an age.
 
     end_of_day: a date without a time means its last moment, not its first. Raises UsageError.
     """
@@ -155,14 +155,14 @@ def parse_when(text: str, moment: datetime, *, flag: str, end_of_day: bool = Fal
 
 
 def who_of(hit: "Hit", writers: "Mapping[str, str]") -> str:
-    """Say whose it is: who shared its session, else who wrote its turn. Of either, by their ids."""
+    """Return whose it is: who shared its session, else who wrote its turn."""
     return one_line(writers.get(hit.session_id) or ("" if hit.level > 1 else writers.get(hit.turn_id, "")))
 
 
 def resume_command(hit: "Hit") -> str:
-    """The command that opens what was found: the hit's session at its turn, else the memory or the version.
+    """Return the command that opens the hit: its session at its turn, else the memory or the version.
 
-    Empty for what a program said, which nothing opens.
+    Empty for a program's messages, which nothing opens.
 
     What was undone is not on the path that `--at` counts along.
     """
@@ -231,7 +231,7 @@ def _lines(found: "RankedHit", writers: "Mapping[str, str]", *, explain: bool) -
 
 
 def _marked(hit: "Hit") -> list[Span]:
-    """The excerpt on one line, its matched words marked."""
+    """Return the excerpt on one line, its matched words marked."""
     spans: list[Span] = []
     at = 0
     for start, end in (*hit.marks, (len(hit.text), len(hit.text))):

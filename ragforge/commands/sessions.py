@@ -1,4 +1,4 @@
-"""`sessions`: resume, rename or delete one. In the interface on a screen, on the command line by its id."""
+"""`sessions`: resume, rename or delete one. In the interface a screen, on the command line by its id."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -43,7 +43,7 @@ class SessionsArguments(Struct, frozen=True):
 
 
 class RenameArguments(Struct, frozen=True):
-    """Which, and how it is called from now on."""
+    """Which, and its new title."""
 
     id: Annotated[str, word("ID", "Its id, or a part of it.", values=ValuesOf.SESSIONS)]
     title: Annotated[str, rest("TITLE", "A few words.")]
@@ -79,7 +79,7 @@ class ConsolidateArguments(Struct, frozen=True):
 
 
 class ExportArguments(Struct, frozen=True):
-    """Which, where, and in which form."""
+    """Which, where, and in which format."""
 
     id: Annotated[str, word("ID", "Its id, or a part of it.", values=ValuesOf.SESSIONS)]
     file: Annotated[str, word("FILE", "The file to write.")]
@@ -166,7 +166,7 @@ async def _none_words(library: "Library", args: SessionsArguments) -> str:
 
 
 async def _shared(library: "Library") -> "Mapping[str, SharedSession]":
-    """Sessions that came from somebody else, by their ids."""
+    """Return imported sessions, by their ids."""
     from ragforge.session.marks import shared_here
 
     return await shared_here(library.store, library.project.id)
@@ -178,7 +178,7 @@ def _shared_lines(marks: "Mapping[str, SharedSession]", row: "SessionRow") -> tu
 
 
 async def _digests(library: "Library", session_ids: "Sequence[str]") -> "Mapping[str, str]":
-    from ragforge.session.consolidation import read_digests  # loads twice what a plain list needs
+    from ragforge.session.consolidation import read_digests  # takes twice as long as a plain list
 
     return await read_digests(library, session_ids)
 
@@ -263,7 +263,7 @@ async def _archive_older(library: "Library", args: ArchiveArguments) -> Outcome:
 
 
 def _expense_words(expense: "Expense") -> str:
-    """What the background will do, and what it costs."""
+    """Return what the background will do, and its cost."""
     if not expense.model:
         return "Their summaries are made without a model, at no cost."
     if not expense.calls:
@@ -288,7 +288,7 @@ async def _consolidate(session: "Session", args: ConsolidateArguments) -> Outcom
 
 
 async def _consolidate_instead(library: "Library", args: ConsolidateArguments) -> Outcome | Instead:
-    """In a session, for it asks models: not in the interface, whose background does the same."""
+    """In a session, because it asks models: not in the interface, whose background does the same."""
     return Instead(Verb("consolidate", "", ConsolidateArguments, _consolidate, opens=Opens.NONE), args)
 
 

@@ -1,4 +1,4 @@
-"""`/share`: what an export would hold, and in which form to write it. Nothing is sent anywhere."""
+"""`/share`: what an export would contain, and its format. Nothing is sent anywhere."""
 
 from typing import TYPE_CHECKING
 

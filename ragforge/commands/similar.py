@@ -1,4 +1,4 @@
-"""`similar`: what was done about the same problem before, and what it came to."""
+"""`similar`: what was done about the same problem before, and with what result."""
 
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -24,7 +24,7 @@ WORDS_MAX = 160
 
 
 class SimilarArguments(Struct, frozen=True):
-    """What it is about, and where to look."""
+    """What it is about, and where to search."""
 
     text: Annotated[str, rest("TEXT", "A description of the problem; by default your newest message.")] = ""
     all_projects: Annotated[bool, shell_option("--all", help="Look in every project.")] = False
@@ -86,7 +86,7 @@ async def _look(
 
 
 def _markdown(each: "SimilarTask | SimilarSession", shared: "Mapping[str, str]") -> str:
-    """An item of a list, whose lines wrap; words of users cannot become markup."""
+    """Return an item of a list, whose lines wrap; users' words cannot become markup."""
     row = _as_row(each, shared)
     parts = [f"- **{row['score']:.2f}** {row['shown']}", inline_code(first_words(row["request"], WORDS_MAX))]
     parts += [f"Done: {inline_code(first_words(row['done'], WORDS_MAX))}"] if row["done"] else []

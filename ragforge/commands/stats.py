@@ -1,4 +1,4 @@
-"""`stats`: what was done in the project and used for it, by user, model, project or day."""
+"""`stats`: activity and usage in the project, by user, model, project or day."""
 
 from collections import Counter
 from datetime import UTC, date, datetime, timedelta
@@ -26,14 +26,14 @@ WEEKS_SHOWN = 16
 RATINGS_MAX = 10_000
 """Satisfaction is the mean of so many ratings, the newest."""
 PROJECTS_MAX = 20
-"""Of so many projects, the newest, tasks are looked at."""
+"""In how many projects, the newest, tasks are read."""
 SUB_AGENTS_MAX = 1_000
 SHADES = "·░▒▓█"
 WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 
 
 class StatsArguments(Struct, frozen=True):
-    """Of whom, since when, and summed by what."""
+    """Whose, since when, and grouped by what."""
 
     group: Annotated[
         StatisticsGroup | None, option("--group", help="Group by user, model, project or day.")
@@ -91,7 +91,7 @@ async def _show(library: "Library", args: StatsArguments) -> Outcome:
 async def _ratings(
     library: "Library", group: StatisticsGroup, scope: "Mapping[str, Any]"
 ) -> "dict[str, list[float]]":
-    """How satisfied users said they were, from 0 to 1, by the names of the group."""
+    """Return how satisfied users said they were, from 0 to 1, by the names of the group."""
     from ragforge.domain.derivations import DerivedFilter
     from ragforge.domain.ratings import KIND
 
@@ -115,7 +115,7 @@ async def _ratings(
 async def _tasks(
     library: "Library", group: StatisticsGroup, scope: "Mapping[str, Any]"
 ) -> "dict[str, list[MeasuredTask]]":
-    """The newest tasks with how well they went, by the names of the group."""
+    """Return the newest tasks with how well they went, by the names of the group."""
     from ragforge.memory.task_figures import measured_tasks
 
     project = scope["project_id"]
@@ -138,7 +138,7 @@ async def _tasks(
 async def _sub_agents(
     library: "Library", group: StatisticsGroup, scope: "Mapping[str, Any]"
 ) -> "Counter[str]":
-    """How many of the sessions are those of sub-agents, by the names of the group."""
+    """Return how many of the sessions are sub-agents', by the names of the group."""
     from ragforge.domain.derivations import DerivedFilter
     from ragforge.domain.sub_agents import KIND
 
@@ -179,7 +179,7 @@ def _told_lines(found: "Mapping[str, Any]") -> list[str]:
 
 
 def _told(tasks: "Sequence[MeasuredTask]", stated: "Sequence[float]") -> dict[str, Any]:
-    """How well it went, as JSON has it. stated: satisfaction where users said it."""
+    """Return how well it went, for JSON. stated: satisfaction if users said it."""
     implied = [each.implied for each in tasks if each.stated is None]
     success = [each.success for each in tasks if each.success is not None]
     return {
@@ -209,7 +209,7 @@ def _lines(row: "StatisticsRow", names: "Mapping[str, str]", sub_agents: int) ->
 
 
 def _calendar(days: "list[StatisticsRow]", today: date) -> list[str]:
-    """A column a week, a row a weekday; the darker, the more prompts."""
+    """Return a column per week, a row per weekday; the darker, the more prompts."""
     monday = today - timedelta(days=today.weekday(), weeks=WEEKS_SHOWN - 1)
     prompts = {day: row.prompts for row in days if (day := date.fromisoformat(row.name)) >= monday}
     most = max(prompts.values(), default=0)
@@ -217,7 +217,7 @@ def _calendar(days: "list[StatisticsRow]", today: date) -> list[str]:
     for weekday, name in enumerate(WEEKDAYS):
         week = [monday + timedelta(days=weekday, weeks=each) for each in range(WEEKS_SHOWN)]
         marks = (_shade(prompts.get(day, 0), most) if day <= today else " " for day in week)
-        # The newest week is at the right, and would be the one that a narrow terminal cuts off.
+        # The newest week is on the right, where a narrow terminal would cut it off.
         lines.append(f"  {name} {''.join(marks)}".rstrip())
     return [*lines, ""]
 

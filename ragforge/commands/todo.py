@@ -1,4 +1,4 @@
-"""`todo`: the list of what is to do in a session."""
+"""`todo`: the to-do list of a session."""
 
 from typing import TYPE_CHECKING
 

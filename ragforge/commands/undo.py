@@ -1,4 +1,4 @@
-"""`undo`: take back the newest turns, files and chat."""
+"""`undo`: undo the newest turns, files and chat."""
 
 from typing import TYPE_CHECKING, Annotated
 

@@ -1,1 +1,1 @@
-"""The line mode: the conversation as lines of text, for screen readers and terminals that draw no screen."""
+"""The line mode: the conversation as lines of text, for screen readers and terminals without screens."""

@@ -1,4 +1,4 @@
-"""Slash commands in the line mode: what their outcomes say is done in text."""
+"""Slash commands in the line mode: their outcomes as text."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class LineCommands:
-    """Runs them and does what they say."""
+    """Runs commands and handles their outcomes."""
 
     def __init__(self, face: LineFace, printer: LinePrinter, questions: Questions) -> None:
         self._face = face
@@ -46,7 +46,7 @@ class LineCommands:
             await conversation.hints.drop_outdated()
 
     async def asked_to_forget(self, message: str) -> bool:
-        """Whether the message only asks to forget something that is remembered; then it is asked what."""
+        """Whether the message only asks to forget a memory; then the user is asked which."""
         asked = await ask_what_to_forget(self._face.conversation.session, message)
         if asked is not None:
             await self._carry_out(asked)
@@ -100,7 +100,7 @@ class LineCommands:
                 assert_never(outcome)
 
     async def _answer(self, asked: base.UserQuestion) -> None:
-        """Ask the user, and let the command hear it."""
+        """Ask the user, and pass the answer to the command."""
         match asked.kind:
             case base.QuestionKind.CONFIRM:
                 asked.reply(await self._questions.confirmed(asked.text, asked.diff))
@@ -115,7 +115,7 @@ class LineCommands:
                 asked.reply(None)
 
     async def _answered(self, asked: base.Confirm | base.Choose) -> str:
-        """The command line that the answer says; empty for none."""
+        """Return the command line of the answer; empty for none."""
         match asked:
             case base.Confirm(question, then, otherwise, command, detail):
                 shown = "\n".join(filter(None, [detail, command and f"$ {command}"]))
@@ -135,7 +135,7 @@ class LineCommands:
             self._printer.line(note)
 
     async def _open(self, screen: str, args: str) -> None:
-        """In place of a screen: the text that the command line prints, or how to do without."""
+        """In place of a screen: the command line's text, or the alternative to it."""
         conversation = self._face.conversation
         if screen == "help":
             self._help(args)
@@ -147,7 +147,7 @@ class LineCommands:
             await self._screens.open(screen, args)
             return
         verb = find_verbs()[screen]
-        if screen == "memory":  # which lists, as its screen does
+        if screen == "memory":  # lists, like its screen
             verb = next(each for each in verb.verbs if each.name == "list")
         if verb.shell is None:
             raise UsageError(f"/{screen} needs the full screen, or an argument.")

@@ -1,6 +1,6 @@
-"""The line that is being typed: its echo, corrections and the lines of before; nothing is drawn again.
+"""Line editing: echo, corrections and history; nothing is redrawn.
 
-The terminal's own editing keeps no history and drops what is longer than 4,095 bytes, so it is switched off.
+The terminal's own editing has no history and drops what is longer than 4,095 bytes, so it is switched off.
 """
 
 import re
@@ -24,13 +24,13 @@ END = "\x04"
 
 
 class LineEditor:
-    """Makes lines of keys."""
+    """Makes lines from keys."""
 
     def __init__(self, echo: Callable[[str], None], before: Callable[[], Sequence[str]]) -> None:
-        """echo: prints what is typed. before: the lines of before, newest first, where any are wanted."""
+        """echo: prints what is typed. before: the previous lines, newest first, if any are wanted."""
         self.line = ""
         self.prompt = ""
-        """What stands before the line, and is printed again with one of before."""
+        """The text before the line, printed again with a previous one."""
         self._echo = echo
         self._before = before
         self._walk = Walk()
@@ -38,11 +38,11 @@ class LineEditor:
         self._decode = getincrementaldecoder("utf-8")("replace").decode
 
     def feed(self, data: bytes) -> list[str]:
-        """The lines that ended with this; each but an END is without its newline."""
+        """Return the lines that ended with this; each but an END is without its newline."""
         text, ended, shown = self._held + self._decode(data), list[str](), list[str]()
         begun = _BEGUN.search(text)
         self._held = begun[0] if begun else ""
-        parts: list[str] = []  # of the line: one long line comes in many
+        parts: list[str] = []  # of the line: a long one arrives in many
         for key in _KEYS.findall(text[: len(text) - len(self._held)]):
             if (key >= " " and key != "\x7f") or key == "\t":
                 parts.append(key)
@@ -62,17 +62,17 @@ class LineEditor:
         return ended
 
     def settle(self) -> None:
-        """Nothing has followed a key that had come in part: it was another one."""
+        """Nothing has followed an incomplete key: it was another one."""
         self._held = ""
 
     def clear(self) -> str:
-        """Begin a new line; what the line was."""
+        """Start a new line; return the previous one."""
         line, self.line = self.line, ""
         self._walk.end()
         return line
 
     def _edited(self, key: str) -> str:
-        """Do what the key says; what is printed for it."""
+        """Process the key; return what to print for it."""
         match key:
             case "\x7f" | "\b":
                 return self._erased(1)
@@ -93,7 +93,7 @@ class LineEditor:
         return "\b \b" * columns
 
     def _walked(self, by: int) -> str:
-        """The line of before in a line of its own: nothing is drawn over."""
+        """Return the previous line on a line of its own: nothing is overwritten."""
         found = self._walk.step(by, leaving=self.line, entries=self._before())
         if found is None:
             return ""
@@ -102,14 +102,14 @@ class LineEditor:
 
 
 class RawTerminal:
-    """Switches the terminal's own editing and echo off, and on again; signals of keys stay on."""
+    """Switches the terminal's own editing and echo off, and on again; signal keys stay on."""
 
     def __init__(self, terminal: int) -> None:
         self._terminal = terminal
         self._before: list[Any] | None = None
 
     def take(self) -> None:
-        """Get every key as it is pressed, where this is a terminal."""
+        """Receive every key as it is pressed, if this is a terminal."""
         with suppress(termios.error):
             before = termios.tcgetattr(self._terminal)
             now = [*before]
@@ -118,7 +118,7 @@ class RawTerminal:
             self._before = before
 
     def give_back(self) -> None:
-        """Leave it as it was."""
+        """Restore the previous state."""
         if self._before is not None:
             with suppress(termios.error):
                 termios.tcsetattr(self._terminal, termios.TCSADRAIN, self._before)

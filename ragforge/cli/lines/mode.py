@@ -1,4 +1,4 @@
-"""The line mode itself: messages, commands and questions in one conversation, a line at a time."""
+"""The line mode: messages, commands and questions in one conversation, a line at a time."""
 
 from __future__ import annotations
 
@@ -36,15 +36,15 @@ if TYPE_CHECKING:
     from ragforge.session.conversation import Conversation
 
 TWICE_S_MAX = 2.0
-"""A second Ctrl+C that comes later is another first one."""
+"""A second Ctrl+C that comes later counts as a first one."""
 UNSENT_CHARS_SHOWN = 2_000
-"""Of words that return; all of them are kept."""
+"""How much of returned words is shown; all of them are kept."""
 GOES_ON = (TurnStatus.FINISHED, TurnStatus.CONTINUED)
 HELLO = "Type a message, or /help for commands. Ctrl+C interrupts, Ctrl+D quits."
 
 
 def run_line_mode(options: Options) -> tuple[int, bool]:
-    """Return the exit code, and whether an incognito run is to follow. Raises RagforgeError."""
+    """Run it; return the exit code, and whether an incognito run follows. Raises RagforgeError."""
     mode = LineMode(options)
     code = run_async(mode.run)
     return code, mode.incognito_next
@@ -77,7 +77,7 @@ class LineMode:
         return self._conversation
 
     async def run(self) -> int:
-        """Open what was asked for, converse until the user leaves, and close it. Raises RagforgeError."""
+        """Open what was requested, converse until the user leaves, and close it. Raises RagforgeError."""
         without_screens()
         opened = await open_for_interface(self._options)
         if isinstance(opened, NotOpened):
@@ -106,14 +106,14 @@ class LineMode:
             tell(closed.waits)
         return self._exit_code or 0
 
-    # What is typed
+    # Input
 
     def _take(self, typed: Typed | None) -> None:
         if not self._questions.take(typed):
             self._typed.put_nowait(typed)
 
     def _interrupt(self) -> None:
-        """Ctrl+C: end what runs; where nothing does, leave at the second one."""
+        """Ctrl+C: interrupt what runs; if nothing does, leave at the second one."""
         self._printer.end_line()
         if self._stop_shell is not None:
             self._stop_shell.set()
@@ -133,7 +133,7 @@ class LineMode:
                 self._show_prompt()
 
     def leave(self, code: int = 0) -> None:
-        """Leave, once what runs has ended; its end is kept."""
+        """Leave, once what runs has ended; its end is stored."""
         if self._exit_code is None:
             self._exit_code = code
             self._questions.cancel()
@@ -142,14 +142,14 @@ class LineMode:
                 self._stop_shell.set()
 
     def _suspend(self) -> None:
-        """Ctrl+Z: stop until the shell brings the program back."""
+        """Ctrl+Z: stop until the shell continues the program."""
         self._printer.end_line()
         with self._reader.lent():
             os.kill(os.getpid(), signal.SIGSTOP)
         self._show_prompt()
 
     async def _remember(self, text: str) -> None:
-        """Keep what was sent or cleared, for Up to find."""
+        """Save what was sent or cleared, for Up to find."""
         self._before.add(text)
         with suppress(RagforgeError):
             await self.conversation.remember_prompt(text)
@@ -186,7 +186,7 @@ class LineMode:
                 await self._attempt(self._do(typed.text))
 
     async def _bring(self, opened: OpenedChat) -> bool:
-        """Bring to the front what was asked for; False where the user does not want this folder."""
+        """Open what was requested in front; return False if the user does not want this folder."""
         from ragforge.session.folder_questions import folder_is_meant
         from ragforge.session.instructions import answer_instructions, new_instructions
 
@@ -214,7 +214,7 @@ class LineMode:
         return True
 
     async def go_to(self, session_id: str, *, fork: bool = False, at: int | None = None) -> bool:
-        """Bring that session to the front; whether a call in it waits for consent."""
+        """Open that session in front; return whether a call in it waits for consent."""
         conversation = self.conversation
         try:
             shown = (
@@ -241,7 +241,7 @@ class LineMode:
             self._printer.line(str(error))
 
     async def _do(self, text: str) -> None:
-        """Do what was typed. Raises RagforgeError."""
+        """Process the input. Raises RagforgeError."""
         await self._remember(text)
         match parse_input(text):
             case Say(said) if self._is_in_plan_mode and goes_ahead(said):
@@ -259,7 +259,7 @@ class LineMode:
         return self.conversation.session.live.consent.mode is Mode.PLAN
 
     async def say(self, text: str) -> None:
-        """Send a message and follow its turn. Raises RagforgeError, with the message kept as the draft."""
+        """Send a message and follow its turn. Raises RagforgeError, with the message saved as the draft."""
         conversation = self.conversation
         question = conversation.question_before(text)
         if question and not await self._questions.confirmed(question):
@@ -273,7 +273,7 @@ class LineMode:
             raise
 
     async def keep_unsent(self, text: str) -> None:
-        """Keep words that went nowhere, and say so."""
+        """Keep words that were not sent, and say so."""
         with suppress(RagforgeError):
             await self.conversation.keep_draft(text)
         left_out = len(text) - UNSENT_CHARS_SHOWN
@@ -281,14 +281,14 @@ class LineMode:
         self._printer.line(f"Not sent: {text[:UNSENT_CHARS_SHOWN]}{more}")
 
     async def follow(self, turn: AsyncGenerator[AgentEvent, None]) -> None:
-        """Print the turn and those of what is typed meanwhile. Raises RagforgeError."""
+        """Print the turn and those of messages typed meanwhile. Raises RagforgeError."""
         conversation = self.conversation
         ended = await self._beside(turn)
         while ended and ended.status in GOES_ON and conversation.session.live.queue:
             ended = await self._beside(conversation.submit_queue(self._questions.approve))
 
     async def _beside(self, turn: AsyncGenerator[AgentEvent, None]) -> Turn | None:
-        """Print the turn, and queue what is typed beside it."""
+        """Print the turn, and queue what is typed meanwhile."""
         self._following = following = asyncio.ensure_future(self._print(turn))
         while not following.done():
             typing = asyncio.ensure_future(self._typed.get())
@@ -335,7 +335,7 @@ class LineMode:
         return ended
 
     async def _run_shell(self, command: str, *, for_model: bool) -> None:
-        """Run a command of the user's, its output shown as it comes."""
+        """Run a command of the user's, its output shown as it arrives."""
         from ragforge.session.shell_commands import needs_terminal, run_shell
 
         conversation = self.conversation
@@ -359,7 +359,7 @@ class LineMode:
             self._stop_shell = None
 
     async def _edit(self, text: str, name: str) -> str:
-        """The text as the user's editor left it; unchanged without an editor."""
+        """Return the text as edited in the user's editor; unchanged without an editor."""
         from ragforge.tui.editor import edit_file  # most approvals are not edited
 
         env = self.conversation.workspace.child_env
@@ -381,7 +381,7 @@ class LineMode:
             loop.add_signal_handler(signal.SIGINT, self._interrupt)
 
     def _hand_over(self, command: str) -> None:
-        """Let a program have the terminal that asks for keys itself."""
+        """Give the terminal to a program that asks for keys itself."""
         conversation = self.conversation
         env = dict(conversation.workspace.child_env)
         try:

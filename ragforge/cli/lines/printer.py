@@ -1,4 +1,4 @@
-"""What happens in a turn, as lines: nothing is drawn, nothing is drawn again, and no colour is needed."""
+"""The events of a turn as lines: nothing is redrawn, and no colour is needed."""
 
 import sys
 
@@ -33,28 +33,28 @@ _STATUS_WORDS = {
 
 
 class LinePrinter:
-    """Prints to standard output, whatever it is given made safe for the terminal."""
+    """Prints to standard output, everything made safe for the terminal."""
 
     def __init__(self) -> None:
         self._is_within_line = False
         self._called: dict[str, str] = {}
-        """What each call that runs is about, by its id."""
+        """The description of each running call, by its id."""
 
     def line(self, text: str = "") -> None:
-        """A line of its own, or several."""
+        """Print a separate line, or several."""
         self._write(("\n" if self._is_within_line else "") + printable(text) + "\n")
 
     def end_line(self) -> None:
-        """What follows begins a line."""
+        """Start a new line for what follows."""
         if self._is_within_line:
             self._write("\n")
 
     def part(self, text: str) -> None:
-        """A piece of a line: what follows stands behind it."""
+        """Print a piece of a line, which what follows continues."""
         self._write(printable(text))
 
     def typed(self, text: str) -> None:
-        """The echo of keys, in which a backspace goes back."""
+        """Print the echo of keys, in which a backspace goes back."""
         self._write("\b".join(map(printable, text.split("\b"))))
 
     def _write(self, text: str) -> None:
@@ -64,7 +64,7 @@ class LinePrinter:
             sys.stdout.flush()
 
     def show(self, event: AgentEvent) -> None:
-        """Print what there is to tell of it."""
+        """Print the event."""
         match event:
             case TextDelta(text):
                 self.part(text)

@@ -29,7 +29,7 @@ YES_OR_NO = {"y": YES, "yes": YES, "n": NO, "no": NO}
 
 
 class _Question(Struct, eq=False):
-    """A question that stands: which words answer it; none for any words."""
+    """An open question: which words answer it; none for any words."""
 
     answers: Mapping[str, str]
     hint: str
@@ -41,7 +41,7 @@ class Questions:
     """Asks one question at a time."""
 
     def __init__(self, printer: LinePrinter, edit: Callable[[str, str], Awaitable[str]]) -> None:
-        """edit: a text, and what its file is called, as the user's editor left it."""
+        """edit: returns a text, with its file name, as edited in the user's editor."""
         self._printer = printer
         self._edit = edit
         self._turn = asyncio.Lock()
@@ -53,7 +53,7 @@ class Questions:
         return self._asked is not None and not self._asked.answered.done()
 
     def take(self, typed: Typed | None) -> bool:
-        """Give what was typed to the question that stands; False where it is no answer, or none stands.
+        """Pass input to the open question; return False if it is not an answer, or none is open.
 
         An answer is a line by itself, after a pause in which the question could be read.
         """
@@ -62,7 +62,7 @@ class Questions:
             return False
         if typed is None:
             asked.answered.set_result(None)
-            return False  # the end of the input is for everybody
+            return False  # everybody is told the end of the input
         words = typed.text.strip().lower()
         is_answer = "\n" not in typed.text and (not asked.answers or words in asked.answers)
         if is_answer and typed.at_s - max(asked.asked_s, typed.before_s) >= timeouts.APPROVAL_QUIET_S:
@@ -77,7 +77,7 @@ class Questions:
         return is_answer
 
     def cancel(self) -> bool:
-        """Leave the question that stands without an answer; was there one?"""
+        """Close the open question without an answer; return whether there was one."""
         asked = self._asked
         if asked is None or asked.answered.done():
             return False
@@ -85,7 +85,7 @@ class Questions:
         return True
 
     async def ask(self, lines: Sequence[str], answers: Mapping[str, str], hint: str) -> str | None:
-        """Which of the answers was given; None at the end of the input."""
+        """Return which of the answers was given; None at the end of the input."""
         async with self._turn:
             for line in lines:
                 self._printer.line(line)
@@ -97,29 +97,29 @@ class Questions:
                 self._asked = None
 
     async def confirmed(self, question: str, detail: str = "") -> bool | None:
-        """The answer to a question of yes or no; None for none."""
+        """Return the answer to a yes-or-no question; None for none."""
         answer = await self.ask([*filter(None, [detail, question])], YES_OR_NO, "Answer y or n:")
         return None if answer is None else answer == YES
 
     async def yes_or_no(self, question: str, detail: str = "") -> bool | None:
-        """As `confirmed`, for those who ask in either face."""
+        """The same as `confirmed`, for callers that work in both faces."""
         return await self.confirmed(question, detail)
 
     async def one_of(self, question: str, detail: str, options: Sequence[Option]) -> str | None:
-        """Which option is chosen, by its number; None for none."""
+        """Return which option is chosen, by its number; None for none."""
         listed = [(f"{each.name}: {each.meaning}", each.then) for each in options]
         return await self.choice([detail, question], listed)
 
     async def choice(self, lines: Sequence[str], options: Sequence[tuple[str, str]]) -> str | None:
-        """Which option is chosen, by its number. options: words and what choosing them gives."""
+        """Return which option is chosen, by its number. options: words and their values."""
         listed = [f"  {number}  {words}" for number, (words, _) in enumerate(options, 1)]
         answers = {str(number): gives for number, (_, gives) in enumerate(options, 1)} | {"": ""}
         hint = f"Answer 1 to {len(options)}, or Enter for none:"
         return await self.ask([*lines, *listed], answers, hint) or None
 
     async def approve(self, request: ApprovalRequest) -> ApprovalAnswer:
-        """The user's answer to an approval; at the end of the input it stays open."""
-        # Loaded when the first is asked: the interface's own words, so that both faces ask the same.
+        """Return the user's answer to an approval; at the end of the input it stays open."""
+        # Loaded with the first one: the interface's own words, so that both faces ask the same.
         from ragforge.tui.widgets.approval import choices, question_lines
 
         offered = choices(request)
@@ -137,13 +137,13 @@ class Questions:
         chosen = next(each for each in offered if str(each.number) == number)
         if chosen.answer is ConsentAnswer.EDIT and isinstance(request, ToolApproval):
             edited = await self._edit(request.draft or "", request.draft_name)
-            # Where nothing was changed, it is asked again as it was.
+            # If nothing was changed, the same question is asked again.
             return ApprovalAnswer(ConsentAnswer.EDIT, edited=edited)
         reason = await self.ask([], {}, "What should the model do instead?") if chosen.wants_reason else ""
         return ApprovalAnswer(chosen.answer, reason or "")
 
     async def trusts(self, files: Sequence[FileTrust]) -> bool:
-        """Whether these files of the project are trusted."""
+        """Return whether these files of the project are trusted."""
         words = trust_words(files)
         question = words.changed if any(file.before is not None for file in files) else words.new
         lines = [words.why]

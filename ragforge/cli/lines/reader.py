@@ -1,4 +1,4 @@
-"""Lines as they are typed or pasted, read beside everything else that runs."""
+"""Read typed and pasted lines, in parallel to everything else."""
 
 import asyncio
 import os
@@ -23,7 +23,7 @@ class Typed(Struct, frozen=True):
 
 
 class LineReader:
-    """Hands what is typed to `take`, and None at the end of the input (Ctrl+D)."""
+    """Passes input to `take`, and None at the end of the input (Ctrl+D)."""
 
     def __init__(self, terminal: int, editor: LineEditor, take: Callable[[Typed | None], None]) -> None:
         self._terminal = terminal
@@ -35,19 +35,19 @@ class LineReader:
         self._timer: asyncio.TimerHandle | None = None
 
     def start(self) -> None:
-        """Read from now on."""
+        """Start reading."""
         self._raw.take()
         asyncio.get_running_loop().add_reader(self._terminal, self._read)
 
     def stop(self) -> None:
-        """Read no more; what came whole is handed over."""
+        """Stop reading; complete lines are passed on."""
         asyncio.get_running_loop().remove_reader(self._terminal)
         self._raw.give_back()
         self._hand_over()
 
     @contextmanager
     def lent(self) -> Generator[None]:
-        """The terminal is another program's meanwhile."""
+        """Give the terminal to another program for the duration."""
         self.stop()
         try:
             yield
@@ -58,7 +58,7 @@ class LineReader:
         try:
             data = os.read(self._terminal, 65_536)
         except OSError:
-            data = b""  # the terminal has gone
+            data = b""  # the terminal is gone
         if not self._lines and not self._editor.line:
             self._began_s = monotonic()
         lines = self._editor.feed(data) if data else [*filter(None, [self._editor.clear()]), END]

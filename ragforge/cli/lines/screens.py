@@ -1,4 +1,4 @@
-"""What the line mode has in the place of the interface's screens: lists, with a number to answer by."""
+"""The line mode's substitutes for the interface's screens: lists answered by a number."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ HELP = {
     "theme": "Change the colours of the full screen: auto, dark or light.",
     "trust": "Show the project's instruction files, and choose whether the model reads them.",
 }
-"""Commands that are screens alone in the interface."""
+"""Commands that are only screens in the interface."""
 
 
 class LineScreens:
@@ -166,6 +166,6 @@ class LineScreens:
                 assert_never(payload.action)
 
     async def _choose(self, question: str, options: list[tuple[str, str]]) -> None:
-        """Ask which of them, and run its command line."""
+        """Ask for one, and run its command line."""
         if options and (line := await self._questions.choice([question], options)):
             await self._run_line(line)
