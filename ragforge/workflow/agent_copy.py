@@ -1,4 +1,4 @@
-"""An agent's copy of the project, in which it works beside others; what it made there is a version."""
+"""An agent's copy of the project, in which it works in parallel to others; its result is a version."""
 
 from asyncio import Lock
 from collections.abc import AsyncGenerator
@@ -30,7 +30,7 @@ DIFF_CHARS_MAX = 200_000
 
 
 class CopyResult(Struct, frozen=True):
-    """What was made in a copy. checked: None where no check command runs."""
+    """The result in a copy. checked: None if no check command runs."""
 
     version: str
     diff: str
@@ -41,10 +41,10 @@ class CopyResult(Struct, frozen=True):
 async def session_in_copy(
     session: Session, child: Session, parts: Parts, *, turns: Lock
 ) -> AsyncGenerator[Session]:
-    """The child as it works in a copy of the folder of `session`; the copy is removed afterwards.
+    """Open the child session in a copy of the folder of `session`; the copy is removed afterwards.
 
-    The same is asked and allowed there as in the folder. turns: held by what changes files in the folder.
-    Raises UsageError where no copy can be made.
+    Consent is the same there as in the folder. turns: a lock for changes of files in the folder.
+    Raises UsageError if no copy can be made.
     """
     if not await session.worktree.is_tracked():
         raise UsageError(session.worktree.not_tracked)
@@ -83,7 +83,7 @@ async def _leave(inside: Session) -> None:
 
 
 async def result_in_copy(inside: Session, turn_id: str, *, label: str) -> CopyResult | None:
-    """What the turn made in the copy, checked there; None where it changed nothing. Raises StoreError."""
+    """Return the turn's result in the copy, checked there; None if it changed nothing. Raises StoreError."""
     await inside.worktree.recorder.settle()
     workspace = inside.workspace
     versions = [each for each in await workspace.store.versions.of_turns([turn_id]) if each.changes]
@@ -98,6 +98,6 @@ async def result_in_copy(inside: Session, turn_id: str, *, label: str) -> CopyRe
 
 
 async def take_version(session: Session, version_id: str) -> list[str]:
-    """Make the project's files those of the version; what to tell of it. Raises UsageError, StoreError."""
+    """Change the project's files to the version; return notices. Raises UsageError, StoreError."""
     moved = await checkout(session, version_id, part=Part.FILES, action=MoveAction.TAKE)
     return moved_lines(moved)

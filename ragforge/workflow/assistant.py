@@ -1,4 +1,4 @@
-"""Tools and the assistant for programs: turns in a session of their own, with the consent of any call."""
+"""Tools and the assistant for programs: turns in separate sessions, with the usual consent."""
 
 import asyncio
 import time
@@ -49,7 +49,7 @@ READING_TOOLS = frozenset(READING)
 
 
 class AgentWork(Struct):
-    """What the assistant came to."""
+    """The assistant's result."""
 
     text: str = ""
     failed: bool = True
@@ -61,15 +61,15 @@ class AgentWork(Struct):
     turn_id: str = ""
     is_of_copy: bool = False
     made: CopyResult | None = None
-    """What it made in a copy of the project; None for nothing."""
+    """Its result in a copy of the project; None for nothing."""
 
 
 class Assistant:
-    """The hands of a run. What they change in the project is in turns of a session that is listed; one that
-    can only read is archived, as sub-agents are.
+    """The tools and the assistant of a run. What they change in the project is in turns of a listed session;
+    one that can only read is archived, like a sub-agent's.
 
-    A program never has more than its user: the mode and the rules are those of the session that it runs in,
-    and such a session that is resumed later asks again, whatever was allowed in the run.
+    A program never has more rights than its user: the mode and the rules are those of the session that it
+    runs in, and such a session that is resumed later asks again, whatever was allowed in the run.
     """
 
     def __init__(self, session: Session, title: str, approve: Approve, tell: Callable[[str], None]) -> None:
@@ -79,7 +79,7 @@ class Assistant:
         self.session_ids: list[str] = []
 
     async def run_tool(self, name: str, args: Fields) -> Fields:
-        """What the call came to. Raises ProgramFault where it was not allowed or is unknown."""
+        """Return the result of the call. Raises ProgramFault if it was not allowed or is unknown."""
         if name not in self._session.workspace.tools:
             known = ", ".join(sorted(self._session.workspace.tools))
             raise ProgramFault(f"There is no tool {name!r}; there are {known}.")
@@ -109,13 +109,13 @@ class Assistant:
         only_reads: bool,
         block_began_at: datetime | None,
     ) -> AgentWork:
-        """What the assistant does with the task, in a conversation of its own.
+        """Return what the assistant does with the task, in a conversation of its own.
 
-        task: the prompt, and the material, which goes with it as the output of a command does: it was not
-        said by the user, so nothing is remembered as theirs.
-        only_reads: it has the tools that change nothing, and works beside others.
-        block_began_at: of the parallel block that it is in. There it recalls nothing that is newer, and where
-        it may change files, it does so in a copy of the folder.
+        task: the prompt, and the material, which is sent like the output of a command: the user did not say
+        it, so nothing is remembered as theirs.
+        only_reads: it has the tools that change nothing, and works in parallel to others.
+        block_began_at: of its parallel block. There it recalls nothing newer, and if it may change files, it
+        does so in a copy of the folder.
         """
         tools = fewer_tools(self._session.workspace.tools, may_write=not only_reads)
         child, parts = self._child(model, tools=tools, recalls_until=block_began_at), self._parts(*task)
@@ -134,7 +134,7 @@ class Assistant:
         return work
 
     async def _hear(self, child: Session, parts: Parts, limits: TurnLimits, work: AgentWork) -> None:
-        """Run the turn, and take in what the assistant does."""
+        """Run the turn, and record what the assistant does."""
         async for event in self._events(child, parts, limits):
             match event:
                 case TurnStarted(turn):
@@ -153,13 +153,13 @@ class Assistant:
                     pass
 
     async def take(self, version_id: str) -> None:
-        """Make the project's files those of the version. Raises RagforgeError."""
+        """Change the project's files to the version. Raises RagforgeError."""
         async with self._lock:
             for line in await take_version(self._session, version_id):
                 self._tell(line)
 
     async def run_check(self) -> Fields:
-        """What the check command says of the project's files. Raises ProgramFault where none may run."""
+        """Run the check command on the project's files. Raises ProgramFault if none may run."""
         workspace = self._session.workspace
         allowed = await check_command(workspace)
         if not allowed.command:
@@ -174,7 +174,7 @@ class Assistant:
     async def _events(
         self, child: Session, parts: Parts, limits: TurnLimits
     ) -> AsyncGenerator[AgentEvent, None]:
-        """The events of a turn in the session, which is closed then."""
+        """Yield the events of the turn in the session, which is closed then."""
         try:
             async with aclosing(submit(child, parts, self._approve, limits=limits)) as events:
                 async for event in events:
@@ -190,7 +190,7 @@ class Assistant:
         tools: Mapping[str, AnyTool],
         recalls_until: datetime | None = None,
     ) -> Session:
-        """A new session in the same folder, with the same consent. What it costs counts as the program's."""
+        """Return a new session in the same folder, with the same consent. Its cost is the program's."""
         session = self._session
         workspace, live = session.workspace, session.live
         record = replace(child_record(session, f"Program {self._title}"), model=str(model))
@@ -214,7 +214,7 @@ class Assistant:
 
 
 def check_fields(checked: Checked, redactor: Redactor) -> Fields:
-    """What a check came to, as a program reads it."""
+    """Return the result of a check, as a program reads it."""
     codes = (int(each) for each in checked.ended.split() if each.isdigit())
     code = 0 if checked.passed else next(codes, None)
     return {"passed": checked.passed, "exit_code": code, "tail": redactor.text(checked.output)}

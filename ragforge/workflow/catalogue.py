@@ -1,4 +1,4 @@
-"""Finding a program by its name or path, and reading it."""
+"""Find a program by its name or path, and read it."""
 
 from pathlib import Path
 
@@ -16,9 +16,9 @@ CREATOR = "creator"
 
 
 def find_program(workspace: Workspace, name: str, folder: Path, *, shipped: bool = False) -> ProgramFile:
-    """The program of this name, such as `review` or `project:review`, or the file at this path; blocks.
+    """Return the program of this name, such as `review` or `project:review`, or at this path; blocks.
 
-    The creator is the user's own where they changed it. shipped: only those that ship with ragforge.
+    The creator is the user's own if they changed it. shipped: only those that ship with ragforge.
     Raises UsageError that names the nearest one.
     """
     if name.endswith(SUFFIX) or "/" in name:
@@ -42,9 +42,9 @@ def find_program(workspace: Workspace, name: str, folder: Path, *, shipped: bool
 
 
 async def read_program(workspace: Workspace, file: ProgramFile) -> bytes:
-    """The content of the file. A project's own program is asked about first, as its commands are.
+    """Return the content of the file. The user is asked about a project's program first, like its commands.
 
-    Raises UsageError for one that is not trusted, cannot be read, or is not what its file is called.
+    Raises UsageError for one that is not trusted, cannot be read, or is not what its file name says.
     """
     if file.origin == "project":
         root = workspace.place.root
@@ -75,7 +75,7 @@ async def read_program(workspace: Workspace, file: ProgramFile) -> bytes:
 
 
 def read_file(path: Path) -> bytes:
-    """What is in the file, up to a little more than a program may have. Raises UsageError."""
+    """Return the file's content, up to a little more than a program may have. Raises UsageError."""
     try:
         with open_file(path.resolve()) as file:
             return file.read(BYTES_MAX + 1)

@@ -1,4 +1,4 @@
-"""From statements to a program that can run: every name resolved, and all that is wrong said at once."""
+"""Assemble statements into a program: all names are resolved, and all faults are reported at once."""
 
 from bisect import bisect_left
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -41,7 +41,7 @@ from ragforge.workflow.syntax import (
 
 _NEEDED_BY = {operation: need for need, operation in NEEDS.items()}
 _LEADING = JUMPS | {"HALT"}
-"""Operations that something else than the next one can follow."""
+"""Operations that may continue elsewhere than at the next one."""
 _FLOW = _LEADING | {"PARALLEL_START", "PARALLEL_END", "WAIT_INPUT", "POP", "CMP"}
 _COUNTS = frozenset({"LOOP", "WAIT_SECONDS"})
 _ASKING = frozenset({"LLM_EXEC", "AGENT_EXEC"})
@@ -55,15 +55,15 @@ _PLAIN: dict[type, tuple[str, ...]] = {
     ListOperand: ("any",),
 }
 _HOLDING = (ObjectOperand, ListOperand)
-"""Operands that are right for these kinds whatever they say, where a register to write is no path."""
+"""Operands that are valid for these kinds whatever their values, if a register to write has no path."""
 STANDARD = Path(__file__).with_name("std.spu")
 
 
 class SpuProgram(Struct, frozen=True):
-    """What the machine runs.
+    """A runnable program.
 
-    labels: where each is in the code. closings: for each LOOP the JMP that ends its block. ends: for each
-    PARALLEL_START its PARALLEL_END. own_length: from here on the code is the standard's.
+    labels: the position of each in the code. closings: for each LOOP the JMP that ends its block. ends: for
+    each PARALLEL_START its PARALLEL_END. own_length: from here on the code is the standard library's.
     """
 
     name: str
@@ -80,7 +80,7 @@ class SpuProgram(Struct, frozen=True):
 
 
 class Assembly(Struct):
-    """What became of a text. program: None where there are faults."""
+    """The result of assembling a text. program: None if there are faults."""
 
     program: SpuProgram | None = None
     faults: list[Fault] = field(default_factory=list[Fault])
@@ -96,7 +96,7 @@ def assemble(content: bytes, *, built: Collection[str] | None = None) -> Assembl
     quick = quick_statements(text)
     if quick is not None and not (found := _Assembler(quick, [], built).assembly()).faults:
         return found
-    # Something is wrong: this reading knows where.
+    # Something is wrong: this parser knows where.
     statements, faults = parse(text)
     return _Assembler(statements, faults, built).assembly()
 
@@ -109,12 +109,12 @@ class _Assembler:
         self._found = Assembly(faults=faults)
         self._built = None if built is None else frozenset(built)
         self._flow: list[int] = []
-        """Where operations are that lead on, or cannot be in a parallel block."""
+        """Positions of operations that jump, or cannot be in a parallel block."""
         self._refused: set[str] = set()
-        """Operations that cannot run and were named already."""
+        """Operations that cannot run and were reported already."""
         self._right: dict[tuple[object, ...], tuple[int, ...]] = {}
-        """Operations with kinds of operands that are right, where the first one is no path and the values
-        in these places are."""
+        """Operations with valid kinds of operands, if the first one is no path and the values at these
+        positions are."""
         self._directives: list[Directive] = []
         self._code: list[Instruction] = []
         self._labels: dict[str, LabelLine] = {}
@@ -124,7 +124,7 @@ class _Assembler:
         self._needs: set[str] = set()
 
     def assembly(self) -> Assembly:
-        """The program, or what is wrong with it, in the order of the text."""
+        """Return the program, or its faults, in the order of the text."""
         self._sort_statements()
         own = len(self._code)
         for directive in self._directives:
@@ -288,7 +288,7 @@ class _Assembler:
                 pass
 
     def _check_tasks(self) -> None:
-        """A task that is named as a text must exist: a run finds out only when it gets there."""
+        """Check that a task named as a text exists: a run only finds out when it gets there."""
         for instruction in self._code:
             if instruction.operation not in _ASKING:
                 continue
@@ -304,10 +304,10 @@ class _Assembler:
             self._fault(task.at, f"There is no task {task}.{hint} To write your own prompt, leave it out.")
 
     def _link(self) -> tuple[str, ...]:
-        """Append the blocks of the standard labels that are used; what is jumped to must be there."""
+        """Append the used blocks of the standard library; targets of jumps must exist."""
         standard, used = standard_blocks(), list[str]()
         waiting: list[tuple[int, LabelName | None]] = [(at, None) for at in self._flow]
-        """Places in the code, and the operand that they were linked for."""
+        """Positions in the code, and the operand that they were linked for."""
         for at, source in waiting:  # it grows
             instruction = self._code[at]
             for operand in instruction.operands if instruction.operation in JUMPS else ():
@@ -330,7 +330,7 @@ class _Assembler:
         return tuple(used)
 
     def _closings(self) -> Iterator[tuple[int, int]]:
-        for at in self._flow:  # the standard has no LOOP
+        for at in self._flow:  # the standard library has no LOOP
             instruction = self._code[at]
             if instruction.operation != "LOOP" or len(instruction.operands) != 2:
                 continue
@@ -348,7 +348,7 @@ class _Assembler:
         ends: dict[int, int] = {}
         start: int | None = None
         inner = 0
-        """Blocks that are open in another one."""
+        """Check blocks that are open in another one."""
         for at in self._flow:
             instruction = self._code[at]
             name = instruction.operation
@@ -404,7 +404,7 @@ def _is_count(operand: Constant) -> bool:
 
 
 def reached(program: SpuProgram, starts: Iterable[int]) -> set[int]:
-    """The places in the code that a run from one of these can come to."""
+    """Return the positions in the code that a run from one of these can reach."""
     seen: set[int] = set()
     waiting, length = list(starts), len(program.code)
     jumps = [at for at, each in enumerate(program.code) if each.operation in _LEADING]
@@ -421,7 +421,7 @@ def reached(program: SpuProgram, starts: Iterable[int]) -> set[int]:
 
 
 def next_places(program: SpuProgram, at: int) -> list[int]:
-    """Where a run can be after the instruction: behind it, and where it jumps to."""
+    """Return where a run can be after the instruction: after it, and at its jump target."""
     instruction = program.code[at]
     places = [
         program.labels[operand.name] for operand in instruction.operands if isinstance(operand, LabelName)
@@ -435,7 +435,7 @@ def next_places(program: SpuProgram, at: int) -> list[int]:
 
 @cache
 def standard_blocks() -> Mapping[str, tuple[Instruction, ...]]:
-    """The labels of `std.spu`, each with its instructions."""
+    """Return the labels of `std.spu`, each with its instructions."""
     statements, faults = parse(STANDARD.read_text(encoding="utf-8"))
     assert not faults, faults
     blocks: dict[str, list[Instruction]] = {}
@@ -443,6 +443,6 @@ def standard_blocks() -> Mapping[str, tuple[Instruction, ...]]:
         if isinstance(statement, LabelLine):
             blocks[statement.name] = []
         elif isinstance(statement, Instruction):
-            # Its place is in no text that the user has.
+            # Its position is in no text that the user has.
             blocks[next(reversed(blocks))].append(replace(statement, at=Spot()))
     return {name: tuple(block) for name, block in blocks.items()}

@@ -1,4 +1,4 @@
-"""The programs that write programs, `creator.spu` and `merge.spu`, and how they are run for a request."""
+"""The programs that write programs, `creator.spu` and `merge.spu`, and their runs for a request."""
 
 import asyncio
 from pathlib import Path
@@ -22,7 +22,7 @@ LISTED_MAX = 100
 async def creator_execution(
     session: Session, front: Front, *, target: str, intent: str, shipped: bool, price_usd_max: float | None
 ) -> Execution:
-    """The creator, about to do what the user wants of the program `target`. Raises UsageError."""
+    """Return the creator, about to do what the user wants of the program `target`. Raises UsageError."""
     file = find_program(session.workspace, CREATOR, session.cwd, shipped=shipped)
     content = await read_program(session.workspace, file)
     try:
@@ -38,7 +38,7 @@ async def creator_execution(
 def merge_execution(
     session: Session, front: Front, *, target: str, one: str, other: str, price_usd_max: float | None
 ) -> Execution:
-    """`merge.spu` for two versions of the program `target`."""
+    """Return `merge.spu` for two versions of the program `target`."""
     content = read_file(MERGE)
     program = assembled(content, MERGE.name)
     run = new_run(program, content, MERGE.name, {"ID1": one, "ID2": other})
@@ -46,7 +46,7 @@ def merge_execution(
 
 
 async def differs(workspace: Workspace) -> str:
-    """What to say where the user's own creator was made from one that ships no more. Raises StoreError."""
+    """Return a notice if the user's own creator was made from an older shipped one. Raises StoreError."""
     tree = ProgramTree(workspace, CREATOR)
     first = await tree.first()
     shipped = await asyncio.to_thread(read_file, SHIPPED / tree.file.name)
@@ -59,7 +59,7 @@ async def differs(workspace: Workspace) -> str:
 
 
 async def whose_words(workspace: Workspace, name: str) -> str:
-    """What to say before the user changes a program that is not theirs yet."""
+    """Return a notice before the user changes a program that is not theirs yet."""
     found = await asyncio.to_thread(find_programs, workspace)
     origins = [each.origin for each in found if each.name == name]
     if name == CREATOR or "user" in origins or not origins:
@@ -72,9 +72,9 @@ async def whose_words(workspace: Workspace, name: str) -> str:
 
 
 async def example_words(workspace: Workspace, run: ProgramRun) -> str:
-    """The proposal to keep the run as an example, of a program of the user's that has none yet.
+    """Return the proposal to keep the run as an example, for a program of the user's without one.
 
-    Nothing is proposed where it cannot be one, because what it shows depends on the project.
+    None if it cannot be an example, because its output depends on the project.
     """
     own = ProgramTree(workspace, run.program).file
     examples = own.with_name(f"{run.program}{EXAMPLES_SUFFIX}")
@@ -86,9 +86,9 @@ async def example_words(workspace: Workspace, run: ProgramRun) -> str:
 
 
 async def existing_tree(workspace: Workspace, name: str) -> ProgramTree:
-    """The versions of the user's program of this name, of one that ships, or of the project's.
+    """Return the versions of the user's program of this name, of a shipped one, or of the project's.
 
-    The text of a project's program, once it is trusted, is a version that the user's own begin with.
+    The text of a project's program, once it is trusted, is the version that the user's own start with.
     Raises UsageError.
     """
     tree = ProgramTree(workspace, name)
@@ -103,7 +103,7 @@ async def existing_tree(workspace: Workspace, name: str) -> ProgramTree:
 
 
 async def newest_program(workspace: Workspace) -> str:
-    """The user's program that was worked on last. Raises UsageError where there is none."""
+    """Return the user's program that was changed last. Raises UsageError if there is none."""
     for record in await workspace.store.derivations.find(DerivedFilter(PROGRAM.label, limit=LISTED_MAX)):
         name = str(record.data.get("name", ""))
         if record.project_id == await ProgramTree(workspace, name).project_id():

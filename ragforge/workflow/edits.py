@@ -1,4 +1,4 @@
-"""Changes of a text as edits {where, old, new}: what they do not name stays byte for byte."""
+"""Changes of a text as edits {where, old, new}: everything else stays byte for byte."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -11,10 +11,10 @@ class EditFault(Exception):
 
 
 def apply_edits(text: str, edits: Sequence[Any]) -> str:
-    """Return the text with the edits, one after the other. Raises EditFault.
+    """Return the text with the edits, applied one after the other. Raises EditFault.
 
-    old: what is replaced; it must be in the text once, or once from the first line that holds `where` on.
-    An empty `old` puts `new` behind that line, or at the end of the text where `where` is empty too.
+    old: what is replaced; it must occur once, or once from the first line that contains `where` on.
+    An empty `old` puts `new` after that line, or at the end of the text if `where` is empty too.
     """
     if len(edits) > EDITS_MAX:
         raise EditFault(f"there are {len(edits)} edits; at most {EDITS_MAX} can be made at once.")

@@ -15,9 +15,9 @@ SMALL, LARGE = Usage(input_tokens=500, output_tokens=100), Usage(input_tokens=30
 
 
 async def price_words(session: Session, content: bytes, price_usd_max: float | None) -> list[str]:
-    """The range of what each call and all of them once cost, and where a run stops; a line each.
+    """Return the cost range of each call and of all of them once, and the run's limits; a line each.
 
-    Also what a model lacks before it can be asked.
+    Also what a model needs before it can be asked.
     """
     program = assemble(content).program
     if program is None:
@@ -54,7 +54,7 @@ async def price_words(session: Session, content: bytes, price_usd_max: float | N
 
 
 async def _lacks(session: Session, model: ModelName, role: str) -> str:
-    """What the model needs and has not; empty where it can be asked. Nothing is sent."""
+    """Return what the model lacks; empty if it can be asked. Nothing is sent."""
     try:
         provider = await connect(session.workspace, model)
     except (ModelError, UsageError) as error:

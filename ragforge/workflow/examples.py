@@ -1,4 +1,4 @@
-"""The examples of a program, `NAME.spu.test`: conversations with their answers, and what must be shown."""
+"""The examples of a program, `NAME.spu.test`: conversations with their answers, and the expected output."""
 
 import asyncio
 from pathlib import Path
@@ -27,14 +27,14 @@ class Example(Struct, frozen=True):
 
 
 class ExampleFile:
-    """`NAME.spu.test` beside the program's file, with an example more."""
+    """`NAME.spu.test` beside the program's file, with one more example."""
 
     def __init__(self, program: Path) -> None:
         self.path = program.with_name(f"{program.stem}{EXAMPLES_SUFFIX}")
         self._text = ""
 
     async def with_example(self, code: str, line: str) -> str:
-        """Take the example; how it changes the file, empty where that has it. Raises UsageError.
+        """Add the example; return the change of the file, empty if it has it. Raises UsageError.
 
         code: the program, which must show in the example what it showed in the run.
         """
@@ -57,7 +57,7 @@ class ExampleFile:
 
 
 async def failed_examples(code: str, text: str) -> list[str]:
-    """What the program does not show of what its examples say, a line each."""
+    """Return what the program does not show of what its examples say, a line each."""
     faults: list[str] = []
     lines = [line for line in text.splitlines() if line.strip()][:EXAMPLES_MAX]
     for number, line in enumerate(lines, 1):
@@ -73,7 +73,7 @@ async def failed_examples(code: str, text: str) -> list[str]:
 
 
 async def run_example(code: str, example: Example) -> tuple[list[str], str]:
-    """What the program shows in the example, and how it failed."""
+    """Return what the program shows in the example, and how it failed."""
     program = assemble(code.encode()).program
     if program is None:
         return [], " The program does not assemble."

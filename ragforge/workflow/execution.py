@@ -1,4 +1,4 @@
-"""A program run in a session: its models, what they cost, its limits, and what is kept of it."""
+"""A program run in a session: its models, their cost, its limits, and its stored records."""
 
 import asyncio
 import operator
@@ -48,7 +48,7 @@ PATTERN = "pattern"
 PATTERNS_MAX = 20
 AGENT = "agent"
 OPTIONAL = "(optional)"
-"""Ends what is said of an input that can be left out: its register is null then."""
+"""The end of an optional input's description: its register is null if it is omitted."""
 
 
 async def _deny(request: ApprovalRequest) -> ApprovalAnswer:
@@ -64,10 +64,10 @@ async def _take_last(question: str, options: Sequence[str]) -> int:
 
 
 class Front(Struct, frozen=True):
-    """The user's side of a run. tell: hears of each call, a line each.
+    """The user's side of a run. tell: receives a line for each call.
 
-    confirm, choose, approve: ask the user; without them nobody is there to ask. watch: sees the run whenever
-    another line or call of it begins or ends. pause: awaited before each operation, with the state as it is.
+    confirm, choose, approve: ask the user; without them nobody can be asked. watch: receives the run whenever
+    another line or call of it starts or ends. pause: awaited before each operation, with the state.
     """
 
     display: Callable[[str], Awaitable[None]]
@@ -81,7 +81,7 @@ class Front(Struct, frozen=True):
 
 
 class Execution:
-    """One run of a program, new or resumed. price_usd_max: of this run, where the user gave one."""
+    """One run of a program, new or resumed. price_usd_max: of this run, if the user gave one."""
 
     def __init__(
         self,
@@ -95,8 +95,8 @@ class Execution:
         intent: str = "",
         book: RunBook | None = None,
     ) -> None:
-        """target: the program that it is about. intent: what the user wants, where that is sure. book: of a
-        run that is resumed."""
+        """target: the program that it is about. intent: what the user wants, if given. book: of a
+        resumed run."""
         self.run = run
         self.library = StoreLibrary(session.workspace, run.id)
         self.program_name, self.target, self._intent = program.name, target, intent
@@ -124,11 +124,11 @@ class Execution:
 
     @property
     def cost_usd(self) -> float | None:
-        """What it cost so far; None where a price is unknown."""
+        """Its cost so far; None if a price is unknown."""
         return sum_costs(call.cost_usd for call in self.run.calls)
 
     async def go(self) -> None:
-        """Run to the end. Raises RagforgeError; the run is kept however it ends."""
+        """Run to the end. Raises RagforgeError; the run is stored however it ends."""
         run = self.run
         if not self._is_whole:
             self._tell_where()
@@ -163,7 +163,7 @@ class Execution:
                 self._book.end()
 
     def _tell_where(self) -> None:
-        """Say where a resumed run continues, and what may be paid twice."""
+        """Report where a resumed run continues, and what may be paid twice."""
         code, at = self._program.code, self.run.state.at
         if at < len(code):
             asks = not code[at].operation.startswith("WAIT_")
@@ -202,7 +202,7 @@ class Execution:
         return await self._waiting(self._front.approve(request))
 
     async def _waiting(self, answer: Awaitable[T]) -> T:
-        """The user's answer; the time that they take does not count."""
+        """Return the user's answer; the time that they take does not count."""
         began = time.monotonic()
         self._clock.reschedule(None)
         try:
@@ -264,7 +264,7 @@ class Execution:
     ) -> Fields:
         model = model_for(self._session, role)
         await self._check_limits(model)
-        # Of a model without a known price only its steps are limited, as for a single call.
+        # For a model without a known price only its steps are limited, as for a single call.
         left = self._price_usd_max - self._spent if self._has_price(model) else None
         self._running += 1
         try:
@@ -299,7 +299,7 @@ class Execution:
 
     def sure_answer(self, task: str, fields: Fields) -> Value:
         if task == "compress" and self._intent:
-            return fields["text"]  # nobody is asked what was meant, so a rough extract will do
+            return fields["text"]  # nobody is asked what was meant, so a rough extract is enough
         if task != "intent_classification":
             return None
         return understanding(self._intent) if self._intent else intent_of(str(fields.get("prompt") or ""))
@@ -374,7 +374,7 @@ class Execution:
         return cost_of(self._session.workspace, model, Usage(input_tokens=1, output_tokens=1)) is not None
 
     async def _check_limits(self, model: ModelName) -> None:
-        """Raise ProgramFault where one more call of the model is too much; calls that run now count."""
+        """Raise ProgramFault if one more model call is too many; running calls count."""
         if self._is_price_given and not self._has_price(model):
             raise RunOver(
                 f"The price of {model} is unknown, so the limit of ${self._price_usd_max:g} cannot be "
@@ -400,7 +400,7 @@ class Execution:
 
 
 def _shared_words(one: str, other: str) -> float:
-    """How many of the words of either are in both, where there is no embedder."""
+    """Return how many of the words of either are in both, if there is no embedder."""
     words, others = set(one.lower().split()), set(other.lower().split())
     return len(words & others) / max(len(words | others), 1)
 
@@ -410,7 +410,7 @@ def _midnight() -> datetime:
 
 
 def assembled(content: bytes, source: str) -> SpuProgram:
-    """The program, ready to run. Raises UsageError with all that is wrong, a line each."""
+    """Return the program, ready to run. Raises UsageError with all faults, a line each."""
     assembly = assemble(content, built=built_operations())
     if assembly.program is None:
         faults = "\n".join(f"{fault.place_in(source)}: {fault.message}" for fault in assembly.faults)
@@ -419,7 +419,7 @@ def assembled(content: bytes, source: str) -> SpuProgram:
 
 
 def new_run(program: SpuProgram, content: bytes, source: str, inputs: Mapping[str, str]) -> ProgramRun:
-    """A run that begins with these inputs. Raises UsageError for one that is missing or unknown."""
+    """Return a run that starts with these inputs. Raises UsageError for a missing or unknown one."""
     given = {name.lstrip("$").upper(): value for name, value in inputs.items()}
     for name in given:
         if name not in program.inputs:
@@ -439,7 +439,7 @@ def new_run(program: SpuProgram, content: bytes, source: str, inputs: Mapping[st
 
 
 async def resumed_run(session: Session, program: SpuProgram) -> tuple[ProgramRun, SpuProgram, RunBook]:
-    """The newest unfinished run of the program, the program as it was then, and the book that has it.
+    """Return the newest unfinished run of the program, the program as it was then, and its book.
 
     Raises RagforgeError.
     """

@@ -1,4 +1,4 @@
-"""What a program must pass before it is kept: it assembles, its loops end, its examples hold."""
+"""What a program must pass before it is stored: it assembles, its loops end, its examples pass."""
 
 from collections.abc import Iterable
 
@@ -8,7 +8,7 @@ from ragforge.workflow.program_text import name_of
 
 
 def faults_of_program(code: str) -> list[str]:
-    """What is wrong with the text of a program, a line each; empty where it can run and ends."""
+    """Return what is wrong with the text of a program, a line each; empty if it can run and ends."""
     if not code.strip():
         return ["The text is empty."]
     assembly = assemble(code.encode("utf-8", "replace"), built=built_operations())
@@ -19,7 +19,7 @@ def faults_of_program(code: str) -> list[str]:
 
 
 def _endless(program: SpuProgram) -> list[str]:
-    """The loops of which nothing leads out: no condition, no count, no wait for the user."""
+    """Return the loops that nothing leaves: no condition, no count, no wait for the user."""
     called = [program.labels[name] for name in CALLED_BY_MACHINE if name in program.labels]
     seen = reached(program, [0, *called])
     faults: list[str] = []
@@ -45,7 +45,7 @@ def _ends(program: SpuProgram, circle: set[int]) -> bool:
 
 
 def _circles(program: SpuProgram, places: Iterable[int]) -> list[set[int]]:
-    """The strongly connected parts of the code that lead back to themselves (Kosaraju's algorithm)."""
+    """Return the strongly connected parts of the code that form cycles (Kosaraju's algorithm)."""
     forward = {at: [to for to in next_places(program, at) if to < len(program.code)] for at in places}
     back: dict[int, list[int]] = {at: [] for at in forward}
     for at, following in forward.items():
@@ -67,7 +67,7 @@ def _circles(program: SpuProgram, places: Iterable[int]) -> list[set[int]]:
 
 
 def _visit(start: int, edges: dict[int, list[int]], seen: set[int], order: list[int]) -> None:
-    """Append what can be reached from the start and was not seen, each after all that it leads to."""
+    """Append what can be reached from the start and was not visited, each after all its successors."""
     if start in seen:
         return
     seen.add(start)

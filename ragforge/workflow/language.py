@@ -1,4 +1,4 @@
-"""The operations of the language: what each takes. Which of them can run, `operations/` says."""
+"""The operations of the language and their operands. Those in `operations/` can run."""
 
 from collections.abc import Iterable
 from difflib import get_close_matches
@@ -75,6 +75,6 @@ LIMITS = ("calls", "cost_usd", "seconds", "steps")
 
 
 def nearest(name: str, names: Iterable[str]) -> str:
-    """The sentence that names the nearest one; empty where none is near."""
+    """Return the sentence that names the nearest one; empty if none is near."""
     near = get_close_matches(name, list(names), n=1)
     return f" Did you mean {near[0]}?" if near else ""

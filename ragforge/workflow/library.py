@@ -1,4 +1,4 @@
-"""What programs keep, in the store that is open; see `ProgramLibrary`."""
+"""The stored data of programs, in the open store; see `ProgramLibrary`."""
 
 import asyncio
 from collections.abc import Sequence
@@ -25,10 +25,10 @@ TITLE_CHARS = 80
 
 
 class StoreLibrary:
-    """What the programs of this user keep in the open project, and the trees of programs."""
+    """The data of this user's programs in the open project, and the trees of programs."""
 
     def __init__(self, workspace: Workspace, run_id: str) -> None:
-        """run_id: of the run whose new session has the same id again when it is repeated after a kill."""
+        """run_id: of the run whose new session gets the same id again when it is repeated after a kill."""
         self._workspace = workspace
         self._new_session = str(uuid5(NAMESPACE_URL, run_id))
         self._last = now()
@@ -147,7 +147,7 @@ class StoreLibrary:
         name = f"{program}{EXAMPLES_SUFFIX}"
         try:
             found = await asyncio.to_thread(content_of, own.with_name(name))
-            if found is None and not own.exists():  # it is the project's still
+            if found is None and not own.exists():  # it is still the project's
                 found = await asyncio.to_thread(content_of, root / IN_PROJECT / name)
             return (found or b"").decode()
         except (UsageError, UnicodeDecodeError) as error:
@@ -158,7 +158,7 @@ class StoreLibrary:
         return self._workspace.person.id
 
     async def _parents(self, project: str, version: Fields) -> tuple[str, str]:
-        """The version that it is made from, and the other one of a merge, as far as they are in the tree."""
+        """Return the version that it is made from, and the other one of a merge, if they are in the tree."""
         wanted: list[str | None] = [version.get("parent"), *(version.get("mergedFrom") or [])]
         ids = [each for each in dict.fromkeys(wanted) if each]
         found = await self._workspace.store.versions.get(ids) if ids else []
@@ -201,7 +201,7 @@ class StoreLibrary:
         if not project:
             await keep_project(workspace.store, workspace.project)
         project = project or workspace.project.id
-        # What is saved later in a run must not be taken for older by a clock that stands still.
+        # What is stored later in a run must not seem older because a clock stands still.
         self._last = max(now(), self._last)
         record = kind.record(Underived(project, project, self._last), data, name=name)
         await workspace.store.derivations.save(self._safe(record))

@@ -46,23 +46,23 @@ STACK_MAX = 1_000
 VALUE_BYTES_MAX = 1_000_000
 KEEPS, LOADS, LEARNS = "save_to_database", "load_from_database", "learn_from_session"
 CALLED_BY_MACHINE = (KEEPS, LOADS, LEARNS)
-"""Labels that the machine calls: after each round and at the end; where a session is resumed; at the end of a
+"""Labels that the machine calls: after each round and at the end; when a session is resumed; at the end of a
 run that made a version."""
 PARALLEL_MAX = 8
 FLOW = frozenset(
     {"CMP", "JE", "JNE", "JMP", "CALL", "RET", "LOOP", "POP", "HALT", "PARALLEL_START", "PARALLEL_END"}
 )
-"""The operations that the machine does itself."""
+"""The operations of the machine itself."""
 _LEADING = FLOW - {"PARALLEL_START"}
 """Those that wait for nothing."""
 _GIVEN = ("USER", "SPU_STATE")
-"""Registers whose values are the machine's."""
+"""Registers that only the machine sets."""
 
 
 class Prepared(Struct, frozen=True):
-    """What need not be looked up each time that an instruction runs.
+    """Look-ups that are not repeated each time an instruction runs.
 
-    read: the operands whose values the operation gets. target: where its result goes; None for nowhere.
+    read: the operands whose values the operation receives. target: where its result goes; None for nowhere.
     is_lenient: whether a field of a text is null.
     """
 
@@ -74,7 +74,7 @@ class Prepared(Struct, frozen=True):
 
 
 class LoopFrame(Struct):
-    """A LOOP that runs: its block, how often that still runs, and how deep in calls it is."""
+    """A running LOOP: its block, how often that still runs, and how deep in calls it is."""
 
     first: int
     last: int
@@ -83,9 +83,9 @@ class LoopFrame(Struct):
 
 
 class RunState(Struct):
-    """All that a run needs to go on, as it is kept.
+    """Everything that a run needs to continue, as stored.
 
-    at: the next instruction. waited_at: the last WAIT_INPUT, where a failed operation leads back to.
+    at: the next instruction. waited_at: the last WAIT_INPUT, to which a failed operation returns.
     """
 
     at: int = 0
@@ -97,9 +97,9 @@ class RunState(Struct):
     steps: int = 0
     waited_at: int | None = None
     finished: list[int] = field(default_factory=list[int])
-    """Of the parallel block that runs now, the lines that are done."""
+    """The finished lines of the running parallel block."""
     block_began_at: datetime | None = None
-    """When that block began, in whichever process; None outside one."""
+    """When that block started, in any process; None outside one."""
     is_done: bool = False
     has_shown: bool = False
     """Whether anything was shown since the last WAIT_INPUT."""
@@ -121,7 +121,7 @@ async def _keep_nothing(state: RunState) -> None: ...
 class Machine:
     """A program in its state.
 
-    save: keeps the state; called before and after each durable operation. watch: hears which of the durable
+    save: stores the state; called before and after each durable operation. watch: receives which durable
     instructions run now. pause: awaited before each operation.
     """
 
@@ -152,9 +152,9 @@ class Machine:
         self._called = frozenset(CALLED_BY_MACHINE).intersection(program.labels)
 
     async def run(self) -> None:
-        """Run to the end; a program that waits for input goes on there after a fault.
+        """Run to the end; a program that waits for input continues there after a fault.
 
-        Raises ProgramFault with the line where one does not.
+        Raises ProgramFault with the line if one does not.
         """
         state = self.state
         while True:
@@ -166,7 +166,7 @@ class Machine:
         await self._save(state)
 
     async def _run_on(self) -> None:
-        """Run until the program ends; what is at its end is not called yet."""
+        """Run until the program ends; the labels of its end are not called yet."""
         state, code = self.state, self.program.code
         while not state.is_done and state.at < len(code):
             at = state.at
@@ -197,7 +197,7 @@ class Machine:
                 self._leave_block()
 
     def _call_at_end(self) -> bool:
-        """Go to the label that is due at the end of the program; whether there is one."""
+        """Go to the label that is due at the end of the program; return whether there is one."""
         state = self.state
         due = ""
         if KEEPS in self._called and not state.is_kept and state.waited_at is not None:
@@ -215,7 +215,7 @@ class Machine:
         await self._host.display(text)
 
     def _flow(self, instruction: Instruction) -> None:
-        """What leads on, without waiting for anything."""
+        """Execute a jump, without waiting for anything."""
         state, operands = self.state, instruction.operands
         match instruction.operation:
             case "CMP":
@@ -240,7 +240,7 @@ class Machine:
                 self._begin_loop(as_count(self.value(operands[0]), "LOOP"))
             case "POP":
                 (target,) = operands
-                assert isinstance(target, RegisterPath)  # the assembler saw to it
+                assert isinstance(target, RegisterPath)  # the assembler checked it
                 self._write(target, state.stack.pop() if state.stack else None)
                 state.at += 1
             case "HALT":
@@ -278,7 +278,7 @@ class Machine:
         await self._save(state)
 
     async def _ends_round(self) -> bool:
-        """Whether something else is due before the program waits: then that runs first, and comes back."""
+        """Whether something else is due before the program waits: then that runs first, and returns."""
         state = self.state
         if state.waited_at is not None and not state.is_kept:
             if not state.has_shown and state.waited_at == state.at:
@@ -303,7 +303,7 @@ class Machine:
         return f"{self.program.name} has no output for that.{hint}"
 
     def _begin_session(self, instruction: Instruction) -> None:
-        """Let the program load what it kept, where its session was there before."""
+        """Let the program load its stored data, if its session existed before."""
         session = cast("dict[str, Value]", self.value(instruction.operands[0]))
         state = self.state
         state.session_id = session["id"]
@@ -333,7 +333,7 @@ class Machine:
             self._write(prepared.target, result)
 
     async def _run_block(self, first: int, end: int) -> None:
-        """Run the lines at the same time; each waits for earlier ones that share a register with it."""
+        """Run the lines in parallel; each waits for earlier ones that share a register with it."""
         block = self.program.code[first:end]
         done = [asyncio.Event() for _ in block]
         shared = [uses(each) for each in block]
@@ -376,7 +376,7 @@ class Machine:
 
     async def _do_or_note(self, at: int) -> None:
         prepared = self._prepared[at]
-        assert prepared is not None  # the assembler lets no jump into a block
+        assert prepared is not None  # the assembler allows no jump into a block
         try:
             await self._do(prepared)
         except (StoreError, RunOver):
@@ -386,7 +386,7 @@ class Machine:
                 self._write(prepared.target, {"error": str(error)})
 
     def value(self, operand: Operand, *, lenient: bool = False) -> Value:
-        """What the operand stands for. lenient: a field of a text is null. Raises ProgramFault."""
+        """Return the value of the operand. lenient: a field of a text is null. Raises ProgramFault."""
         if isinstance(operand, RegisterPath):  # these two are most of them
             return self._field_of(operand, lenient=lenient)
         if isinstance(operand, Constant):
@@ -441,7 +441,7 @@ class Machine:
                     f"${operand.name} can hold {VALUE_BYTES_MAX:,} bytes, and this value has {size:,}."
                 )
         if operand.name == "SPU_STATE":
-            # RESTORE: what was kept of registers that have no value now; never the place or the call stack.
+            # RESTORE: saved registers that have no value now; never the position or the call stack.
             saved = cast("dict[str, Value]", value if isinstance(value, dict) else {})
             registers = cast("dict[str, Value]", saved.get("registers") or {})
             for name, each in registers.items():
@@ -466,7 +466,7 @@ class Machine:
         state.at = first
 
     def _repeats(self) -> bool:
-        """Whether this JMP is the end of the innermost loop's block; goes to its next round, or behind it."""
+        """Whether this JMP ends the innermost loop's block; goes to its next round, or after it."""
         state = self.state
         loop = state.loops[-1] if state.loops else None
         if loop is None or loop.last != state.at or loop.depth != len(state.calls):
@@ -506,7 +506,7 @@ class Machine:
 def _prepared(instruction: Instruction, operation: Operation) -> Prepared:
     kinds, operands = OPERATIONS[operation.name], instruction.operands
     target = operands[0] if kinds and kinds[0] in ("out", "reg") else None
-    assert target is None or isinstance(target, RegisterPath)  # the assembler saw to it
+    assert target is None or isinstance(target, RegisterPath)  # the assembler checked it
     return Prepared(
         operation,
         operands[1:] if kinds[:1] == ("out",) else operands,
@@ -517,7 +517,7 @@ def _prepared(instruction: Instruction, operation: Operation) -> Prepared:
 
 
 def uses(instruction: Instruction) -> tuple[set[str], set[str]]:
-    """The registers that it reads, and those that it writes."""
+    """Return the registers that it reads, and those that it writes."""
     kinds = OPERATIONS[instruction.operation]
     reads: set[str] = set()
     writes: set[str] = set()
@@ -540,5 +540,5 @@ def _same(one: Value, other: Value) -> bool:
 
 
 def built_operations() -> frozenset[str]:
-    """The operations that can run: those of the machine, and those that have a file."""
+    """Return the operations that can run: the machine's, and those with a file."""
     return FLOW | frozenset(find_operations())

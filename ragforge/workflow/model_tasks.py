@@ -1,4 +1,4 @@
-"""One task given to a model: its prompt, the sections that it is shown, and its answer read."""
+"""One task for a model: its prompt, its sections, and its parsed answer."""
 
 from typing import cast
 
@@ -10,11 +10,11 @@ from ragforge.workflow.operation import Fields, ProgramFault, ProgramHost, Value
 from ragforge.workflow.prompts import OWN, PROMPT, load_prompt, load_schema, tasks
 
 TEXT_CHARS_MAX = 200_000
-"""Of what the model is given; what is longer is cut, and the model is told."""
+"""Of the model's input; longer text is cut, and the model is told."""
 
 
 async def ask_task(host: ProgramHost, role: str, task: str | None, fields: Fields) -> Value:
-    """The answer: an object where the task has a schema, else a text. Raises RagforgeError."""
+    """Return the answer: an object if the task has a schema, else a text. Raises RagforgeError."""
     instructions = OWN if task is None and fields.get(PROMPT) else load_prompt(task)
     if instructions is None:
         raise ProgramFault(f"There is no task {task!r}; there are {', '.join(tasks())}.")
@@ -34,7 +34,7 @@ async def ask_task(host: ProgramHost, role: str, task: str | None, fields: Field
 
 
 async def _resolved(host: ProgramHost, value: Value) -> Value:
-    """The value with what it refers to in place of references to messages."""
+    """Return the value with references to messages resolved."""
     if not isinstance(value, list):
         return value
     items = cast("list[Value]", value)
@@ -43,7 +43,7 @@ async def _resolved(host: ProgramHost, value: Value) -> Value:
 
 
 def _read(text: str, schema: Fields) -> Fields:
-    """The object that a model wrote, with the fields that the schema requires. Raises AnswerUnusable."""
+    """Return the object that a model wrote, with the schema's required fields. Raises AnswerUnusable."""
     start, end = text.find("{"), text.rfind("}")
     try:
         found = msgspec.json.decode(well_formed(text[start : end + 1]))
@@ -58,7 +58,7 @@ def _read(text: str, schema: Fields) -> Fields:
 
 
 def _unfenced(text: str) -> str:
-    """The text without the fence that models like to put around code."""
+    """Return the text without the fence that models put around code."""
     lines = text.strip().split("\n")
     if len(lines) > 2 and lines[0].startswith("```") and lines[-1].strip() == "```":
         return "\n".join(lines[1:-1])

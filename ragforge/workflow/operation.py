@@ -12,7 +12,7 @@ from ragforge.domain.discovery import discover
 from ragforge.domain.errors import RagforgeError
 
 Value: TypeAlias = Any
-"""What a register holds: what JSON can hold."""
+"""The value of a register: what JSON can represent."""
 Fields: TypeAlias = dict[str, Any]
 """An object."""
 
@@ -21,8 +21,8 @@ VERSION_TYPE = "program_version"
 
 
 class RunningPlace(Struct, frozen=True):
-    """Where an operation is: its line, 0 for one of `std.spu`; and when its parallel block began, if it is in
-    one."""
+    """Where an operation is: its line, 0 for one of `std.spu`; and when its parallel block started, if it is
+    in one."""
 
     line: int = 0
     block_began_at: datetime | None = None
@@ -30,15 +30,15 @@ class RunningPlace(Struct, frozen=True):
 
 _NOWHERE = RunningPlace()
 place_that_runs: ContextVar[RunningPlace] = ContextVar("place_that_runs", default=_NOWHERE)
-"""Of the operation that runs in this task."""
+"""The place of the operation that runs in this task."""
 
 
 class ProgramFault(RagforgeError):
-    """An operation that cannot be done with its operands; the sentence says why."""
+    """An operation that is impossible with its operands; the sentence says why."""
 
 
 class RunOver(ProgramFault):
-    """The run may not cost or last any more: it ends, also where the program waits for input."""
+    """The run reached a limit of cost or time: it ends, even if the program waits for input."""
 
 
 class InputEnded(RagforgeError):
@@ -46,12 +46,12 @@ class InputEnded(RagforgeError):
 
 
 class ProgramLibrary(Protocol):
-    """What programs keep: conversations, documents and versions. Every method may raise StoreError."""
+    """The stored data of programs: conversations, documents, versions. Every method may raise StoreError."""
 
     async def session(self, program: str, target: str) -> Fields:
-        """The newest session of the program that is about the program `target`, else a new one.
+        """Return the newest session of the program that is about the program `target`, else a new one.
 
-        id, program, target, current_version, conversation, versions; `resumed` where it was there before.
+        id, program, target, current_version, conversation, versions; `resumed` if it existed before.
         """
         ...
 
@@ -60,42 +60,42 @@ class ProgramLibrary(Protocol):
     async def add_message(self, message: Fields) -> None: ...
 
     async def messages(self, ids: Sequence[str]) -> list[Fields]:
-        """Those that there are, in the order of the ids."""
+        """Return the existing ones, in the order of the ids."""
         ...
 
     async def keep_document(self, document: Fields) -> None:
-        """Keep it by its `_id`."""
+        """Store it by its `_id`."""
         ...
 
     async def documents(self, kind: str = "") -> list[Fields]:
-        """The user's in the project, newest first."""
+        """Return the user's in the project, newest first."""
         ...
 
     async def version(self, version_id: str) -> Fields | None: ...
 
     async def children(self, version_id: str) -> list[Fields]:
-        """Oldest first."""
+        """Return them oldest first."""
         ...
 
     async def head(self, program: str) -> str:
-        """The id of the program's current version; empty where it has none."""
+        """Return the id of the program's current version; empty if it has none."""
         ...
 
     async def add_version(self, version: Fields, *, program: str, description: str) -> None:
-        """Keep it, as a child of its parent; the program's file is this version then."""
+        """Store it, as a child of its parent; the program's file is this version then."""
         ...
 
     async def move(self, version_id: str) -> None:
-        """Let the program's file be this version, and log the checkout."""
+        """Change the program's file to this version, and log the checkout."""
         ...
 
     async def examples(self, program: str) -> str:
-        """The text of `NAME.spu.test`; empty if there is no such file."""
+        """Return the text of `NAME.spu.test`; empty if there is no such file."""
         ...
 
 
 class ProgramHost(Protocol):
-    """What is around a program: its user, the models, the project.
+    """The environment of a program: its user, the models, the project.
 
     target: the name of the program that the session is about; empty for none yet. session_id: of the
     program's session, once there is one. resuming: the same, while it is being resumed.
@@ -110,7 +110,7 @@ class ProgramHost(Protocol):
 
     @property
     def library(self) -> ProgramLibrary:
-        """What programs keep."""
+        """The stored data of programs."""
         ...
 
     async def display(self, text: str) -> None:
@@ -118,94 +118,94 @@ class ProgramHost(Protocol):
         ...
 
     async def read_input(self) -> str:
-        """What the user says next. Raises InputEnded."""
+        """Return what the user says next. Raises InputEnded."""
         ...
 
     async def confirm(self, question: str, detail: str) -> bool:
-        """Whether the user says yes; without anybody to ask, what was said for all of the run."""
+        """Return whether the user says yes; without a user, what was said for all of the run."""
         ...
 
     async def choose(self, question: str, options: Sequence[str]) -> int:
-        """Which one the user takes; without anybody to ask, the last."""
+        """Return which one the user takes; without a user, the last."""
         ...
 
     async def ask_model(
         self, role: str, instructions: str, message: str, *, task: str = "", schema: Fields | None = None
     ) -> str:
-        """The answer of the model that the role stands for; "" is the session's. Raises RagforgeError."""
+        """Return the answer of the role's model; "" is the session's. Raises RagforgeError."""
         ...
 
     def sure_answer(self, task: str, fields: Fields) -> Value:
-        """The answer where it is known without a model, else null."""
+        """Return the answer if it is known without a model, else null."""
         ...
 
     def remember(self, text: str, **facts: Value) -> None:
-        """Remember facts of the answer that is this text, beside its model, tokens and time."""
+        """Remember facts about this answer, beside its model, tokens and time."""
         ...
 
     def about(self, text: str) -> Fields:
-        """What is remembered of the answer; empty for nothing."""
+        """Return what is remembered about the answer; empty for nothing."""
         ...
 
     def calls_of_round(self) -> list[Fields]:
-        """The calls of models since the program last waited: model, tokens, seconds."""
+        """Return the model calls since the program last waited: model, tokens, seconds."""
         ...
 
     async def load_patterns(self) -> list[Fields]:
-        """The 20 best patterns that were kept, the best first."""
+        """Return the 20 best stored patterns, the best first."""
         ...
 
     async def context_block(self, text: str) -> str:
-        """What is recalled for a text, as it is put in front of a message; empty for nothing."""
+        """Return what is recalled for a text, as for a message; empty for nothing."""
         ...
 
     async def similarity(self, text: str, others: Sequence[str]) -> list[float]:
-        """How alike each is to the text, as (1 + cosine) / 2."""
+        """Return how similar each is to the text, as (1 + cosine) / 2."""
         ...
 
     async def similar_problems(self, text: str) -> list[Fields]:
-        """What was done in the project about problems like this one, the most alike first."""
+        """Return what was done in the project about similar problems, the most similar first."""
         ...
 
     async def uncommitted_changes(self) -> str:
-        """The diff of what is not committed yet. Raises RagforgeError."""
+        """Return the diff of uncommitted changes. Raises RagforgeError."""
         ...
 
     async def changes_between(self, one: str, other: str) -> str:
-        """The diff of the project's files between two of its versions. Raises RagforgeError."""
+        """Return the diff of the project's files between two of its versions. Raises RagforgeError."""
         ...
 
     async def run_tool(self, name: str, args: Fields) -> Fields:
-        """What one call of a tool came to: {text, failed}. Raises RagforgeError."""
+        """Return the result of one tool call: {text, failed}. Raises RagforgeError."""
         ...
 
     async def run_agent(
         self, prompt: str, role: str, steps_max: int, *, material: str, only_reads: bool
     ) -> Fields:
-        """The assistant's result: {text, failed}. Raises RagforgeError.
+        """Return the assistant's result: {text, failed}. Raises RagforgeError.
 
         In a parallel block it changes files in a copy of the folder: {..., version, diff, check}; version is
-        null where it changed nothing, check where no check command runs.
-        material: what the program gives it beside the prompt; nothing in it counts as said by the user.
+        null if it changed nothing, check if no check command runs.
+        material: the program's input beside the prompt; nothing in it counts as said by the user.
         only_reads: it has the tools that change nothing.
         """
         ...
 
     async def take_version(self, version_id: str) -> None:
-        """Make the project's files those of a version that an agent made in a copy. Raises RagforgeError."""
+        """Change the project's files to a version that an agent made in a copy. Raises RagforgeError."""
         ...
 
     async def run_check(self) -> Fields:
-        """What the check command came to: {passed, exit_code, tail}. Raises RagforgeError."""
+        """Return the result of the check command: {passed, exit_code, tail}. Raises RagforgeError."""
         ...
 
 
 class Operation(Struct, frozen=True):
     """What an operation does.
 
-    run: gets the values of the operands, without a register that is only written; what it returns goes into
-    the first operand where that is a register. is_durable: it asks, shows or changes something outside, or
-    takes time, so the state is kept before and after it.
+    run: receives the values of the operands, without a register that is only written; its result goes into
+    the first operand if that is a register. is_durable: it asks, shows or changes something outside, or
+    takes time, so the state is stored before and after it.
     """
 
     name: str
@@ -215,7 +215,7 @@ class Operation(Struct, frozen=True):
 
 @cache
 def find_operations() -> Mapping[str, Operation]:
-    """Every one that can run, by its name."""
+    """Every operation that can run, by its name."""
     package = f"{__name__.rpartition('.')[0]}.operations"
     found = discover(package, "OPERATION", Operation)
     return {operation.name: operation for operation in found.values()}
@@ -237,17 +237,17 @@ def is_version(value: Value) -> TypeGuard[Fields]:
 
 
 def plain(value: Value) -> Value:
-    """The value, of a version its code."""
+    """Return the value, of a version its code."""
     return value["code"] if is_version(value) else value
 
 
 def is_error(value: Value) -> bool:
-    """Whether it is what an operation that failed left in a parallel block."""
+    """Whether it is the result of an operation that failed in a parallel block."""
     return is_object(value) and set(value) == {"error"}
 
 
 def shown(value: Value) -> str:
-    """A value as a user reads it: a text as it is, all else as JSON."""
+    """Return a value as a user reads it: a text as it is, anything else as JSON."""
     import json
 
     value = _without_code(value)
@@ -255,7 +255,7 @@ def shown(value: Value) -> str:
 
 
 def _without_code(value: Value) -> Value:
-    """The value with versions as their code."""
+    """Return the value with versions as their code."""
     if is_version(value):
         return value["code"]
     if isinstance(value, list):
@@ -264,7 +264,7 @@ def _without_code(value: Value) -> Value:
 
 
 def as_object(value: Value, what: str) -> Fields:
-    """An object. Raises ProgramFault."""
+    """Return an object. Raises ProgramFault."""
     if not is_object(value):
         raise ProgramFault(f"{what} takes an object, not {type_words(value)}.")
     return value
@@ -304,9 +304,9 @@ def _are_texts(values: Iterable[Value]) -> bool:
 
 
 def as_text(value: Value, what: str) -> str:
-    """A text. Raises ProgramFault."""
+    """Return a text. Raises ProgramFault."""
     value = plain(value)
-    if is_error(value):  # what an operation before it came to
+    if is_error(value):  # the result of an operation before it
         raise ProgramFault(value["error"])
     if not isinstance(value, str):
         raise ProgramFault(f"{what} takes a text, not {type_words(value)}.")
@@ -314,7 +314,7 @@ def as_text(value: Value, what: str) -> str:
 
 
 def as_count(value: Value, operation: str) -> int:
-    """A number from 0 on, null being 0 and a text of digits a number, as inputs are. Raises ProgramFault."""
+    """Return a number from 0 on; null is 0, digits are a number, as in inputs. Raises ProgramFault."""
     if value is None:
         return 0
     if isinstance(value, str) and value.strip().isascii() and value.strip().isdigit():
@@ -325,7 +325,7 @@ def as_count(value: Value, operation: str) -> int:
 
 
 def as_list(value: Value, operation: str) -> list[Value]:
-    """A list, null being an empty one. Raises ProgramFault."""
+    """Return a list; null is an empty one. Raises ProgramFault."""
     if value is None:
         return []
     if not isinstance(value, list):
@@ -334,7 +334,7 @@ def as_list(value: Value, operation: str) -> list[Value]:
 
 
 def type_words(value: Value) -> str:
-    """What kind of value it is."""
+    """Return the kind of value."""
     match value:
         case None:
             return "null"

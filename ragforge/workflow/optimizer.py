@@ -1,6 +1,6 @@
-"""A program with less: labels that are never reached, registers that nobody reads, calls one after another.
+"""Shorten a program: unreachable labels, registers that nobody reads, consecutive calls.
 
-Lines that stay are as they were, byte for byte. A text that does not assemble stays as it is.
+Remaining lines stay byte for byte. A text that does not assemble is unchanged.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -14,9 +14,9 @@ STATE = "SPU_STATE"
 
 
 def optimized(text: str) -> str:
-    """The program with what it does not need left out."""
+    """Return the program without what it does not need."""
     before = ""
-    while before != text:  # what is left out may have been the only reader of something else
+    while before != text:  # what was removed may have been the only reader of something else
         before = text
         for change in (_without_unreached, _without_unread):
             text = _changed(text, change)
@@ -24,7 +24,7 @@ def optimized(text: str) -> str:
 
 
 def _changed(text: str, change: Callable[[str, SpuProgram], str]) -> str:
-    """The text after the change, where it is a program before and after."""
+    """Return the changed text, if it is a program before and after."""
     program = assemble(text.encode()).program
     changed = change(text, program) if program else text
     return changed if assemble(changed.encode()).program else text
@@ -62,7 +62,7 @@ def _read_by(instruction: Instruction) -> set[str]:
 
 
 def _side_by_side(text: str, program: SpuProgram) -> str:
-    """Put calls that follow each other and share no register into one block, which runs them together."""
+    """Put consecutive calls that share no register into one block, which runs them in parallel."""
     if any(STATE in _read_by(each) for each in program.code):
         return text
     lines, statements = text.split("\n"), list(_placed(text))
@@ -77,7 +77,7 @@ def _side_by_side(text: str, program: SpuProgram) -> str:
 
 
 def _independent_calls(statements: Sequence[Statement], program: SpuProgram) -> Iterator[list[int]]:
-    """The places of calls that can run together, of at least two each."""
+    """Return the positions of calls that can run in parallel, at least two each."""
     inside, run, touched = False, list[int](), set[str]()
     for at, statement in enumerate(statements):
         is_call = isinstance(statement, Instruction) and statement.operation == "LLM_EXEC" and not inside
@@ -97,7 +97,7 @@ def _independent_calls(statements: Sequence[Statement], program: SpuProgram) -> 
 
 
 def _without(text: str, program: SpuProgram, is_out: Callable[[int], bool]) -> str:
-    """The text without these instructions, and without the labels of which nothing is left."""
+    """Return the text without these instructions, and without labels that became empty."""
     lines, statements = text.split("\n"), list(_placed(text))
     out: list[tuple[int, int]] = []
     at = program.own_length
@@ -129,7 +129,7 @@ def _is_unused(label: str, program: SpuProgram, is_out: Callable[[int], bool]) -
 
 
 def _placed(text: str) -> Iterator[tuple[Statement, int, int]]:
-    """Each statement with its first and last line, from 1."""
+    """Return each statement with its first and last line, from 1."""
     statements, _ = parse(text)
     lines = text.split("\n")
     starts = [each.at.line for each in statements]

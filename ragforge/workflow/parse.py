@@ -1,4 +1,4 @@
-"""The text of a program as statements, with all that is wrong in it at once."""
+"""Parse the text of a program to statements, reporting all faults at once."""
 
 import re
 from collections.abc import Iterator
@@ -23,7 +23,7 @@ from ragforge.workflow.syntax import (
 
 BYTES_MAX = 1_000_000
 NESTED_MAX = 32
-"""Brackets in each other."""
+"""How deep brackets may nest."""
 FAULTS_MAX = 100
 
 _TOKEN = re.compile(
@@ -60,7 +60,7 @@ class _Wrong(Exception):
 
 
 def read_text(content: bytes) -> tuple[str, list[Fault]]:
-    """The text of a file; it has one line end and no byte order mark."""
+    """Return the text of a file, with one kind of line end and no byte order mark."""
     if len(content) > BYTES_MAX:
         return "", [Fault(Spot(), f"A program has at most {BYTES_MAX:,} bytes; this has more.")]
     try:
@@ -74,7 +74,7 @@ def read_text(content: bytes) -> tuple[str, list[Fault]]:
 
 
 def parse(text: str) -> tuple[tuple[Statement, ...], list[Fault]]:
-    """The statements, and what is wrong with those that are left out."""
+    """Return the statements, and the faults of those left out."""
     reader = _Reader(list(_tokens(text)))
     statements: list[Statement] = []
     while len(reader.faults) < FAULTS_MAX and (statement := reader.statement()) is not None:
@@ -83,7 +83,7 @@ def parse(text: str) -> tuple[tuple[Statement, ...], list[Fault]]:
 
 
 def _tokens(text: str) -> Iterator[_Token]:
-    """The tokens, a directive being one."""
+    """Yield the tokens; a directive is one."""
     line, start, position, at_start = 1, 0, 0, True
     while position < len(text):
         if at_start and (directive := _DIRECTIVE.match(text, position)):
@@ -105,17 +105,17 @@ def _tokens(text: str) -> Iterator[_Token]:
 
 
 class _Reader:
-    """Takes statements from tokens; after a fault it goes on with the next line."""
+    """Builds statements from tokens; after a fault it continues with the next line."""
 
     def __init__(self, tokens: list[_Token]) -> None:
         self.faults: list[Fault] = []
         self._tokens = tokens
         self._next = 0
         self._open: list[_Token] = []
-        """Brackets that are open, innermost last."""
+        """Open brackets, innermost last."""
 
     def statement(self) -> Statement | None:
-        """The next one that is right; None at the end."""
+        """Return the next valid one; None at the end."""
         while len(self.faults) < FAULTS_MAX:
             token = self._take()
             if token.kind == "end":
@@ -216,13 +216,13 @@ class _Reader:
         return token.text
 
     def _inner(self) -> _Token:
-        """The next token within brackets, where lines do not count."""
+        """Return the next token within brackets, where line ends do not matter."""
         while self._peek().kind == "newline" and self._tokens[self._next + 1 :]:
             self._next += 1
         return self._peek()
 
     def _breaks_off(self, token: _Token) -> bool:
-        """Whether another statement begins though a bracket is open."""
+        """Whether another statement starts though a bracket is open."""
         is_first = self._next < 2 or self._tokens[self._next - 2].kind == "newline"
         is_operation = is_first and bool(_OPERATION.fullmatch(token.text)) and self._peek().text != ":"
         return token.kind in ("directive", "end") or is_operation
@@ -230,7 +230,7 @@ class _Reader:
     def _unexpected(self, token: _Token, wanted: str = OPERANDS) -> _Wrong:
         if self._open and self._breaks_off(token):
             opening = self._open[-1]
-            self._next -= 1  # it is a statement of its own
+            self._next -= 1  # it is a separate statement
             return _Wrong(opening.at, f"This {opening.text!r} is never closed.")
         if token.kind == "unclosed":
             return _Wrong(token.at, "This quote is never closed. Write \\n for a new line.")
@@ -258,7 +258,7 @@ class _Reader:
         return token
 
     def _skip(self) -> None:
-        """Go to the next statement, past the lines of brackets that are open."""
+        """Go to the next statement, past the lines of open brackets."""
         depth = len(self._open)
         self._open.clear()
         while self._peek().kind not in ("end", "directive"):

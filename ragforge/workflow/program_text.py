@@ -1,4 +1,4 @@
-"""Programs as texts: what they are called, whether a text is one, and its header."""
+"""Programs as texts: their names, whether a text is one, and the header."""
 
 import re
 
@@ -11,7 +11,7 @@ _NAME = re.compile(r"^[ \t]*\.program[ \t]+([^\s;]+)", re.MULTILINE)
 
 
 def name_of(text: str) -> str:
-    """What its `.program` says; empty where it says no name."""
+    """Return the value of `.program`; empty if there is none."""
     found = _NAME.search(text)
     return found[1] if found and PROGRAM_NAME.fullmatch(found[1]) else ""
 
@@ -22,7 +22,7 @@ def is_program(text: str) -> bool:
 
 
 def with_header(text: str) -> str:
-    """The program with a comment on top that says what it does and takes, where it begins with none."""
+    """Return the program with a comment on top about it and its inputs, unless it starts with one."""
     text = text if text.endswith("\n") else f"{text}\n"
     if text.lstrip().startswith(";"):
         return text

@@ -17,7 +17,7 @@ from ragforge.workflow.tree import content_of, write_file
 
 
 class SharedFile(Struct, frozen=True):
-    """A file to write. path: within the project. before: what is there now; None for nothing."""
+    """A file to write. path: within the project. before: its current text; None for no file."""
 
     path: Path
     content: bytes
@@ -25,15 +25,15 @@ class SharedFile(Struct, frozen=True):
 
     @property
     def diff(self) -> str:
-        """What it changes, as a unified diff."""
+        """Return the change, as a unified diff."""
         before = None if self.before is None else self.before.decode("utf-8", "replace")
         return unified(before, self.content.decode("utf-8", "replace"), str(self.path))
 
 
 def files_to_share(workspace: Workspace, name: str, own: Path) -> list[SharedFile]:
-    """What is new or different in the project: the program in the file `own`, and its examples; blocks.
+    """Return what is new or different in the project: the program in the file `own`, its examples; blocks.
 
-    Raises UsageError for a program that cannot run, holds a secret or is too long to be trusted.
+    Raises UsageError for a program that cannot run, contains a secret or is too long to be trusted.
     """
     root = workspace.place.root
     content = content_of(own)

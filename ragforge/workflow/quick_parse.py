@@ -1,4 +1,4 @@
-"""The statements of a text that is right, by one pattern a line; where it does not match, `parse` reads."""
+"""Parse valid text, by one pattern per line; if it does not match, `parse` is used."""
 
 import re
 
@@ -52,7 +52,7 @@ class _NotQuick(Exception):
 
 
 class _Operands(dict[str, Operand]):
-    """Operands by their text, each read once. A look-up raises _NotQuick."""
+    """Operands by their text, each parsed once. A look-up raises _NotQuick."""
 
     def __missing__(self, text: str) -> Operand:
         made = self[text] = _operand(text, self)
@@ -60,7 +60,7 @@ class _Operands(dict[str, Operand]):
 
 
 def quick_statements(text: str) -> tuple[Statement, ...] | None:
-    """The statements as `parse` finds them, their operands without places; None where that is not sure."""
+    """Return the statements as `parse` would, their operands without places; None if uncertain."""
     rows: list[tuple[str, ...]] = _STATEMENT.findall(f"{text}\n")
     is_simple = len(rows) == text.count("\n") + 1
     known = _Operands(_WORDS)
@@ -73,12 +73,12 @@ def quick_statements(text: str) -> tuple[Statement, ...] | None:
             if name:
                 if three:
                     operands = tuple([known[each] for each in (one, two, three, four) if each])
-                elif two:  # as most have
+                elif two:  # like most
                     operands = (known[one], known[two])
                 else:
                     operands = (known[one],) if one else ()
                 add(Instruction(name, operands, Spot(line, len(indent) + 1)))
-                if not is_simple:  # brackets go over several lines
+                if not is_simple:  # brackets span several lines
                     line += sum(each.count("\n") for each in (one, two, three, four))
             elif label:
                 add(LabelLine(label, Spot(line, len(indent) + 1)))

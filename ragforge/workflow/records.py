@@ -1,4 +1,4 @@
-"""What programs keep, as records of a project: sessions, messages, documents, facts of versions."""
+"""The stored records of programs in a project: sessions, messages, documents, facts about versions."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from ragforge.domain.derivations import DerivedKind, DerivedOwner
 
 
 class ProgramRecord(Struct, frozen=True):
-    """A program whose versions are kept. version: the current one's id."""
+    """A program with stored versions. version: the current one's id."""
 
     name: str
     description: str
@@ -17,7 +17,7 @@ class ProgramRecord(Struct, frozen=True):
 
 
 class ProgramVersionRecord(Struct, frozen=True):
-    """What is known of a version beside its code, which is in the tree of versions."""
+    """The facts about a version beside its code, which is in the tree of versions."""
 
     program: str
     version: str
@@ -25,7 +25,7 @@ class ProgramVersionRecord(Struct, frozen=True):
     alternatives: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
     merged_from: list[str] = field(default_factory=list[str])
     reasons: list[str] = field(default_factory=list[str])
-    """Why it was made: the changes that were asked for."""
+    """Why it was made: the requested changes."""
 
 
 class ProgramSessionRecord(Struct, frozen=True):
@@ -42,7 +42,7 @@ class ProgramSessionRecord(Struct, frozen=True):
 
 
 class ProgramMessageRecord(Struct, frozen=True):
-    """A message of such a conversation. text: what it says, to read and to search."""
+    """A message of such a conversation. text: for reading and searching."""
 
     message: str
     session: str

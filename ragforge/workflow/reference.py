@@ -6,5 +6,5 @@ from importlib.resources import files
 
 @cache
 def reference() -> str:
-    """The whole reference, in Markdown."""
+    """Return the complete reference, in Markdown."""
     return files(__name__.rpartition(".")[0]).joinpath("reference.md").read_text("utf-8")

@@ -1,4 +1,4 @@
-"""A world without models, files and store, in which programs are tried out: what it is told is answered."""
+"""An environment without models, files and store, in which programs are tried: all answers are scripted."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -13,7 +13,7 @@ from ragforge.workflow.sure_answers import intent_of
 
 
 class MemoryLibrary:
-    """A library that is gone with the process; see `ProgramLibrary`."""
+    """A library in memory; see `ProgramLibrary`."""
 
     def __init__(self) -> None:
         self.sessions: dict[str, Fields] = {}
@@ -77,7 +77,7 @@ class MemoryLibrary:
 
 
 class ScriptedAnswer(Struct, frozen=True):
-    """The answer to a task whose input holds these words."""
+    """The answer to a task whose input contains these words."""
 
     task: str
     answer: Any
@@ -85,7 +85,7 @@ class ScriptedAnswer(Struct, frozen=True):
 
 
 class Rehearsal(Struct):
-    """The host of a program that is tried out. Its user says yes to everything."""
+    """The host of a program that is tried. Its user says yes to everything."""
 
     program_name: str = ""
     inputs: Sequence[str] = ()
@@ -121,7 +121,7 @@ class Rehearsal(Struct):
         fitting = [each for each in self.answers if each.task == task and each.has in message]
         if not fitting:
             raise ModelError(f"No example answers the task {task or 'of ' + role}.")
-        # What was said last comes first in a message, and the history behind it.
+        # The last message comes first in a prompt, and the history after it.
         found = min(fitting, key=lambda each: (not each.has, message.find(each.has)))
         return found.answer if isinstance(found.answer, str) else json.dumps(found.answer)
 

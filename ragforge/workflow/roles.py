@@ -1,4 +1,4 @@
-"""The roles that a program asks, and the models that play them."""
+"""The roles that a program asks, and the models for them."""
 
 from ragforge.domain.errors import UsageError
 from ragforge.providers.registry import ModelName, parse_model
@@ -9,7 +9,7 @@ from ragforge.workflow.syntax import Constant, Instruction, ObjectOperand
 
 
 def model_for(session: Session, role: str) -> ModelName:
-    """The model of a role: what `programs.models` says, else the session's. Raises UsageError."""
+    """Return the model of a role: from `programs.models`, else the session's. Raises UsageError."""
     settings = session.workspace.settings
     if mapped := settings.programs.models.get(role):
         try:
@@ -28,13 +28,13 @@ def model_for(session: Session, role: str) -> ModelName:
 
 
 def setting_words(session: Session, role: str) -> str:
-    """Where the model of the role is set; empty if it is the session's."""
+    """Return where the model of the role is set; empty if it is the session's."""
     mapped = session.workspace.settings.programs.models
     return f" The model of {role} is set by programs.models." if role in mapped else ""
 
 
 def role_of(call: Instruction) -> Constant | None:
-    """The role that the operation asks, where it is written in it."""
+    """Return the role that the operation asks, if it is a literal."""
     match call:
         case Instruction("LLM_EXEC", (_, Constant() as role, _)):
             return role
@@ -46,7 +46,7 @@ def role_of(call: Instruction) -> Constant | None:
 
 
 def unmapped_words(session: Session, program: SpuProgram) -> str:
-    """Which of the program's roles are played by the session's model because none is set; empty for none."""
+    """Return which roles use the session's model because none is set, as a sentence; empty for none."""
     roles = dict.fromkeys(str(role.value) for call in program.code if (role := role_of(call)))
     models = session.workspace.settings.programs.models
     unmapped = [role for role in roles if role and role not in models and ":" not in role]

@@ -1,4 +1,4 @@
-"""What a run shows of itself while it runs: its lines, those that run now, and what each call cost."""
+"""A running program as shown: its lines, those that run now, and the cost of each call."""
 
 from collections.abc import Iterable, Sequence
 
@@ -11,8 +11,8 @@ from ragforge.workflow.runs import ProgramCall
 
 LINE_CHARS = 70
 _TOLD = frozenset({"LLM_EXEC", "AGENT_EXEC", "TOOL_EXEC", "CHECK"})
-"""Operations that take long: their beginning is said in a line where there is no listing, and their end is
-marked where there is one."""
+"""Slow operations: their start is shown in a line if there is no listing, and their end is marked if
+there is one."""
 
 
 class RunWatch:
@@ -27,7 +27,7 @@ class RunWatch:
     def view(
         self, places: tuple[int, ...] | None, calls: Sequence[ProgramCall], price_usd_max: float
     ) -> ProgramView:
-        """The run now. places: of the instructions that run; None: the same as before."""
+        """Return the current view. places: of the running instructions; None: the same as before."""
         before, code = self._present, self._program.code
         self._present = before if places is None else places
         new = [code[at] for at in self._present if at not in before]
@@ -43,7 +43,7 @@ class RunWatch:
 
 
 def _rows(program: SpuProgram) -> tuple[ProgramRow, ...]:
-    """The program's own labels and operations, in their order."""
+    """Return the program's own labels and operations, in order."""
     labels: dict[int, list[str]] = {}
     for name, at in program.labels.items():
         if name not in program.standard:
@@ -71,6 +71,6 @@ def _by_line(calls: Iterable[ProgramCall]) -> dict[int, CallsOfLine]:
 
 
 def cut_line(value: object) -> str:
-    """The value in one line, cut where it is long."""
+    """Return the value in one line, cut if it is long."""
     text = one_line(str(value)).strip()
     return text if len(text) <= LINE_CHARS else f"{text[:LINE_CHARS]} …"

@@ -1,4 +1,4 @@
-"""What is kept of a run: the program as it was, its state, its calls. It goes on from there after a kill."""
+"""The stored state of runs: the program as it was, its registers, its calls. A killed run resumes from it."""
 
 import asyncio
 import os
@@ -22,27 +22,27 @@ from ragforge.workflow.operation import ProgramFault
 
 RUNS_LISTED_MAX = 200
 INLINE_BYTES_MAX = 4_000
-"""A larger value is kept by its hash."""
+"""A larger value is stored by its hash."""
 DIGESTS_MAX = 20
 RESUMING = "resuming"
 RESUMING_S, RESUMING_TRIES = 0.05, 200
-"""How long to wait between two looks whether another process is still choosing the run that it resumes."""
+"""How long to wait between checks whether another process is still choosing the run that it resumes."""
 TEXT, EXAMPLE = "text", "example"
-"""No registers' names: those are in capitals."""
+"""Not names of registers, which are in capitals."""
 encode_json = msgspec.json.encode
 
 
 class ProgramCall(Struct, frozen=True):
-    """A call of a model, once it has ended."""
+    """A model call that has ended."""
 
     role: str
     model: str
     seconds: float
     cost_usd: float | None
-    """None where the price is unknown."""
+    """None if the price is unknown."""
     tokens: int = 0
     line: int = 0
-    """Of the operation that made it."""
+    """The line of its operation."""
 
 
 class ProgramRun(Struct):
@@ -58,17 +58,17 @@ class ProgramRun(Struct):
     is_done: bool = False
     fault: str = ""
     answers: dict[str, dict[str, Any]] = field(default_factory=dict[str, dict[str, Any]])
-    """What is remembered of answers, by their hashes: focus, model, tokens, seconds, score."""
+    """What is remembered about answers, by their hashes: focus, model, tokens, seconds, score."""
     presence: str = ""
-    """The sign that the process lives which runs it, or ran it last, on its machine."""
+    """The sign of life of the process that runs it, or ran it last, on its machine."""
     example: str = ""
-    """The run as a line of `NAME.spu.test`, once it ended well; empty where it cannot be one."""
+    """The run as a line of `NAME.spu.test`, if it ended well; empty if it cannot be one."""
     blobs: dict[str, str] = field(default_factory=dict[str, str])
     """The hashes of registers, and of the program's text, that are too large for a record."""
 
 
 KIND = DerivedKind("ProgramRun", ProgramRun, owner=DerivedOwner.PROJECT, relation="RAN_IN")
-"""Kept with the project, one record a run; in the graph `(:ProgramRun)-[:RAN_IN]->(:Project)`."""
+"""Stored with the project, one record per run; in the graph `(:ProgramRun)-[:RAN_IN]->(:Project)`."""
 
 
 class RunBook:
@@ -79,10 +79,10 @@ class RunBook:
         self._kept_at: datetime | None = None
         self._presence: Presence | None = None
         self._digests: dict[bytes, str] = {}
-        """Of what was put into the blob store last."""
+        """The hashes of what was last put into the blob store."""
 
     async def keep(self, run: ProgramRun) -> None:
-        """Keep the run as it is now, without secrets. Raises StoreError; ProgramFault if it is too large."""
+        """Store the current state, without secrets. Raises StoreError; ProgramFault if it is too large."""
         workspace = self._workspace
         if self._presence is None:
             self._presence = Presence(self._locks)
@@ -102,7 +102,7 @@ class RunBook:
         await workspace.store.derivations.save(replace(kept, data=workspace.redactor.fields(kept.data)))
 
     def end(self) -> None:
-        """Say that this process runs it no more."""
+        """Record that this process no longer runs it."""
         if self._presence:
             self._presence.end()
 
@@ -111,12 +111,12 @@ class RunBook:
         return self._workspace.data_dir / "locks"
 
     async def _without_large(self, run: ProgramRun) -> ProgramRun:
-        """The run with what is large in the blob store, without secrets, and its hash in its place."""
+        """Return the run with large values in the blob store, without secrets, and hashes in their place."""
         registers, blobs = dict(run.state.registers), dict[str, str]()
         for name, value in run.state.registers.items():
             if isinstance(value, str | list | dict) and len(text := encode_json(value)) > INLINE_BYTES_MAX:
                 del registers[name]
-                if not run.is_done:  # nobody goes on with it
+                if not run.is_done:  # nobody resumes it
                     blobs[name] = await self._put(text)
         text = run.text
         if len(text) > INLINE_BYTES_MAX:
@@ -138,7 +138,7 @@ class RunBook:
         return digest
 
     async def _whole(self, run: ProgramRun) -> ProgramRun:
-        """The run with what is in the blob store. Raises StoreError where it is not on this machine."""
+        """Return the run with its values from the blob store. Raises StoreError if they are not here."""
         for name, digest in run.blobs.items():
             value = msgspec.json.decode(await self._workspace.blobs.get(digest))
             if name == TEXT:
@@ -150,15 +150,15 @@ class RunBook:
         return run
 
     async def _keep_project(self) -> None:
-        """Keep the project of which no session was stored yet."""
+        """Save the project if no session of it was stored yet."""
         workspace = self._workspace
         if await workspace.store.projects.get(workspace.project.id) is None:
             await workspace.store.projects.add(workspace.project)
 
     async def unfinished(self, program: str) -> ProgramRun:
-        """The newest run of the program that did not end; from now on this process runs it.
+        """Return the newest unfinished run of the program, which this process runs from now on.
 
-        Raises RagforgeError where there is none.
+        Raises RagforgeError if there is none.
         """
         async with _alone(self._locks):  # of two that resume it at the same time, one does
             run = await self._unfinished(program)
@@ -188,7 +188,7 @@ class RunBook:
         )
 
     async def example(self, program: str) -> str:
-        """The newest run of the program that ended well, as an example. Raises RagforgeError for none."""
+        """Return the program's newest run that ended well, as an example. Raises RagforgeError for none."""
         run = await self._newest(program, lambda run: run.is_done and not run.fault)
         if run is None:
             raise RagforgeError(f"No run of {program} has ended well here. Run it first.")
@@ -210,7 +210,7 @@ class RunBook:
 
 @asynccontextmanager
 async def _alone(folder: Path) -> AsyncGenerator[None, None]:
-    """No other process of this machine is in here. Raises StoreUnavailable where that cannot be known."""
+    """Exclude all other processes of this machine. Raises StoreUnavailable if that is impossible."""
     path = folder / RESUMING
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""Answers that need no model: what a request plainly says, by rules."""
+"""Answers without a model: what a request plainly says, by rules."""
 
 import re
 
@@ -21,7 +21,7 @@ _DOMAINS = {
 
 
 def intent_of(prompt: str) -> Fields | None:
-    """The intent of a prompt that says nothing else; None where a model must be asked."""
+    """Return the intent of a prompt that says nothing else; None if a model must be asked."""
     text = " ".join(prompt.lower().split()).rstrip(" .!?")
     for intent, pattern in _INTENTS.items():
         if re.fullmatch(pattern, text):
@@ -30,12 +30,12 @@ def intent_of(prompt: str) -> Fields | None:
 
 
 def understanding(intent: str) -> Fields:
-    """What the classification answers for an intent that is sure."""
+    """Return the classification's answer for a known intent."""
     return {"intent": intent, "requirements": [], "suggestedApproach": ""}
 
 
 def detected(role: str, value: Value) -> Fields | None:
-    """What a detector says by its rules, where no model can be asked."""
+    """Return a detector's answer by rules, if no model can be asked."""
     text = shown(value)
     if role == "urgency-detector":
         is_urgent = bool(_URGENT.search(text))

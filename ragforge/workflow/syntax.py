@@ -1,4 +1,4 @@
-"""What a program consists of, as values, and how they are written as text again."""
+"""The parts of a program, as values, and their text."""
 
 from typing import TypeAlias
 
@@ -43,7 +43,7 @@ class RegisterPath(Struct, frozen=True, gc=False):
 
 
 class LabelName(Struct, frozen=True, gc=False):
-    """A label, where it is an operand."""
+    """A label as an operand."""
 
     name: str
     at: Spot = Spot()
@@ -127,7 +127,7 @@ class Fault(Struct, frozen=True, gc=False):
     message: str
 
     def place_in(self, source: str) -> str:
-        """`FILE:LINE:COLUMN`, or just the file where the whole text is meant."""
+        """Return `FILE:LINE:COLUMN`, or just the file if the whole text is meant."""
         return f"{source}:{self.at.line}:{self.at.column}" if self.at.line else source
 
     def __str__(self) -> str:
@@ -137,7 +137,7 @@ class Fault(Struct, frozen=True, gc=False):
 
 
 def registers_in(operand: Operand) -> set[str]:
-    """The names of the registers that are read for the operand's value."""
+    """Yield the names of the registers that are read for the operand's value."""
     match operand:
         case RegisterPath(name):
             return {name}
@@ -150,7 +150,7 @@ def registers_in(operand: Operand) -> set[str]:
 
 
 def calls_function(operand: Operand, name: str) -> bool:
-    """Whether the operand's value holds a call of the function."""
+    """Whether the operand's value contains a call of the function."""
     match operand:
         case FunctionCall(called):
             return called == name

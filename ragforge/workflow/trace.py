@@ -9,11 +9,11 @@ from ragforge.workflow.rehearsal import ScriptedAnswer
 EXAMPLE_BYTES_MAX = 200_000
 DISPLAYS_MAX = 20
 WORDS_MAX = 80
-"""So many characters of what was shown must be shown again."""
+"""How much of what was shown must be shown again."""
 
 
 class AnsweredCall(Struct, frozen=True):
-    """A call of a model that was answered."""
+    """A model call with its answer."""
 
     task: str
     message: str
@@ -21,14 +21,14 @@ class AnsweredCall(Struct, frozen=True):
 
 
 class RunTrace(Struct):
-    """What a run took from outside, in its order."""
+    """A run's input from outside, in order."""
 
     inputs: list[str] = field(default_factory=list[str])
     calls: list[AnsweredCall] = field(default_factory=list[AnsweredCall])
     displayed: list[str] = field(default_factory=list[str])
 
     def example(self, given: list[str]) -> str:
-        """The run as a line of `NAME.spu.test`; empty where it showed nothing or is too long.
+        """Return the run as a line of `NAME.spu.test`; empty if it showed nothing or is too long.
 
         given: its `.input`s.
         """
@@ -43,7 +43,7 @@ class RunTrace(Struct):
         return line.decode() if len(line) <= EXAMPLE_BYTES_MAX else ""
 
     def _words(self, call: AnsweredCall) -> str:
-        """A line of the message that no other call of the task has; empty where there is no other."""
+        """Return a line of the message that no other call of the task has; empty if there is none."""
         others = [each.message for each in self.calls if each.task == call.task and each != call]
         if not others:
             return ""

@@ -1,4 +1,4 @@
-"""The versions of programs: each program's are a tree of its own, in the one tree implementation there is.
+"""The versions of programs: a tree for each program, on the common tree implementation.
 
 A tree belongs to a project that stands for the program's own folder, `programs/NAME`; its only file is
 `NAME.spu`, which is written beside that folder so that it can be run by its name.
@@ -51,7 +51,7 @@ class ProgramTree:
     """The versions of one program. Every method may raise StoreError."""
 
     def __init__(self, workspace: Workspace, name: str) -> None:
-        """Raises UsageError for what cannot be the name of a program."""
+        """Raises UsageError for an invalid name of a program."""
         if not PROGRAM_NAME.fullmatch(name):
             raise UsageError(f"{name!r} is not a valid program name. Use lowercase letters, digits, - and _.")
         self.name = name
@@ -65,7 +65,7 @@ class ProgramTree:
         return self._folder.with_name(f"{self.name}{SUFFIX}")
 
     async def project_id(self) -> str:
-        """The project of the tree, made where there is none yet."""
+        """Return the project of the tree, created if there is none yet."""
         if not self._project_id:
             workspace = self._workspace
             wanted = str(uuid5(NAMESPACE_URL, f"ragforge-program:{workspace.person.id}/{self.name}"))
@@ -73,20 +73,20 @@ class ProgramTree:
         return self._project_id
 
     async def head(self) -> Head:
-        """The version that the file is, and its branch."""
+        """Return the version of the file, and its branch."""
         return await self._workspace.history.head(self._folder)
 
     async def first(self) -> Version | None:
-        """The version that the current one's line begins with; None where there is none."""
+        """Return the version that the current one's line starts with; None if there is none."""
         head = await self.head()
         line = await self._workspace.store.versions.line(head.version) if head.version else []
         return line[-1] if line else None
 
     async def take_in(self, found: bytes | None = None) -> str:
-        """Make a version of a file that was written by hand since the last one; the current version's id.
+        """Make a version of a file that was edited by hand since; return the current version's id.
 
-        found: the text in the project of a program that the user has no file of. Of a program that only
-        ships, and has no versions yet, its shipped text is the first one.
+        found: the project's text of a program without a user's file. For a program that only ships,
+        and has no versions yet, its shipped text is the first one.
         """
         head = await self.head()
         content = await asyncio.to_thread(content_of, self.file)
@@ -116,7 +116,7 @@ class ProgramTree:
         merged: str = "",
         write: bool = True,
     ) -> Version:
-        """Keep a version after its parent; it is the current one then, and the file where `write`."""
+        """Store a version after its parent; it is the current one then, and the file if `write`."""
         workspace = self._workspace
         project = await self._keep_project()
         content = code.encode("utf-8", "surrogatepass")
@@ -143,7 +143,7 @@ class ProgramTree:
         return made
 
     async def move(self, version: Version, *, branch: str = "") -> None:
-        """Let the file be this version, and log it."""
+        """Change the file to this version, and log it."""
         await self.take_in()
         head = await self.head()
         if head.version != version.id:
@@ -166,14 +166,14 @@ class ProgramTree:
         await self._set_head(Head(version.id, branch or head.branch), await self.content(version))
 
     async def content(self, version: Version) -> bytes:
-        """The text of the program at the version."""
+        """Return the text of the program at the version."""
         for change in version.changes:
             if change.after and change.path == self.file.name:
                 return await self._workspace.blobs.get(change.after.digest)
         raise Conflict(f"The version {version.id} is not one of {self.name}.")
 
     async def named(self, text: str) -> Version:
-        """The version that the words name: a branch, HEAD, a part of an id. Raises UsageError."""
+        """Return the version that the words name: a branch, HEAD, a part of an id. Raises UsageError."""
         head = await self.take_in()
         versions, project = self._workspace.store.versions, await self.project_id()
         see = f"`{typed('program log')} {self.name}` lists the versions."
@@ -192,14 +192,14 @@ class ProgramTree:
         return await find_branch(self._workspace.store.versions, await self.project_id(), name) is not None
 
     async def log(self, limit: int) -> Log:
-        """The versions, newest first."""
+        """Return the versions, newest first."""
         await self.take_in()
         return await read_log(
             self._workspace.store.versions, await self.project_id(), await self.head(), limit=limit
         )
 
     async def moves(self) -> Sequence[CheckoutLog]:
-        """The checkouts, newest first."""
+        """Return the checkouts, newest first."""
         return await self._workspace.store.versions.moves(await self.project_id())
 
     async def _keep_project(self) -> str:
@@ -222,7 +222,7 @@ class ProgramTree:
 
 
 def content_of(path: Path) -> bytes | None:
-    """What is in the file; None where there is none; blocks. Raises UsageError."""
+    """Return the file's content; None if there is no file; blocks. Raises UsageError."""
     try:
         with open_file(path.resolve()) as file:
             return file.read()
@@ -233,7 +233,7 @@ def content_of(path: Path) -> bytes | None:
 
 
 def write_file(path: Path, content: bytes) -> None:
-    """Write the file where it is different; blocks. Raises UsageError."""
+    """Write the file if it differs; blocks. Raises UsageError."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         there = content_of(path)
@@ -244,6 +244,6 @@ def write_file(path: Path, content: bytes) -> None:
 
 
 def tree_of(workspace: Workspace, version: Version) -> ProgramTree | None:
-    """The tree that a version is in; None where it is no program's."""
+    """Return the tree that a version is in; None if it is no program's."""
     names = [change.path for change in version.changes if change.path.endswith(SUFFIX)]
     return ProgramTree(workspace, names[0].removesuffix(SUFFIX)) if names and "/" not in names[0] else None

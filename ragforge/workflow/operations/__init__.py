@@ -1,1 +1,1 @@
-"""What programs can do beyond the flow of control: a file an operation, each with an `OPERATION`."""
+"""What programs can do beyond control flow, one file per operation, each with an `OPERATION`."""

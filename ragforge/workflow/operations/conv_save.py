@@ -29,13 +29,13 @@ async def _run(host: ProgramHost, operands: tuple[Value, ...]) -> Value:
     if kind not in TYPES:
         raise ProgramFault(f"There is no message {kind!r}; there are {', '.join(TYPES)}.")
     message: Fields = {
-        # The same where it is repeated after a kill.
+        # The same if it is repeated after a kill.
         "id": str(uuid5(NAMESPACE_URL, f"{session['id']}/{len(session['conversation'])}")),
         "session": session["id"],
         "program": host.program_name,
         "timestamp": now().isoformat(),
         "type": kind,
-        # What is stored already is referred to.
+        # Stored values are referred to.
         "content": {"version": value["id"], "program": value["program"]} if is_version(value) else value,
         "context": {"domain": session.get("domain") or host.target, "language": "spu"},
         **(_metrics(host) if kind != "user_prompt" else {}),

@@ -1,4 +1,4 @@
-"""`DOC_CREATE`: a new document of a type; it is kept by `DOC_STORE`."""
+"""`DOC_CREATE`: a new document of a type; `DOC_STORE` stores it."""
 
 from ragforge.domain.ids import new_id
 from ragforge.workflow.operation import Operation, ProgramHost, Value

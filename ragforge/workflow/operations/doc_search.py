@@ -1,11 +1,11 @@
-"""`DOC_SEARCH`: the documents with these fields; with `similarity`, those that are alike, by a threshold."""
+"""`DOC_SEARCH`: the documents with these fields; with `similarity`, the similar ones, by a threshold."""
 
 from ragforge.workflow.operation import Operation, ProgramFault, ProgramHost, Value, as_object, as_text, shown
 
 THRESHOLD = 0.8
 TEXT_CHARS_MAX = 2_000
 PROBLEM = "problem"
-"""What was worked on in the project's sessions, as `/similar` finds it."""
+"""What was done in the project's sessions, as `/similar` finds it."""
 
 
 async def _run(host: ProgramHost, operands: tuple[Value, ...]) -> Value:

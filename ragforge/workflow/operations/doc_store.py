@@ -1,4 +1,4 @@
-"""`DOC_STORE`: keep a document; what is stored already is referred to."""
+"""`DOC_STORE`: store a document; values stored already are referred to."""
 
 from typing import cast
 
@@ -15,14 +15,14 @@ async def _run(host: ProgramHost, operands: tuple[Value, ...]) -> Value:
         ),
         None,
     )
-    if stored:  # one of its kind for a session
+    if stored:  # one of its kind per session
         document = {**document, "_id": stored["_id"]}
     await host.library.keep_document(_referring(document))
     return document
 
 
 def _referring(value: Value) -> Value:
-    """The value with versions as references, and a state as that of its run."""
+    """Return the value with versions as references, and a state as that of its run."""
     if is_version(value):
         return {"version": value["id"]}
     if is_object(value):

@@ -32,7 +32,7 @@ async def _run(host: ProgramHost, operands: tuple[Value, ...]) -> Value:
     if task is not None and not isinstance(task, str):
         raise ProgramFault(f"The task of LLM_EXEC is a text, not {json.dumps(task)[:40]}.")
     if task is None:
-        # The detectors have a prompt of their own, and who is given a context is to write a program.
+        # The detectors have their own prompt, and a model that is given a context has to write a program.
         task = role if role in tasks() else "generate_program" if "context" in fields else None
     if task is not None and "code" in fields and fields["code"] is None:
         raise ProgramFault("There is no program yet: ask for a new one first.")
@@ -58,9 +58,9 @@ async def _run(host: ProgramHost, operands: tuple[Value, ...]) -> Value:
 
 
 def _validated(fields: Fields) -> Fields | None:
-    """The verdict on a change that changes nothing; None where a model must be asked.
+    """Return the verdict on a change that changes nothing; None if a model must be asked.
 
-    Raises ProgramFault where there is nothing to validate, because the change failed.
+    Raises ProgramFault if there is nothing to validate, because the change failed.
     """
     modified = as_text(fields.get("modified"), "The modified text")
     return {"holds": True, "reasons": []} if modified == plain(fields.get("original")) else None

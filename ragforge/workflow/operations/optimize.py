@@ -1,4 +1,4 @@
-"""`OPTIMIZE`: the same program with less; other text by one call of a model."""
+"""`OPTIMIZE`: the same program, shorter; other text by one call of a model."""
 
 from ragforge.workflow.model_tasks import ask_task
 from ragforge.workflow.operation import Operation, ProgramHost, Value, as_text

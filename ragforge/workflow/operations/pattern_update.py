@@ -1,4 +1,4 @@
-"""`PATTERN_UPDATE`: add what was found to the patterns, with its support and evidence, and keep them."""
+"""`PATTERN_UPDATE`: add a finding to the patterns, with its support and evidence, and store them."""
 
 import hashlib
 from typing import cast

@@ -1,4 +1,4 @@
-"""`PROJECT_DIFF`: the diff of the project's files, of two versions or of what is not committed yet."""
+"""`PROJECT_DIFF`: the diff of the project's files, of two versions or of uncommitted changes."""
 
 from ragforge.workflow.operation import Operation, ProgramHost, Value, as_text
 

@@ -1,4 +1,4 @@
-"""`RESTORE`: put back a part of a saved state; null changes nothing."""
+"""`RESTORE`: restore a part of a saved state; null changes nothing."""
 
 from typing import cast
 

@@ -51,7 +51,7 @@ def _is_of_copy(value: Value) -> TypeGuard[Fields]:
 
 
 async def _taken(host: ProgramHost, made: list[Fields]) -> Fields:
-    """The best work of agents: those that passed the check, then the judge. The project's files are its."""
+    """Return the best work of agents: those that passed the check, then the judge; use it for the project."""
     passed = [each for each in made if is_object(check := each["check"]) and check["passed"]]
     among = passed or [each for each in made if not each["failed"]] or made
     texts = [f"{each['text']}\n\n{each['diff']}" for each in among]
@@ -62,7 +62,7 @@ async def _taken(host: ProgramHost, made: list[Fields]) -> Fields:
 
 
 async def _judged(host: ProgramHost, texts: list[str], task: str = "judge_candidates") -> str:
-    """The one that a model takes; the shortest where it cannot say."""
+    """Return the one that a model takes; the shortest if it cannot decide."""
     fields = {f"candidate {number}": text for number, text in enumerate(texts, 1)}
     try:
         verdict = await ask_task(host, "judge", task, fields)

@@ -20,7 +20,7 @@ async def _run(host: ProgramHost, operands: tuple[Value, ...]) -> Value:
 
 
 def _extract(text: str) -> str:
-    """The beginning of each line, as much as there is room for."""
+    """Return the beginning of each line, as far as there is room."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     room = max(CHARS_MAX // max(len(lines), 1) - 1, 20)
     return "\n".join(first_words(line, room) for line in lines)[:CHARS_MAX]

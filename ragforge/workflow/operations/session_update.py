@@ -1,4 +1,4 @@
-"""`SESSION_UPDATE`: set a field of the session, durably; of `current_version` it is a checkout."""
+"""`SESSION_UPDATE`: set a field of the session, durably; for `current_version` it is a checkout."""
 
 from ragforge.workflow.operation import Operation, ProgramFault, ProgramHost, Value, as_session, as_text
 

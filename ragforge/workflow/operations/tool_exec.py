@@ -1,4 +1,4 @@
-"""`TOOL_EXEC`: one call of a tool of the assistant, with the consent that any call needs."""
+"""`TOOL_EXEC`: one call of a tool of the assistant, with the usual consent."""
 
 from ragforge.workflow.operation import Operation, ProgramHost, Value, as_object
 

@@ -1,4 +1,4 @@
-"""`VERSION_CREATE`: a version that is not kept yet."""
+"""`VERSION_CREATE`: a version that is not stored yet."""
 
 from ragforge.domain.ids import new_id
 from ragforge.workflow.operation import (

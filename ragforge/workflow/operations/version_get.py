@@ -4,7 +4,7 @@ from ragforge.workflow.operation import Operation, ProgramFault, ProgramHost, Va
 
 
 async def find_version(host: ProgramHost, operands: tuple[Value, ...]) -> Value:
-    """The version that is meant, as it is kept; null for null. Raises ProgramFault."""
+    """Return the version, as it is stored; null for null. Raises ProgramFault."""
     (wanted,) = operands
     version_id = wanted.get("id") if is_object(wanted) else wanted
     if version_id is None:

@@ -1,4 +1,4 @@
-"""`VERSION_SAVE`: keep a version of a program. It is the gate: what does not pass is not kept."""
+"""`VERSION_SAVE`: store a version of a program. It is the gate: what does not pass is not stored."""
 
 from ragforge.domain.errors import ModelError
 from ragforge.files.diffs import unified
@@ -36,7 +36,7 @@ async def _run(host: ProgramHost, operands: tuple[Value, ...]) -> Value:
     compared = parent or (await host.library.version(there) if there else None)
     before = compared["code"] if compared else None
     if not version["code"].endswith("\n") and (before is None or before.endswith("\n")):
-        version = {**version, "code": f"{version['code']}\n"}  # models leave the end of the last line out
+        version = {**version, "code": f"{version['code']}\n"}  # models omit the end of the last line
     diff = unified(before, version["code"], f"{name}.spu")
     if not diff and not version.get("mergedFrom"):
         raise ProgramFault(f"No new version was made: the text is the same as that of {name}.spu.")
@@ -57,7 +57,7 @@ async def _run(host: ProgramHost, operands: tuple[Value, ...]) -> Value:
 
 
 async def _passed(host: ProgramHost, version: Fields) -> Fields:
-    """The version as it passes the gate, after at most two repairs. Raises ProgramFault with the faults."""
+    """Return the version that passes the gate, after at most two repairs. Raises ProgramFault."""
     told = ""
     for tried in range(REPAIRS_MAX + 1):
         faults = await _faults(host, version, is_first=tried == 0)
@@ -83,7 +83,7 @@ async def _faults(host: ProgramHost, version: Fields, *, is_first: bool) -> list
     if faults := await failed_examples(version["code"], await host.library.examples(version["program"])):
         return faults
     validation = version.get("validation")
-    # What was validated is the first text; a repaired one passes by what can be checked.
+    # The first text was validated; a repaired one passes by what can be checked.
     if not is_first or validation is None:
         return []
     if is_error(validation):
