@@ -1,1 +1,1 @@
-"""The terminal interface: draws events, asks questions, holds no logic."""
+"""The terminal interface: it draws events and asks questions, without logic of its own."""

@@ -1,4 +1,4 @@
-"""The app: what is opened at the start, and how it leaves the terminal."""
+"""The app: what it opens at the start, and how it leaves the terminal."""
 
 import asyncio
 import logging
@@ -31,7 +31,7 @@ STOP_SIGNALS = (signal.SIGTERM, signal.SIGHUP)
 class RagforgeApp(ThemedApp[Leaving], KeyWatch[Leaving], LeftClicks[Leaving]):
     """ragforge in the terminal.
 
-    open_session: opens what was asked for on the command line; it runs after the first frame, because
+    open_session: opens what the command line requested; it runs after the first frame, because
     it loads most of the program.
     """
 
@@ -55,12 +55,12 @@ class RagforgeApp(ThemedApp[Leaving], KeyWatch[Leaving], LeftClicks[Leaving]):
             driver_class=cast(
                 "type[TerminalDriver]", partial(TerminalDriver, first=first)
             ),  # it is only called
-            # Else Textual makes greys of all colours, and paints what is behind them.
+            # Else Textual turns all colours into greys, and paints backgrounds.
             ansi_color=True if "NO_COLOR" in os.environ else None,
         )
         self.begin_with_theme(theme_setting, terminal_is_dark=terminal_is_dark)
         self._chat = ChatScreen(open_session, known or Known())
-        self.held = []  # until the prompt has the focus: what is typed while the program loads is not lost
+        self.held = []  # until the prompt has the focus: nothing typed while the program loads is lost
         self._sigint_before: Any = signal.SIG_DFL
 
     def get_default_screen(self) -> Screen[None]:
@@ -68,48 +68,48 @@ class RagforgeApp(ThemedApp[Leaving], KeyWatch[Leaving], LeftClicks[Leaving]):
         return self._chat
 
     def on_mount(self) -> None:
-        """Hear signals."""
+        """Handle signals."""
         cast(Any, self).app_resume_signal.subscribe(self, self._redraw)
         loop = asyncio.get_running_loop()
         for number in STOP_SIGNALS:
             loop.add_signal_handler(number, self._stop, number)
-        # Not through the loop, which would hear it even while an editor has the terminal and takes it.
+        # Not through the loop, which would handle it even while an editor has the terminal and needs it.
         self._sigint_before = signal.signal(
             signal.SIGINT, lambda number, _: loop.call_soon_threadsafe(self._stop, number)
         )
 
     def on_brackets_pastes(self, event: BracketsPastes) -> None:
-        """The terminal tells pastes from typing."""
+        """The terminal marks pastes."""
         event.stop()
         self._chat.prompt.brackets_pastes = True
 
     def direct(self, event: events.Key | events.Paste) -> bool:
-        """In the chat a key that nothing else wants is the prompt's, whatever was clicked before."""
+        """In the chat, a key that nothing else wants goes to the prompt, whatever was clicked before."""
         return self.screen is self._chat and self._chat.direct(event)
 
     def _redraw(self, _: App[Any]) -> None:
-        """Draw all of it: whatever ran in the meantime has written over the screen."""
+        """Redraw everything: another program has written over the screen."""
         self.screen.refresh(layout=True)
 
     def on_unmount(self) -> None:
-        """Give back what was taken."""
+        """Restore what was changed."""
         signal.signal(signal.SIGINT, self._sigint_before)
 
     def _stop(self, number: int) -> None:
-        """Leave as a signal asks: what runs is interrupted and kept, and the terminal restored."""
+        """Leave because of a signal: what runs is interrupted and stored, and the terminal restored."""
         self._chat.leave(exit_code=128 + number)
 
     def copy_to_clipboard(self, text: str) -> None:
-        """Copy what was selected, where this machine's clipboard can be reached, else by the terminal."""
+        """Copy the selection, to this machine's clipboard if possible, else by the terminal."""
         self.notify(clipboard.copy(text, self), markup=False)
 
     def action_say_how_to_quit(self) -> None:
-        """Ctrl+Q does not quit: it lies next to Ctrl+W."""
+        """Ctrl+Q does not quit: it is next to Ctrl+W."""
         quits = "Type /exit to quit. Ctrl+D on an empty input quits, too."
         self.notify(with_present_keys(quits, self._keymap, "delete_or_quit"), markup=False)
 
     def _fatal_error(self) -> None:
-        """Leave without Textual's traceback, which shows variables: there are keys among them."""
+        """Leave without Textual's traceback, which shows variables, and keys among them."""
         error = self._exception
         if isinstance(error, WorkerFailed):
             error = error.error

@@ -1,4 +1,4 @@
-"""Copying: to the system's clipboard where there is one here, else to the terminal by OSC 52."""
+"""Copy to the system's clipboard if there is one here, else to the terminal by OSC 52."""
 
 import base64
 import os
@@ -13,7 +13,7 @@ from ragforge.domain import timeouts
 from ragforge.domain.words import counted
 
 OSC52_BASE64_MAX = 100_000
-"""What hterm, and tools that care for every terminal, take as the most; longer ones are dropped silently."""
+"""The limit of hterm, and of tools that support every terminal; longer texts are dropped silently."""
 OSC52_BYTES_MAX = OSC52_BASE64_MAX // 4 * 3
 
 
@@ -24,9 +24,9 @@ def copy(
     env: Mapping[str, str] = os.environ,
     system: Callable[[str], None] | None = None,
 ) -> str:
-    """Copy the text; the sentence that says what was done, which is not always known to have arrived.
+    """Copy the text; return a sentence that says what was done, since its arrival is not always known.
 
-    An App that overrides `copy_to_clipboard` may call this: the terminal is reached by Textual's own method.
+    An App that overrides `copy_to_clipboard` may call this: it uses Textual's own method for the terminal.
     """
     if not text:
         return "Nothing to copy."
@@ -34,14 +34,14 @@ def copy(
         try:
             (system or _system_copy)(text)
         except Exception:
-            # pyperclip raises its own and whatever the program that it starts does; the terminal is left.
+            # pyperclip raises its own errors and those of its program; then the terminal is used.
             return _send(text, app, env)
         return f"Copied {_size(text)}."
     return _send(text, app, env)
 
 
 def is_local(env: Mapping[str, str]) -> bool:
-    """Whether the clipboard of this machine is the one in front of the user."""
+    """Whether the clipboard of this machine is the user's."""
     if any(env.get(name) for name in ("SSH_CONNECTION", "SSH_TTY", "SSH_CLIENT", "TMUX", "STY")):
         return False
     return sys.platform == "darwin" or any(
@@ -62,7 +62,7 @@ def _send(text: str, app: App[Any], env: Mapping[str, str]) -> str:
 
 
 def _tmux_copy(text: str, env: Mapping[str, str]) -> bool:
-    """By tmux's own command: with its default settings it ignores the OSC 52 of programs inside it."""
+    """Copy by tmux's own command: with its default settings it ignores the OSC 52 of programs inside it."""
     try:
         done = subprocess.run(
             ["tmux", "load-buffer", "-w", "-"],
@@ -78,7 +78,7 @@ def _tmux_copy(text: str, env: Mapping[str, str]) -> bool:
 
 
 def _system_copy(text: str) -> None:
-    # Looks for programs when imported, which a start without copying need not pay for.
+    # Searches for programs when imported, which only copying needs.
     import pyperclip
 
     pyperclip.copy(text)

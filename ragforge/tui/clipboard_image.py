@@ -1,4 +1,4 @@
-"""Reading an image from the system's clipboard, by whichever of the usual programs is there."""
+"""Read an image from the system's clipboard, with whichever of the usual programs exists."""
 
 import shutil
 import subprocess
@@ -17,7 +17,7 @@ from ragforge.files.images import image_mime
 from ragforge.tui.mentions import check_size, mention
 
 _TYPES = ("image/png", "image/jpeg", "image/webp", "image/gif")
-"""In the order in which they are asked for: most programs offer PNG."""
+"""In the order of preference: most programs offer PNG."""
 NO_PROGRAM = (
     "No program that reads images from the clipboard is on your PATH. Install wl-clipboard (Wayland) or "
     "xclip (X11), or save the image and write @ and its path."
@@ -28,8 +28,8 @@ NO_DISPLAY = "There is no desktop clipboard here to read from. Save the image an
 class _Program(Struct, frozen=True):
     """A program for one kind of desktop.
 
-    variable: set where there is such a desktop. lists: the arguments to list what the clipboard offers.
-    reads: those to read it as the type that is put behind them, then `ends`.
+    variable: set if there is such a desktop. lists: the arguments to list what the clipboard offers.
+    reads: those to read it as the type that is put after them, then `ends`.
     """
 
     variable: str
@@ -55,9 +55,9 @@ _KEPT_DAYS_MAX = 30
 
 
 def read_image(env: Mapping[str, str], *, platform: str = sys.platform) -> bytes:
-    """Return the image in the clipboard, or nothing if it holds no image. Blocks: call it in a thread.
+    """Return the image in the clipboard, or nothing if it has no image. Blocks: call it in a thread.
 
-    Raises UsageError, with a sentence for the user, where the clipboard cannot be read.
+    Raises UsageError, with a sentence for the user, if the clipboard cannot be read.
     """
     if platform == "darwin":
         return _read_on_mac(env)
@@ -71,9 +71,9 @@ def read_image(env: Mapping[str, str], *, platform: str = sys.platform) -> bytes
 
 
 def keep_image(content: bytes, folder: Path) -> str:
-    """Keep an image from the clipboard, and return its mention. Raises UsageError where that fails.
+    """Save an image from the clipboard, and return its mention. Raises UsageError if that fails.
 
-    The message that it is sent with keeps it for good, so the file may go after a month. Blocks, as above.
+    The message that it is sent with stores it for good, so the file may be removed after a month. Blocks.
     """
     check_size("The image in the clipboard", len(content))
     path = make_private(folder) / f"clipboard-{hash_of(content)[:12]}.{image_mime(content).partition('/')[2]}"
@@ -108,7 +108,7 @@ def _read_on_mac(env: Mapping[str, str]) -> bytes:
 
 
 def _output(command: Sequence[str], env: Mapping[str, str]) -> bytes:
-    """What the program prints; nothing where it fails, as it does where the clipboard is empty."""
+    """Return the program's output; nothing if it fails, as with an empty clipboard."""
     try:
         done = subprocess.run(
             command,
@@ -129,5 +129,5 @@ def _output(command: Sequence[str], env: Mapping[str, str]) -> bytes:
 
 
 def _checked(content: bytes) -> bytes:
-    """The content where it is an image: what a program calls one may be something else."""
+    """Return the content if it is an image: a program may call something else one."""
     return content if image_mime(content) else b""

@@ -1,4 +1,4 @@
-"""Writing the draft in the user's own editor."""
+"""Edit the draft in the user's own editor."""
 
 import asyncio
 import shlex
@@ -18,20 +18,20 @@ MESSAGE = "message.md"
 
 
 class Edited(Struct, frozen=True):
-    """What came back: the text, or None where the draft stays as it is, and a sentence where one is due."""
+    """The result: the text, or None if the draft is unchanged, and a notice if necessary."""
 
     text: str | None
     notice: str = ""
 
 
 async def edit(text: str, app: App[Any], *, env: Mapping[str, str], name: str = MESSAGE) -> Edited:
-    """The text as the editor left it. The app is suspended meanwhile; its background work goes on.
+    """Return the edited text. The app is suspended meanwhile; its background work continues.
 
-    env: the editor's environment. name: what the file is called.
-    Whatever fails, the draft is kept.
+    env: the editor's environment. name: the name of the file.
+    On any error, the draft is kept.
     """
     try:
-        # batch_update: a drawing while suspended would wait for ever for the terminal's writer.
+        # batch_update: drawing while suspended would wait for ever for the terminal's writer.
         with app.batch_update(), app.suspend(), _interrupts_ignored():
             return await asyncio.to_thread(edit_file, text, env, name)
     except SuspendNotSupported:
@@ -39,15 +39,15 @@ async def edit(text: str, app: App[Any], *, env: Mapping[str, str], name: str = 
 
 
 def edit_file(text: str, env: Mapping[str, str], file_name: str = MESSAGE) -> Edited:
-    """The text as the editor left it, which has the terminal until it ends."""
-    import subprocess  # here, for it is needed once in a while only
+    """Return the text from the editor, which has the terminal until it ends."""
+    import subprocess  # here, because it is rarely needed
 
     command = editor_command(env)
     if not command:
         return Edited(None, "No editor: set EDITOR, e.g. EDITOR=nano. The draft is unchanged.")
     name = " ".join(command)
     try:
-        # A folder of mode 0700: the draft is nobody else's business.
+        # A folder of mode 0700: the draft is private.
         with tempfile.TemporaryDirectory(prefix="ragforge-") as folder:
             path = Path(folder) / file_name
             path.write_text(text, encoding="utf-8", newline="")
@@ -67,7 +67,7 @@ def edit_file(text: str, env: Mapping[str, str], file_name: str = MESSAGE) -> Ed
 
 
 def editor_command(env: Mapping[str, str]) -> list[str]:
-    """The command of $VISUAL, $EDITOR or a usual editor, as words; empty where there is none."""
+    """Return the command of $VISUAL, $EDITOR or a usual editor, as words; empty if there is none."""
     for name in ("VISUAL", "EDITOR"):
         if value := env.get(name, "").strip():
             try:

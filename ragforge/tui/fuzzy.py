@@ -1,4 +1,4 @@
-"""Ranking of names by what was typed of them."""
+"""Rank names by what was typed of them."""
 
 import threading
 from collections.abc import Iterable
@@ -10,7 +10,7 @@ _CHECK_EVERY = 2_000
 def ranked(
     query: str, names: Iterable[str], *, limit: int = 200, stop: threading.Event | None = None
 ) -> list[str]:
-    """The names that hold the query's letters in order, best first; nothing once `stop` is set.
+    """Return the names that contain the query's letters in order, best first; nothing once `stop` is set.
 
     The last part of a path counts more than its folders, a whole run of letters more than scattered ones,
     and the shorter name more than the longer.
@@ -26,7 +26,7 @@ def ranked(
 
 
 def _fit(wanted: str, name: str) -> tuple[int, int, int, int] | None:
-    """How well it fits, smaller is better: (how, where or how scattered, length of the last part, of all)."""
+    """Return how well it fits, lower is better: (how, where or how scattered, length of last part, of all)."""
     if not wanted:
         return 0, name.rstrip("/").count("/"), 0, 0
     last = name.rstrip("/").rfind("/") + 1
@@ -45,7 +45,7 @@ def _fit(wanted: str, name: str) -> tuple[int, int, int, int] | None:
 
 
 def _spread(wanted: str, name: str) -> int | None:
-    """How many letters lie between the first and the last of those wanted; None where one is missing."""
+    """Return how many letters are between the first and the last match; None if one is missing."""
     first = at = name.find(wanted[0])
     for letter in wanted[1:]:
         if at < 0:

@@ -1,4 +1,4 @@
-"""Who hears of every key before the focused widget does."""
+"""Receive every key before the focused widget does."""
 
 from collections.abc import Callable
 from typing import Any, TypeAlias, TypeVar
@@ -19,18 +19,18 @@ else the key, after one that it had kept to see what follows."""
 class KeyWatch(App[Result]):
     """An app that knows when a key was last pressed, and lets a question take its answers.
 
-    The decision falls here, in the order of the keys: with a focus that moves, keys that were typed
-    quickly would overtake each other.
+    The decision is made here, in the order of the keys: with a moving focus, quickly typed keys would
+    overtake each other.
     """
 
     last_key_s: float = float("-inf")
-    """As `monotonic()`: when the terminal sent it, not when its turn came."""
+    """As `monotonic()`: when the terminal sent it, not when it was processed."""
     key_taker: KeyTaker | None = None
     held: list[Pressed] | None = None
-    """Keys that wait until there is something to take them; None where they go their way."""
+    """Keys that wait until something can take them; None if they are passed on."""
 
     async def on_event(self, event: events.Event) -> None:
-        """Note the time and ask the taker, then do what every app does."""
+        """Record the time and ask the taker, then do what every app does."""
         if isinstance(event, events.Key | events.Paste) and not event.is_forwarded:
             if self.held is not None:
                 self.held.append(event)
@@ -40,7 +40,7 @@ class KeyWatch(App[Result]):
         await super().on_event(event)
 
     async def let_go(self) -> None:
-        """Let the keys that waited go their way, in their order; those that come meanwhile stay behind."""
+        """Pass on the waiting keys, in order; new ones come after them."""
         while self.held:
             await self._pass_on(self.held.pop(0))
         self.held = None
@@ -52,12 +52,12 @@ class KeyWatch(App[Result]):
                 await super().on_event(each)
 
     def direct(self, event: Pressed) -> bool:
-        """Move the focus to what the key is meant for; whether that was all there was to do."""
+        """Move the focus to where the key belongs; return whether that was all."""
         return False
 
 
 def key_watch_of(widget: Widget) -> KeyWatch[Any]:
-    """The app that the widget runs in. Raises TypeError in an app of another kind."""
+    """Return the app of the widget. Raises TypeError in an app of another kind."""
     app = app_of(widget)
     if not isinstance(app, KeyWatch):
         raise TypeError(f"A {type(widget).__name__} needs an app that is a KeyWatch.")

@@ -13,7 +13,7 @@ from textual.keys import Keys
 from ragforge.domain.errors import UsageError
 
 UNBOUND = "unbound"
-"""Stands for no key where Textual's keymap wants one; no terminal sends a key of this name."""
+"""Stands for no key in Textual's keymap; no terminal sends a key of this name."""
 
 
 class _More(StrEnum):
@@ -40,8 +40,8 @@ class Key(Struct, frozen=True):
     """One line of the table.
 
     action: the name in the user's file, and of the method `action_<name>` that does it.
-    keys: as Textual names them; the first is the one that `/help` shows first.
-    told: whether `/help` shows it; keys that every text field has need no telling.
+    keys: as Textual names them; `/help` shows the first one first.
+    told: whether `/help` shows it; keys of every text field need no explanation.
     """
 
     action: str
@@ -205,10 +205,10 @@ _MODIFIERS = ("ctrl", "alt", "shift", "super", "hyper", "meta")
 
 
 def bindings(overrides: Mapping[str, str] | None = None) -> dict[str, tuple[str, ...]]:
-    """The keys of every action, the user's instead of ours where he has set some.
+    """Return the keys of every action, with the user's in place of ours.
 
     overrides: action to keys, e.g. `{"expand": "ctrl+e, f2"}`; an empty string unbinds.
-    Raises UsageError for an action or key that does not exist, and where two actions want one key.
+    Raises UsageError for an unknown action or key, and if two actions have the same key.
     """
     bound = {key.action: key.keys for key in TABLE}
     for action, keys in (overrides or {}).items():
@@ -222,13 +222,13 @@ def bindings(overrides: Mapping[str, str] | None = None) -> dict[str, tuple[str,
 
 
 def check(key: str, value: str, *, beside: Mapping[str, str]) -> None:
-    """Raise UsageError where a setting `keys.ACTION` cannot have this value beside the others."""
+    """Raise UsageError if the setting `keys.ACTION` cannot have this value beside the others."""
     if key.startswith("keys."):
         bindings({**beside, key.removeprefix("keys."): value})
 
 
 def check_unset(key: str, *, beside: Mapping[str, str]) -> None:
-    """Raise UsageError where a setting `keys.ACTION` cannot go, because two would share a key then."""
+    """Raise UsageError if the setting `keys.ACTION` cannot be removed, because two would share a key then."""
     if (action := key.removeprefix("keys.")) != key and action in beside:
         try:
             bindings({other: value for other, value in beside.items() if other != action})
@@ -237,13 +237,13 @@ def check_unset(key: str, *, beside: Mapping[str, str]) -> None:
 
 
 def in_place(where: Where, bound: Mapping[str, tuple[str, ...]]) -> dict[str, str]:
-    """Key to action, for the keys that work there."""
+    """Return the action of each key that works there."""
     lines = [line for line in TABLE if line.where is where]
     return {key: line.action for line in lines for key in _or_capital(bound[line.action])}
 
 
 def declared(*places: Where) -> list[Binding]:
-    """The table's keys of these places for a widget's `BINDINGS`; `keymap` puts the user's in their place."""
+    """Return these places' keys for a widget's `BINDINGS`; `keymap` replaces them by the user's."""
     return [
         Binding(",".join(_or_capital(line.keys)), line.action, line.description, show=False, id=line.action)
         for line in TABLE
@@ -252,12 +252,12 @@ def declared(*places: Where) -> list[Binding]:
 
 
 def app_bindings() -> list[Binding]:
-    """For the App's `BINDINGS`: takes Ctrl+Q, which Textual's own quits at."""
+    """For the App's `BINDINGS`: override Ctrl+Q, with which Textual quits."""
     return [Binding("ctrl+q", "say_how_to_quit", show=False, priority=True, id="say_how_to_quit")]
 
 
 def keymap(bound: Mapping[str, tuple[str, ...]]) -> dict[str, str]:
-    """For `App.set_keymap`: what differs from the table, by binding id."""
+    """For `App.set_keymap`: the differences from the table, by binding id."""
     return {
         line.action: ",".join(_or_capital(bound[line.action])) or UNBOUND
         for line in TABLE
@@ -266,21 +266,21 @@ def keymap(bound: Mapping[str, tuple[str, ...]]) -> dict[str, str]:
 
 
 def _or_capital(pressed: tuple[str, ...]) -> list[str]:
-    """The keys, and their capitals: hints name letters so, and Caps Lock may be on."""
+    """Return the keys, and their capitals: hints show letters so, and Caps Lock may be on."""
     capitals = [key.upper() for key in pressed if len(key) == 1 and key.upper() != key]
     return [*pressed, *(key for key in capitals if key not in pressed)]
 
 
 def present_key(action: str, changed: Mapping[str, str]) -> str:
-    """The first key that does it now; empty for none. changed: what `keymap` returned."""
+    """Return the first key that does it now; empty for none. changed: the result of `keymap`."""
     first = changed.get(action, first_key(action)).split(",")[0]
     return "" if first == UNBOUND else first
 
 
 def with_present_keys(text: str, changed: Mapping[str, str], *actions: str) -> str:
-    """The text with the user's keys where it names the table's first keys for these actions.
+    """Return the text with the user's keys in place of the table's first keys for these actions.
 
-    A sentence, or a part between dots, is left out where its key is unbound.
+    A sentence, or a part between dots, is left out if its key is unbound.
     """
     for action in actions:
         ours, present = first_key(action), present_key(action, changed)
@@ -296,12 +296,12 @@ _PARTS = re.compile(r"(?<=[.] )|(?<= · )")
 
 
 def first_key(action: str) -> str:
-    """The table's first key for it: the one that texts name."""
+    """Return the table's first key for it, which texts name."""
     return next(line.keys[0] for line in TABLE if line.action == action)
 
 
 def help_rows(bound: Mapping[str, tuple[str, ...]]) -> list[tuple[str, str, str]]:
-    """(place, keys, what they do) for `/help`, in the table's order, without the unbound."""
+    """Return (place, keys, description) for `/help`, in the table's order, without unbound ones."""
     return [
         (line.where.value, ", ".join(map(shown, bound[line.action])), line.description)
         for line in TABLE
@@ -310,7 +310,7 @@ def help_rows(bound: Mapping[str, tuple[str, ...]]) -> list[tuple[str, str, str]
 
 
 def teach_terminal_keys() -> None:
-    """Make Textual see Alt+Enter, which it takes for Enter where a terminal sends it as Escape, Return.
+    """Make Textual recognise Alt+Enter if a terminal sends it as Escape, Return, which it takes for Enter.
 
     Terminals without the Kitty protocol send it so, and many are set to send the same for Shift+Enter.
     """
@@ -318,7 +318,7 @@ def teach_terminal_keys() -> None:
 
 
 def shown(key: str) -> str:
-    """The key as people write it: `ctrl+underscore` is `Ctrl+_`."""
+    """Return the key as people write it: `ctrl+underscore` is `Ctrl+_`."""
     signs = {"underscore": "_", "slash": "/", "escape": "Esc", "pageup": "PgUp", "pagedown": "PgDn"}
     return "+".join(signs.get(part, part.capitalize()) for part in key.split("+"))
 
@@ -347,7 +347,7 @@ def _where(action: str) -> Where:
 
 
 def _refuse_clashes(bound: Mapping[str, tuple[str, ...]]) -> None:
-    """Two actions may share a key only where they do in the table: the prompt acts first, else the chat."""
+    """Two actions may share a key only if they do in the table: the prompt acts first, else the chat."""
     ours = {line.action: line.keys for line in TABLE}
     for places in _TOGETHER:
         actions = [line.action for line in TABLE if line.where in places]

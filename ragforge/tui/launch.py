@@ -1,4 +1,4 @@
-"""What the command line hands to the interface, and what the interface leaves behind."""
+"""What the command line passes to the interface, and what the interface returns."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:  # loaded after the first frame
 
 
 class Known(Struct, frozen=True):
-    """What the status line tells until the session is open. Empty is what is not known yet."""
+    """The status until the session is open. Empty means not known yet."""
 
     folder: str = ""
     git_branch: str = ""
@@ -24,10 +24,10 @@ class Known(Struct, frozen=True):
 
 
 class OpenedChat(Struct, frozen=True):
-    """A conversation that is open, and what shall be done with it first.
+    """An open conversation, and what to do with it first.
 
-    resume: the session to bring to the front, at a turn counted from 1 where `at` says one. newest: bring
-    the folder's newest session to the front, once the user has said which project the folder is. message:
+    resume: the session to open in front, at a turn counted from 1 if `at` says one. newest: open
+    the folder's newest session in front, once the user has said which project the folder is. message:
     what to send then.
     """
 
@@ -44,7 +44,7 @@ class OpenedChat(Struct, frozen=True):
 class NotOpened(Struct, frozen=True):
     """The store could not be opened.
 
-    embedded: the file of the store on this machine that could take its place; empty where it is the one.
+    embedded: the file of the store on this machine that could replace it; empty if it is that one.
     """
 
     failure: RagforgeError
@@ -52,29 +52,29 @@ class NotOpened(Struct, frozen=True):
 
     @property
     def ask_for(self) -> str:
-        """The address of a server whose password is wanted; empty where that is not what is missing."""
+        """The address of a server whose password is needed; empty if that is not the problem."""
         return self.failure.ask_for if isinstance(self.failure, StoreLoginRefused) else ""
 
 
 class OpenSession(Protocol):
-    """Opens what was asked for on the command line."""
+    """Opens what the command line requested."""
 
     def __call__(self, *, embedded: bool = False) -> Coroutine[Any, Any, OpenedChat | NotOpened]:
-        """The conversation. embedded: kept in the store on this machine, whatever the settings say."""
+        """Return the conversation. embedded: stored on this machine, whatever the settings say."""
         ...
 
 
 class Leaving(Struct, frozen=True):
-    """What is left in the terminal when the app has gone."""
+    """What is printed in the terminal after the app."""
 
     said: str = ""
-    """Of the conversation, as `ui.leave` has it."""
+    """The part of the conversation, according to `ui.leave`."""
     resume_command: str = ""
     exit_code: int = 0
     failure: str = ""
     draft: str = ""
-    """Typed and nowhere kept."""
+    """Typed and stored nowhere."""
     waits: str = ""
-    """On rows that wait for a server."""
+    """About rows that wait for a server."""
     incognito_next: bool = False
-    """The user wants to go on in a run that leaves nothing behind."""
+    """The user wants to continue in a run without traces."""

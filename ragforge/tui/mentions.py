@@ -1,4 +1,4 @@
-"""`@path` in a message: images become parts of it, other files stay words that the model reads for itself."""
+"""`@path` in a message: images become parts of it, other files stay words that the model can read itself."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ _MENTION = re.compile(r"""(?:^|(?<=[\s(\["']))@(?:"([^"\n]+)"|([^\s"]+))""")
 
 
 async def parts_of(text: str, folders: Sequence[Path], put_blob: Callable[[bytes], Awaitable[str]]) -> Parts:
-    """The message as parts: the text, whole, then each image that it mentions, once.
+    """Return the message as parts: the complete text, then each image that it mentions, once.
 
-    folders: where relative paths start, the first in which there is such a file. A mention of what is not an
-    image, or is not there, stays text only.
-    Raises UsageError for an image that is too large, damaged or cannot be read, before anything is kept.
+    folders: where relative paths start; the first one with such a file counts. A mention of anything but an
+    existing image stays text only.
+    Raises UsageError for an image that is too large, damaged or unreadable, before anything is stored.
     """
     from ragforge.domain.messages import (  # the prompt needs this module before its first frame
         ImagePart,
@@ -53,7 +53,7 @@ def may_be_dropped(paste: str) -> bool:
 
 
 def mention_of_dropped(paste: str) -> str:
-    """`@path` words for a paste that is nothing but paths of images; "" for any other. Reads the disk."""
+    """Return `@path` words for a paste of image paths only; "" for any other. Reads the disk."""
     paths = [Path(path) for path in _dropped_paths(paste.strip())]
     if not paths or not all(_is_image(path) for path in paths):
         return ""
@@ -61,7 +61,7 @@ def mention_of_dropped(paste: str) -> str:
 
 
 def mention(path: str) -> str:
-    """The path as it is mentioned, in quotes where it needs them."""
+    """Return the path as a mention, quoted if necessary."""
     return f'@"{path}"' if re.search(r"""[\s"'()\[\]]""", path) else f"@{path}"
 
 
@@ -76,7 +76,7 @@ def check_size(name: str, size: int) -> None:
 
 
 def attached_words(text: str, folders: Sequence[Path]) -> str:
-    """What goes along with a text that mentions images, a line each. Reads the disk."""
+    """Return what is sent with a text that mentions images, a line each. Reads the disk."""
     images = dict(_images(text, folders)).items()
     return "\n".join(image_words(path.name, len(data), *dimensions(data)) for path, (_, data) in images)
 
@@ -96,7 +96,7 @@ def _images(text: str, folders: Sequence[Path]) -> Iterator[tuple[Path, tuple[st
 
 
 def _check_whole(name: str, mime: str, data: bytes) -> None:
-    """Raise UsageError for a damaged image: a service would refuse it, and each later message with it."""
+    """Raise UsageError for a damaged image: a service would reject it, and each later message with it."""
     if mime in SIZED and not all(dimensions(data)):
         raise UsageError(
             f"{name} is damaged: its width and height cannot be read. Replace it, or remove it from the "
@@ -105,7 +105,7 @@ def _check_whole(name: str, mime: str, data: bytes) -> None:
 
 
 def _existing(written: str, folders: Sequence[Path], *, quoted: bool) -> Path | None:
-    """The file that is meant: the words as they are, else without the sentence's punctuation behind them."""
+    """Return the file that is meant: the words as they are, else without trailing punctuation."""
     candidates = (written,) if quoted else (written, written.rstrip(".,;:!?)]}'"))
     for candidate, folder in product(candidates, folders):
         try:
@@ -119,7 +119,7 @@ def _existing(written: str, folders: Sequence[Path], *, quoted: bool) -> Path | 
 
 
 def _dropped_paths(paste: str) -> list[str]:
-    """The paths of dropped files as terminals paste them: bare, quoted, with backslashes, as file:// URLs."""
+    """Return the paths of dropped files as pasted: bare, quoted, with backslashes, as file:// URLs."""
     if "\n" not in paste and _is_image(Path(paste).expanduser()):
         return [str(Path(paste).expanduser())]  # a bare path with spaces
     try:
@@ -141,7 +141,7 @@ def _is_image(path: Path) -> bool:
 
 
 def _head(path: Path) -> bytes:
-    """The first bytes, or nothing where it cannot be read (the model's tools then say why)."""
+    """Return the first bytes, or nothing if it cannot be read (the model's tools then say why)."""
     try:
         with path.open("rb") as file:
             return file.read(16)

@@ -13,7 +13,7 @@ Result = TypeVar("Result")
 
 LEFT = 1
 SLIP_CELLS = 1
-"""A click may slip so far to the side."""
+"""How far a click may slip to the side."""
 _WORD = re.compile(r"\w+|[^\w\s]+")
 
 
@@ -40,29 +40,29 @@ class StepsByWheel:
 
 
 class LeftClicks(App[Result]):
-    """An app in which the left button alone does something, and what was dragged over is not clicked."""
+    """An app in which only the left button acts, and a drag does not click."""
 
     _pressed_at = Offset()
 
     async def on_event(self, event: events.Event) -> None:
-        """Leave out other buttons, and let no click come of a drag."""
+        """Ignore other buttons, and prevent clicks at the end of a drag."""
         if isinstance(event, events.MouseDown | events.MouseUp) and not event.is_forwarded:
             if event.button != LEFT:
                 return
             if isinstance(event, events.MouseDown):
                 self._pressed_at = event.screen_offset
             elif was_dragged(event.screen_offset - self._pressed_at):
-                self._mouse_down_widget = None  # that is all that Textual makes a click of
+                self._mouse_down_widget = None  # from which Textual would make a click
         await super().on_event(event)
 
 
 def was_dragged(by: Offset) -> bool:
-    """Whether the button was let go elsewhere than it was pressed."""
+    """Whether the button was released elsewhere than it was pressed."""
     return bool(by.y) or abs(by.x) > SLIP_CELLS
 
 
 def select_clicked(screen: Screen[Result], event: events.Click) -> None:
-    """Select the word at a double click, and the paragraph at a third: Textual takes far more.
+    """Select the word at a double click, and the paragraph at a triple click: Textual selects far more.
 
     Between words a double click selects nothing.
     """
@@ -82,6 +82,6 @@ def select_clicked(screen: Screen[Result], event: events.Click) -> None:
 
 
 def word_at(line: str, column: int) -> tuple[int, int]:
-    """Where the word at this column begins and ends; (0, 0) for none."""
+    """Return where the word at this column starts and ends; (0, 0) for none."""
     spans = (each.span() for each in _WORD.finditer(line))
     return next((span for span in spans if span[0] <= column < span[1]), (0, 0))

@@ -1,4 +1,4 @@
-"""The project's paths for completion, gathered bit by bit so that a large tree never holds up typing."""
+"""The project's paths for completion, collected in steps so that a large tree never delays typing."""
 
 import os
 import threading
@@ -13,15 +13,15 @@ from ragforge.tui.fuzzy import ranked
 
 PATHS_MAX = 50_000
 SLICE_S = 0.25
-"""How long one look may take before what was found is shown."""
+"""How long one step may take before its results are shown."""
 JOINERS = "\u200c\u200d"
-"""Of emoji and of some scripts: Python does not count them as printable, and they are typed all the same."""
+"""Of emoji and of some scripts: not printable for Python, although they are typed."""
 FRESH_S = 10.0
-"""How long a finished list is used before the tree is read again."""
+"""How long a complete list is used before the tree is read again."""
 
 
 class PathMatches(Struct, frozen=True):
-    """Paths that fit, best first. `complete`: the whole tree was seen, asking again finds no more."""
+    """Matching paths, best first. `complete`: the whole tree was read, another call finds no more."""
 
     paths: list[str]
     complete: bool
@@ -40,7 +40,7 @@ class ProjectFiles:
     ) -> None:
         """Nothing is read yet.
 
-        folder: the session's. root: the project's, where git's rules begin; excludes: the user's own file.
+        folder: the session's. root: the project's, where git's rules start; excludes: the user's own file.
         """
         self._folder = folder
         self._root = root or folder
@@ -52,7 +52,7 @@ class ProjectFiles:
         self._done_at_s = float("-inf")
 
     def find(self, query: str, stop: threading.Event) -> PathMatches:
-        """What fits the query, from a thread; looks for SLICE_S, and goes on at the next call."""
+        """Return what fits the query, from a thread; reads for SLICE_S, and continues at the next call."""
         with self._lock:
             self._look_on(stop)
             complete = self._rest is None
@@ -76,7 +76,7 @@ class ProjectFiles:
         self._rest, self._done_at_s = None, self._clock()
 
     def _walk(self) -> Iterator[str]:
-        """What git does not ignore. Near ones first: what a limit cuts off lies deep."""
+        """Yield what git does not ignore, near ones first: a limit cuts off deep ones."""
         from ragforge.files.ignore import is_ignored, rules_above, rules_in  # not needed for the first frame
 
         folders = deque([("", rules_above(self._folder, self._root, self._excludes))])
@@ -93,7 +93,7 @@ class ProjectFiles:
 
 
 def _inside(folder: Path) -> list[tuple[str, bool]]:
-    """The names, by name, and whether they are folders. One that cannot be typed cannot be mentioned."""
+    """Return the sorted names, and whether they are folders. Untypable ones cannot be mentioned."""
     try:
         with os.scandir(folder) as entries:
             return sorted(
@@ -102,5 +102,5 @@ def _inside(folder: Path) -> list[tuple[str, bool]]:
                 if all(char.isprintable() or char in JOINERS for char in entry.name)
             )
     except OSError:
-        # Not readable, or gone meanwhile.
+        # Not readable, or removed meanwhile.
         return []

@@ -1,4 +1,4 @@
-"""What is said to the terminal itself: the bell, the window's title, whose the mouse is."""
+"""Commands to the terminal itself: the bell, the window's title, the mouse."""
 
 import os
 from collections.abc import Mapping
@@ -11,7 +11,7 @@ from ragforge.tui.terminal_driver import TerminalDriver
 
 
 def show(app: App[Any]) -> None:
-    """Let the app's pictures take the place of the first prompt."""
+    """Let the app's pictures replace the first prompt."""
     if isinstance(driver := app._driver, TerminalDriver):  # pyright: ignore[reportPrivateUsage] - as below
         driver.show()
 
@@ -21,7 +21,7 @@ OSC_9_PROGRAMS = ("iTerm.app", "WezTerm", "ghostty", "mintty")
 
 
 def call_user(app: App[Any], title: str) -> None:
-    """Ring, set the title and send a notification, for one who looks elsewhere."""
+    """Ring, set the title and send a notification, for a user who looks elsewhere."""
     app.bell()
     set_title(app, title)
     driver = app._driver  # pyright: ignore[reportPrivateUsage] - as below
@@ -30,9 +30,9 @@ def call_user(app: App[Any], title: str) -> None:
 
 
 def notification(text: str, environ: Mapping[str, str]) -> str:
-    """What makes the terminal notify the desktop: OSC 9 or 777, both where it does not say which it knows.
+    """Return what makes the terminal notify the desktop: OSC 9 or 777, both if it is unknown.
 
-    Terminals that know neither ignore it, and so does tmux, which lets the bell through.
+    Terminals that know neither ignore it, and so does tmux, which passes the bell on.
     """
     shown = one_line(text)[:120].replace(";", ",")
     body = shown.removeprefix("ragforge: ")  # OSC 777 has a title of its own
@@ -52,7 +52,7 @@ def set_title(app: App[Any], title: str) -> None:
 
 
 def use_mouse(app: App[Any], *, is_ours: bool) -> None:
-    """Take the mouse, or leave it to the terminal, which then selects as it always does."""
+    """Take the mouse, or leave it to the terminal, which then selects as usual."""
     driver = app._driver  # pyright: ignore[reportPrivateUsage] - as above
     if driver is not None:
         # Else it would be taken, or left, again after a suspension.
@@ -62,6 +62,6 @@ def use_mouse(app: App[Any], *, is_ours: bool) -> None:
 
 
 def part_escape(app: App[Any], *, is_on: bool) -> None:
-    """Let Escape and a key that follows at once be two keys, as Vim's users type them."""
+    """Treat Escape and a key that follows at once as two keys, as Vim's users type them."""
     if isinstance(driver := app._driver, TerminalDriver):  # pyright: ignore[reportPrivateUsage] - as above
         driver.parts_escape = is_on

@@ -22,9 +22,9 @@ from ragforge.tui.first_prompt.prompt import ASK_FOR_BRACKETS, ESCAPE_S, FirstPr
 POLL_S = 0.1
 READ_BYTES = 4096
 BUSY_S = 1.0
-"""So long after its first picture the interface still loads what it needs."""
+"""How long after its first picture the interface still loads what it needs."""
 TYPED_S, TYPED_BYTES_MAX = 0.03, 400
-"""A user types no faster, and no more than this before the interface stands."""
+"""The fastest typing, and the most that is typed before the interface is up."""
 _PICTURE_BEGIN, _PICTURE_END = "\x1b[?2026h", "\x1b[?2026l"
 """https://gist.github.com/christianparpart/d8a62cc1ab659194337d73e399004036"""
 _SECOND_SCREEN = "\x1b[?1049h"
@@ -33,7 +33,7 @@ _REPORT_CHARS_MAX = 12
 _PASTE_BEGIN, _PASTE_END = b"\x1b[200~", b"\x1b[201~"
 _LINE_END = re.compile(rb"[\r\n]")
 _ESCAPE_AND_KEY = re.compile(rb"\x1b(?=[^\x00-\x20\x7f\[\]OPX^_\\])")
-"""Escape before what begins no sequence of the terminal."""
+"""Escape before what starts no sequence of the terminal."""
 _SEQUENCE = re.compile(rb"\x1b(?:\[[0-?]*[ -/]*[@-~])?")
 """A control sequence, as those for colours (ECMA-48, 5.4), or Escape alone."""
 _SEQUENCE_BEGUN = re.compile(rb"\x1b(?:\[[0-?]*[ -/]*)?\Z")
@@ -43,14 +43,14 @@ _CAN = frozenset("123")
 
 
 class BracketsPastes(Message):
-    """The terminal says where a paste begins and ends."""
+    """The terminal marks where a paste starts and ends."""
 
 
 class TerminalDriver(LinuxDriver):
     """Textual's driver, which also ends when the terminal is gone, and learns how the terminal pastes.
 
-    Textual's writing thread dies of the first error, and what is written then waits for it for ever: a window
-    that was closed left the process behind.
+    Textual's writing thread dies of the first error, and later writes wait for it for ever: a closed
+    window left the process behind.
     """
 
     def __init__(
@@ -72,9 +72,9 @@ class TerminalDriver(LinuxDriver):
         self.parts_escape = False
         """As in `InputReader`."""
         self._busy_until_s = math.inf if first else 0.0
-        """Until then what is read may have come long before."""
+        """Until then, input may have arrived long before it is read."""
         self._held: list[str] | None = None
-        """What is not written yet: pictures without what has been typed."""
+        """Pending output: pictures without what has been typed."""
         if first:
             first.take_signals()  # Textual's handlers would leave a screen that it has not entered
 
@@ -108,14 +108,14 @@ class TerminalDriver(LinuxDriver):
         if self._first and held is not None:
             self._busy_until_s = monotonic() + BUSY_S
             self._first.end()
-            # As one picture, in terminals that can hold it back until it is whole; others ignore the marks.
+            # As one picture, in terminals that support synchronised output; others ignore the marks.
             whole = "".join(held).replace(_PICTURE_BEGIN, "").replace(_PICTURE_END, "")
             self.write(f"{_PICTURE_BEGIN}{whole}{_PICTURE_END}")
 
     def write(self, data: str) -> None:
-        """Write it, or keep it until the interface is to be shown."""
+        """Write it, or keep it until the interface should be shown."""
         if self._is_taking_over and data == _SECOND_SCREEN:
-            return  # to enter it again would clear it
+            return  # entering it again would clear it
         if self._held is None:
             super().write(data)
         else:
@@ -137,7 +137,7 @@ class TerminalDriver(LinuxDriver):
             selector.register(self.fileno, selectors.EVENT_READ)
             is_last = False
             while not is_last:
-                is_last = self.exit_event.is_set()  # what came until then is read too
+                is_last = self.exit_event.is_set()  # earlier input is read too
                 data = self._read_some() if selector.select(POLL_S) else None
                 if data == b"":
                     # Its end is always ready to be read: this thread would keep a processor busy, and the
@@ -150,7 +150,7 @@ class TerminalDriver(LinuxDriver):
                     self.process_message(event)
 
     def _read_some(self) -> bytes:
-        """What the terminal sent; empty if it is gone."""
+        """Return what the terminal sent; empty if it is gone."""
         try:
             return os.read(self.fileno, READ_BYTES)
         except OSError:
@@ -161,23 +161,23 @@ class InputReader:
     """Makes events of what the terminal sends."""
 
     def __init__(self, *, debug: bool = False, answers: Answers | None = None) -> None:
-        """answers: what may still come of what the first prompt asked."""
+        """answers: pending answers to the first prompt's queries."""
         self._answers = answers
         self.parts_escape = False
         """Escape and a character are two keys, as in Vim, however quickly they follow each other, and never
         Alt with the character."""
         self._pastes = _Pastes()
         self._pasted: list[str] = []
-        """Of the paste that has not ended."""
+        """The unfinished paste."""
         self._last = b""
         """An Escape that was read last: the key that follows may come in the next part."""
         self._parser = XTermParser(debug)
         self._decode = getincrementaldecoder("utf-8")("replace").decode
         self._end = ""
-        """Of what was read before: a report may come in two parts."""
+        """The rest of earlier input: a report may come in two parts."""
 
     def read(self, data: bytes | None, *, at_s: float, is_late: bool = False) -> Iterable[Message]:
-        """The events of these bytes, read at this time. None: nothing came for a while.
+        """Return the events of these bytes, read at this time. None: nothing came for a while.
 
         is_late: they may have come earlier, one by one, while this machine was busy.
         """
@@ -195,7 +195,7 @@ class InputReader:
                 yield from self._parsed(typed, at_s=at_s)
 
     def _beside_pastes(self, data: bytes) -> Iterable[bytes]:
-        """What is not pasted, with the marks of pastes. What is pasted is kept for the event of its end.
+        """Yield what is not pasted, with the marks of pastes. Pasted text is kept for the event of its end.
 
         Textual's parser takes half a second for each megabyte of it, character by character.
         """
@@ -206,9 +206,9 @@ class InputReader:
                 yield part
 
     def _read_late(self, data: bytes, *, at_s: float) -> Iterable[Message]:
-        """The events of one line, and of an Enter behind it, at the times at which they may have been typed.
+        """Return the events of one line, and of an Enter after it, at plausible times of typing.
 
-        By the time of their read they would be a paste. More than that is left as it is, since nobody knows.
+        By the time of their read they would be a paste. Anything more is unchanged, because nobody knows.
         """
         if len(data) > TYPED_BYTES_MAX or _LINE_END.search(data[:-1]):
             yield from self._parsed(data, at_s=at_s)
@@ -228,10 +228,10 @@ class InputReader:
         self._last = whole[-1:] if whole.endswith(b"\x1b") else b""
 
     def replay(self, chunks: Sequence[tuple[bytes, float]]) -> Iterable[Message]:
-        """The events of what was read before, each chunk with the time of its read."""
+        """Yield the events of earlier input, each chunk with the time of its read."""
         whole = b"".join(data for data, _ in chunks)
         if self._reports_brackets(whole.decode("utf-8", "replace")):
-            yield BracketsPastes()  # first: else an Enter behind what was typed ahead would be taken for text
+            yield BracketsPastes()  # first: else an Enter after typed-ahead text would be taken for text
         read = b""
         before_s = 0.0
         for data, at_s in chunks:
@@ -242,9 +242,9 @@ class InputReader:
             read, before_s = (read + data)[-READ_BYTES:], at_s
 
     def _escape(self, *, at_s: float) -> Iterable[Message]:
-        """The key Escape, which nothing has followed in time."""
+        """Return the key Escape, which nothing has followed in time."""
         parser = cast(Any, self._parser)
-        if parser._timeout_time is not None:  # else it has been told already
+        if parser._timeout_time is not None:  # else it was reported already
             parser._timeout_time = float("-inf")  # as if it had passed
             yield from self._parsed(None, at_s=at_s)
 
@@ -260,30 +260,30 @@ class InputReader:
         yield from found
 
     def _whole(self, paste: Paste) -> Paste:
-        """The paste with what was kept of it."""
+        """Return the paste with the text kept for it."""
         text, self._pasted = "".join(self._pasted), []
         return Paste(text.replace("\x00", "") + paste.text)
 
     def _reports_brackets(self, text: str) -> bool:
         seen = self._end + text
         reports = list(_REPORT.finditer(seen))
-        # A report is told once: what was read again at each look would wake the interface ten times a second.
+        # Reported once: rereading it at each check would wake the interface ten times a second.
         self._end = seen[reports[-1].end() if reports else 0 :][-_REPORT_CHARS_MAX + 1 :]
         return any(report[1] in _CAN for report in reports)
 
 
 class _Pastes:
-    """Takes control sequences out of what is pasted: Textual reads them as keys, Enter among them."""
+    """Removes control sequences from pastes: Textual would read them as keys, Enter among them."""
 
     def __init__(self) -> None:
         self._is_open = False
         self._tail = b""
-        """Inside of a paste, what may begin a sequence and is held back; else what may begin a mark."""
+        """Inside a paste, the possible start of a sequence that is held back; else that of a mark."""
 
     def parts(self, data: bytes) -> Iterable[tuple[bytes, bool]]:
-        """The bytes without them, in parts, and whether each was pasted; the marks of a paste are not.
+        """Return the bytes without them, in parts, and whether each was pasted; without the marks of a paste.
 
-        What may go on in the next part comes with that.
+        What may continue in the next part is returned with that.
         """
         while True:
             whole = self._tail + data
@@ -311,9 +311,9 @@ def _is_pasting(read: bytes) -> bool:
 
 
 def always_brackets(env: Mapping[str, str]) -> bool:
-    """Whether this is tmux, which has bracketed paste and does not answer when it is asked.
+    """Whether this is tmux, which has bracketed paste and does not answer the query.
 
-    Not where GNU screen runs in it.
+    Not if GNU screen runs in it.
     """
     in_tmux = bool(env.get("TMUX")) or env.get("TERM", "").startswith("tmux")
     return in_tmux and not env.get("STY")
@@ -326,14 +326,14 @@ class _WhileThere:
         self._file = file
 
     def write(self, text: str) -> int:
-        """Write it, or let it go."""
+        """Write it, or drop it."""
         try:
             return self._file.write(text)
         except OSError:
             return len(text)
 
     def flush(self) -> None:
-        """Flush it, or let it go."""
+        """Flush it, or do nothing."""
         try:
             self._file.flush()
         except OSError:

@@ -1,4 +1,4 @@
-"""Typed doors to the corners of Textual that have no complete types."""
+"""Typed access to parts of Textual without complete types."""
 
 from abc import ABCMeta
 from collections.abc import Mapping
@@ -16,26 +16,26 @@ from textual.worker import (
 
 
 class AbstractMeta(ABCMeta, _MessagePumpMeta):
-    """Of screens and widgets with methods that a subclass must have."""
+    """For screens and widgets with methods that a subclass must have."""
 
 
 def app_of(widget: Widget) -> App[Any]:
-    """The app that the widget runs in."""
+    """Return the app of the widget."""
     return cast("App[Any]", widget.app)  # pyright: ignore[reportUnknownMemberType]
 
 
 def changed_keys(widget: Widget) -> Mapping[str, str]:
-    """The keys that are not the table's, by action, as `keys.keymap` made them; none before it is shown."""
+    """Return the keys that are not the table's, by action, as by `keys.keymap`; none before it is shown."""
     return app_of(widget)._keymap if widget.is_attached else {}  # pyright: ignore[reportPrivateUsage]
 
 
 def worker_at_work() -> Worker[Any] | None:
-    """The worker that this is called from, if any."""
+    """Return the worker that this is called from, if any."""
     return cast("Worker[Any] | None", active_worker.get(None))  # pyright: ignore[reportUnknownMemberType]
 
 
 def set_scroll_y(widget: Widget, y: float) -> None:
-    """Move a scrolling widget without telling its watchers, as Textual's own anchor does in a layout."""
+    """Move a scrolling widget without telling its watchers, like Textual's own anchor in a layout."""
     widget.set_reactive(Widget.scroll_y, y)
     widget.set_reactive(cast("Reactive[float]", Widget.scroll_target_y), y)
     widget.vertical_scrollbar.set_reactive(ScrollBar.position, y)

@@ -63,21 +63,21 @@ LIGHT = Theme(
 FEW_COLOURS = "-few-colours"
 """The class of an app whose terminal has 16 colours."""
 _LIGHT_OF_FEW = replace(LIGHT, warning="#aa00aa", accent="#aa00aa")
-"""The dark yellow of 16 colours cannot be read on white."""
+"""The dark yellow of 16 colours is unreadable on white."""
 
 
 class ThemedApp(App[Result]):
-    """An app in one of both themes from its first frame on, which reads its styles once for that."""
+    """An app in one of both themes from its first frame on, which parses its styles once for that."""
 
     _variables: dict[str, str] | None = None
-    """Those that all styles were read with."""
+    """Those that all styles were parsed with."""
     _terminal_is_dark: bool | None = None
 
     def begin_with_theme(self, setting: str, *, terminal_is_dark: bool | None) -> None:
         """Choose the theme, before the app runs.
 
-        setting: `auto`, `dark` or `light`. auto follows the terminal's background, and is dark where
-        the terminal does not tell (`background.py` asks it).
+        setting: `auto`, `dark` or `light`. auto follows the terminal's background, and is dark if the
+        terminal does not report it.
         """
         self._terminal_is_dark = terminal_is_dark
         has_few = self.console.color_system == "standard"
@@ -95,9 +95,9 @@ class ThemedApp(App[Result]):
             self.theme = name
 
     def refresh_css(self, animate: bool = True) -> None:
-        """Apply the styles again; they are read again only where their variables are others.
+        """Apply the styles again; they are parsed again only if their variables differ.
 
-        Textual reads them all once more when an app starts, which takes a tenth of that.
+        Textual parses them all once more when an app starts, which takes a tenth of the start.
         """
         if (variables := self.get_css_variables()) != self._variables:
             self._variables = variables
@@ -107,6 +107,6 @@ class ThemedApp(App[Result]):
 
 
 def theme_name(setting: str, *, terminal_is_dark: bool | None) -> str:
-    """The name of the theme for this setting on this terminal."""
+    """Return the name of the theme for this setting on this terminal."""
     is_light = setting == "light" or (setting == "auto" and terminal_is_dark is False)
     return LIGHT.name if is_light else DARK.name

@@ -1,4 +1,4 @@
-"""Vim's keys for the prompt: what a key does to a text and a place in it. Knows no widget."""
+"""Vim's keys for the prompt: the effect of a key on a text and a position in it. Knows no widget."""
 
 from enum import StrEnum
 
@@ -35,7 +35,7 @@ class VimMode(StrEnum):
 
 
 class Edit(Struct, frozen=True):
-    """Put `insert` in place of what is between two offsets. kept: what went goes into the register."""
+    """Put `insert` in place of what is between two offsets. kept: the removed text goes into the register."""
 
     start: int
     end: int
@@ -44,7 +44,7 @@ class Edit(Struct, frozen=True):
 
 
 class VimStep(Struct, frozen=True):
-    """What a key does: an edit, then the cursor's offset; or an action of the prompt, so many times."""
+    """The effect of a key: an edit, then the cursor's offset; or an action of the prompt, so many times."""
 
     edit: Edit | None = None
     at: int | None = None
@@ -84,7 +84,7 @@ class Vim:
         self._register = text
 
     def press(self, key: str, char: str, text: str, at: int) -> VimStep | None:
-        """What the key does; None where it does what it does without Vim."""
+        """Return the effect of the key; None if it does the same as without Vim."""
         if self.mode is VimMode.INSERT:
             if key != "escape":
                 return None
@@ -228,7 +228,7 @@ class Vim:
             return find(char, self._found[1], text, at, times)
         return motion(char, text, at, times) if char in _MOTIONS else None
 
-    # What stands by itself
+    # Commands without a motion
 
     def _alone(self, char: str, text: str, at: int) -> VimStep:
         start, end, times = line_start(text, at), line_end(text, at), self._times()
@@ -403,7 +403,7 @@ def place_in(text: str, at: int, mode: VimMode) -> int:
 
 
 def offset_of(text: str, location: tuple[int, int]) -> int:
-    """The offset of a row and column."""
+    """Return the offset of a row and column."""
     row, column = location
     return sum(len(line) + 1 for line in text.split("\n")[:row]) + column
 

@@ -1,1 +1,1 @@
-"""The chat: `frame` is what its parts share, `presenter` names them, `screen` hands them keys and events."""
+"""The chat: `frame` is shared by its parts, `presenter` names them, `screen` passes on keys and events."""

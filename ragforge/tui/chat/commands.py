@@ -1,4 +1,4 @@
-"""Slash commands in the chat: running them, and doing what their outcome says."""
+"""Slash commands in the chat: running them, and handling their outcomes."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ RETURNED_TO_HISTORY = "Your draft is kept; press Up for the message that was und
 
 
 class ChatCommands(Struct, frozen=True):
-    """What slash commands do in the chat; and the chat as the screens see it that they open."""
+    """Slash commands in the chat; and the chat as seen by the screens that they open."""
 
     chat: ChatFrame
     turns: Turns
@@ -42,10 +42,10 @@ class ChatCommands(Struct, frozen=True):
     followed: set[asyncio.Task[Any]] = field(default_factory=set[asyncio.Task[Any]])
     """Commands that Esc ends."""
     one_at_a_time: asyncio.Lock = field(default_factory=asyncio.Lock)
-    """Held by the one of them that works; the others wait, so that each finds what the last one made."""
+    """Held by the one that works; the others wait, so that each finds the result of the one before."""
 
     def start(self, line: str) -> None:
-        """Run a command line, without its slash, in a worker, and say what went wrong."""
+        """Run a command line, without its slash, in a worker, and report errors."""
         self.chat.run_worker(self._run(line), group="command")
 
     async def _run(self, line: str) -> None:
@@ -57,13 +57,13 @@ class ChatCommands(Struct, frozen=True):
         live = self.chat.parts.live
         with transcript.answering(), live.during(what, ends_at_esc=self._ends_at_esc):
             await self.chat.attempt(doing)
-        with suppress(RagforgeError):  # /hints looks again
-            # What was forgotten, replaced or undone is hinted at no longer.
+        with suppress(RagforgeError):  # /hints checks again
+            # No more hints about what was forgotten, replaced or undone.
             await self.ready().hints.drop_outdated()
         self.chat.show_status()
 
     def start_forgetting(self, message: str) -> None:
-        """Ask what to forget, in a worker; where nothing fits, the message goes to the model."""
+        """Ask what to forget, in a worker; if nothing fits, send the message to the model."""
         self.chat.run_worker(self._forget_or_say(message), group="command")
 
     async def _forget_or_say(self, message: str) -> None:
@@ -79,7 +79,7 @@ class ChatCommands(Struct, frozen=True):
         return self.ready().session.busy or bool(self.followed)
 
     def stop(self) -> bool:
-        """End the commands that Esc ends; whether there were any."""
+        """End the commands that Esc ends; return whether there were any."""
         for task in self.followed:
             task.cancel()
         return bool(self.followed)
@@ -103,11 +103,11 @@ class ChatCommands(Struct, frozen=True):
             await self.ready().reload_settings()
             adopt_settings(self.chat, self.ready())
         await self._carry_out(name, outcome)
-        if name == "commands":  # whoever looks has changed some
+        if name == "commands":  # whoever opens the list has changed some
             await self.chat.load_own_commands()
 
     async def _carry_out(self, name: str, outcome: Outcome) -> None:
-        """Do what the command says."""
+        """Handle the outcome of a command."""
         chat = self.chat
         match outcome:
             case base.Tell(text):
@@ -148,7 +148,7 @@ class ChatCommands(Struct, frozen=True):
                 assert_never(outcome)
 
     async def _answer(self, asked: base.UserQuestion) -> None:
-        """Ask the user, and let the command that goes on hear it."""
+        """Ask the user, and pass the answer to the continuing command."""
         with self.chat.parts.live.asking():
             await self._ask(asked)
 
@@ -199,7 +199,7 @@ class ChatCommands(Struct, frozen=True):
             chat.say(RETURNED if is_shown else RETURNED_TO_HISTORY)
 
     async def _follow(self, name: str, lines: AsyncGenerator[base.Followed, None]) -> None:
-        """Say each line as it comes, and do what comes of it."""
+        """Show each line as it arrives, and handle outcomes."""
         try:
             async with aclosing(lines) as told:
                 async for line in told:
@@ -222,14 +222,14 @@ class ChatCommands(Struct, frozen=True):
             self.chat.say(outcome.stopped)
 
     async def _until_esc(self, work: Coroutine[Any, Any, Result]) -> Result | None:
-        """What it returns; None if Esc ended it. Raises what it raises."""
+        """Return the result; None if Esc ended it. Raises what the command raises."""
         task = asyncio.ensure_future(work)
         self.followed.add(task)
         try:
             await asyncio.wait({task})
         finally:
             self.followed.discard(task)
-            task.cancel()  # where the chat was left
+            task.cancel()  # if the chat was left
         return None if task.cancelled() else task.result()
 
     # The chat as screens see it
@@ -238,11 +238,11 @@ class ChatCommands(Struct, frozen=True):
         return self.chat.ready()
 
     async def ask(self, dialog: Dialog[Result]) -> Result | None:
-        """Show a dialog until it is answered; None for no answer."""
+        """Show a dialog until it is answered; return None for no answer."""
         return await self.chat.ask(dialog)
 
     async def go_to(self, session_id: str, turn: int | None = None) -> None:
-        """Bring the session to the front, at a turn counted from 1 where one is named."""
+        """Open the session in front, at a turn counted from 1 if one is named."""
         await self.sessions.go_to(session_id, turn)
 
     def write(self, text: str) -> None:

@@ -1,4 +1,4 @@
-"""What is asked about the folder: is it meant, are its instructions trusted, is its repository read."""
+"""The questions about the folder: is it meant, are its instructions trusted, is its repository read."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ragforge.tui import terminal
 from ragforge.tui.screens.confirm import ConfirmScreen
 from ragforge.tui.textual_types import app_of
 
-if TYPE_CHECKING:  # the session loads it when it is needed
+if TYPE_CHECKING:  # the session loads it when needed
     from ragforge.session.conversation import Conversation
     from ragforge.session.trust import FileTrust
     from ragforge.tui.chat.frame import ChatFrame
@@ -32,20 +32,20 @@ class ChatAsks:
         self._chat = chat
 
     async def yes_or_no(self, question: str, detail: str = "") -> bool | None:
-        """The answer; None for Esc."""
+        """Return the answer; None for Esc."""
         return await self._chat.ask(ConfirmScreen(question, detail=detail))
 
     async def one_of(self, question: str, detail: str, options: Sequence[Option]) -> str | None:
-        """What the chosen option gives; None for Esc."""
+        """Return the value of the chosen option; None for Esc."""
         from ragforge.tui.screens.choose import ChooseScreen  # most starts need no question
 
         return await self._chat.ask(ChooseScreen(question, detail, options))
 
 
 async def ask_about_repositories(chat: ChatFrame) -> None:
-    """Ask about each that does not know the folder, and remember a yes.
+    """Ask about each repository that does not know the folder, and save a yes.
 
-    Raises StoreError when that cannot be kept.
+    Raises StoreError if that cannot be saved.
     """
     conversation = chat.ready()
     while repository := unread_repository(conversation.session):
@@ -57,7 +57,7 @@ async def ask_about_repositories(chat: ChatFrame) -> None:
 
 
 async def ask_about_person(chat: ChatFrame) -> None:
-    """Ask whether the user is whom the store knows by their address. Raises StoreError."""
+    """Ask whether the user is the one that the store knows by their address. Raises StoreError."""
     conversation = chat.ready()
     person = conversation.workspace.person
     if not person.elsewhere:
@@ -71,7 +71,7 @@ async def ask_about_person(chat: ChatFrame) -> None:
 
 
 def let_turns_ask(chat: ChatFrame, conversation: Conversation) -> None:
-    """Let turns ask here about instruction files, and say here which are left out."""
+    """Let turns ask about instruction files here, and report here which are not read."""
 
     async def ask(files: Sequence[FileTrust]) -> bool:
         from ragforge.tui.screens.trust import TrustAnswer, TrustScreen  # most starts need no question
@@ -91,7 +91,7 @@ def let_turns_ask(chat: ChatFrame, conversation: Conversation) -> None:
 
 
 async def may_stay(chat: ChatFrame) -> bool:
-    """Ask about the folder's instruction files where nobody was asked yet; False on leaving."""
+    """Ask about the folder's new instruction files; return False on leaving."""
     from ragforge.session.instructions import answer_instructions, new_instructions  # the session loads it
 
     session = chat.ready().session

@@ -1,4 +1,4 @@
-"""Foresight in the chat: the mark on a turn that ended, and what may come next, in the hint line's row."""
+"""Foresight in the chat: the mark on an ended turn, and a suggestion in the hint line's row."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ log = logging.getLogger(__name__)
 
 
 class ChatForesight:
-    """Of the newest turn of the session in front. What is typed, even if deleted, ends a suggestion."""
+    """For the newest turn of the session in front. Any typing, even if deleted, ends a suggestion."""
 
     def __init__(self, chat: ChatFrame) -> None:
         self._chat = chat
         self._turn_id = ""
-        """Of the turn after which something may be suggested; empty once that is over."""
+        """The turn after which something may be suggested; empty once that is over."""
         self._ended_at_s = 0.0
         self._is_shown = False
 
@@ -32,18 +32,18 @@ class ChatForesight:
         self._end()
 
     def turn_began(self) -> None:
-        """What was suggested comes too late."""
+        """The suggestion comes too late."""
         self._end()
 
     def turn_ended(self, ended: TurnEnded) -> None:
-        """Mark the turn and suggest a message, beside whatever else is done."""
+        """Mark the turn and suggest a message, in the background."""
         self._end()
         if not ended.came_to_nothing:
             self._turn_id, self._ended_at_s = ended.turn.id, monotonic()
             self._chat.run_worker(self._after(ended), group="foresight", exclusive=True)
 
     def prompt_changed(self) -> None:
-        """Once something is typed, nothing is suggested until the next turn has ended."""
+        """After any typing, nothing is suggested until the next turn has ended."""
         if self._chat.prompt.text:
             self._end()
 
@@ -79,7 +79,7 @@ class ChatForesight:
         return self._turn_id == turn_id and passed_s < timeouts.SUGGESTION_S_MAX and self._chat.is_drawn
 
     async def _expected(self, turn_id: str) -> str:
-        """The message that is expected next, once the record of the turn is made; empty where none comes."""
+        """Return the predicted next message, once the record of the turn is made; empty if there is none."""
         from ragforge.session.suggestion import has_ended, next_message, suggests
 
         session = self._chat.ready().session
@@ -89,7 +89,7 @@ class ChatForesight:
         return await next_message(session, turn_id) if self._is_due(turn_id) else ""
 
     async def _offer(self, turn_id: str, message: str) -> None:
-        """Show it while nothing else has the row or the user's eye, and until its time is over."""
+        """Show it while the row is free and the user is not busy, and until its time is over."""
         from ragforge.session.suggestion import count_shown
 
         is_counted = False
@@ -103,7 +103,7 @@ class ChatForesight:
             await asyncio.sleep(timeouts.SUGGESTION_LOOK_EVERY_S)
 
     def _is_free(self) -> bool:
-        """Whether the prompt is empty, the row names no command, and nothing runs or lies above the chat."""
+        """Whether the prompt is empty, the row names no command, nothing runs, and the chat is on top."""
         chat = self._chat
         return not (
             chat.prompt.text

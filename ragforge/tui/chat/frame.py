@@ -46,7 +46,7 @@ Result = TypeVar("Result")
 
 
 class ChatFrame(Screen[None]):
-    """The prompt with the lines below it, and what is mounted around them once their first frame is drawn."""
+    """The prompt with the lines below it, and the widgets mounted around them after their first frame."""
 
     AUTO_FOCUS = "#prompt"
 
@@ -54,16 +54,16 @@ class ChatFrame(Screen[None]):
         super().__init__()
         self.hint = HintLine()
         self.status = StatusLine(status_at_start(known), id="status")
-        """What the session knows of itself, in a line."""
+        """The state of the session, in a line."""
         self.conversation: Conversation | None = None
         self.is_closed = False
         self.sent_early = ""
-        """What was sent before the store was open. It goes then, where it still stands as it was."""
+        """What was sent before the store was open. It is sent then, if it is unchanged."""
         self.shown_at: int | None = None
         self.ran: list[str] = []
         """Ids of the turns of this run."""
         self.kept: Sequence[KeptMemory] = ()
-        """What was remembered last, as a line of the transcript says."""
+        """What was remembered last, as in the transcript's line."""
         """The turn, counted from 1, up to which the session is shown; None for all of it."""
         self._parts: ChatParts | None = None
         self._files: ProjectFiles | None = None
@@ -88,7 +88,7 @@ class ChatFrame(Screen[None]):
         self._parts = parts
 
     def take_conversation(self, conversation: Conversation) -> None:
-        """It is open."""
+        """The conversation is open."""
         self.conversation = conversation
         self._files = ProjectFiles(conversation.workspace.place.cwd)
 
@@ -108,34 +108,34 @@ class ChatFrame(Screen[None]):
 
     @property
     def prompt(self) -> Prompt:
-        """Where is typed."""
+        """The prompt."""
         return self.query_one(Prompt)
 
     @property
     def transcript(self) -> Transcript:
-        """What was said."""
+        """The transcript."""
         return self.parts.transcript
 
     @property
     def start_list(self) -> StartList:
-        """The sessions below the prompt, until one is chosen or begun."""
+        """The sessions below the prompt, until one is chosen or a new one starts."""
         return self.parts.start_list
 
     @property
     def parts(self) -> ChatParts:
-        """What is around the prompt. Raises RuntimeError before it is there."""
+        """The widgets around the prompt. Raises RuntimeError before they exist."""
         if self._parts is None:
             raise RuntimeError("The chat is not whole yet.")
         return self._parts
 
     @property
     def is_drawn(self) -> bool:
-        """Whether there still is something to draw on: a turn may end after the screen has gone."""
+        """Whether there is still a screen: a turn may end after it is gone."""
         return not self.is_closed and self._parts is not None and self._parts.transcript.is_attached
 
     @property
     def resume_command(self) -> str:
-        """What comes back here."""
+        """The command that resumes the session."""
         return self.conversation.resume_command if self.conversation else ""
 
     @cached_property
@@ -147,7 +147,7 @@ class ChatFrame(Screen[None]):
         return commands
 
     async def load_own_commands(self) -> None:
-        """Let the completion offer programs, and commands that files of the user and the project make."""
+        """Let the completion offer programs, and custom commands of the user and the project."""
         from ragforge.session.own_commands import own_commands
         from ragforge.session.program_files import program_commands
 
@@ -169,9 +169,9 @@ class ChatFrame(Screen[None]):
     # Where keys go
 
     def direct(self, event: events.Key | events.Paste) -> bool:
-        """Bring the focus to the prompt for a key that nothing around the focused widget wants; is that all?
+        """Focus the prompt for a key that nothing around the focused widget wants; return if that is all.
 
-        Esc does no more than that: it is not an interruption of a turn, nor the first of two.
+        Esc does no more than that: it neither interrupts a turn, nor counts as the first of two.
         """
         if isinstance(self.focused, Input | Prompt):
             return False
@@ -181,7 +181,7 @@ class ChatFrame(Screen[None]):
         return is_escape
 
     def _is_wanted(self, key: str) -> bool:
-        """Whether the focused widget, or what it is in, does something at this key."""
+        """Whether the focused widget, or one around it, handles this key."""
         found = self.active_bindings.get(key)
         return found is not None and found.node is not self and found.node is not app_of(self)
 
@@ -194,19 +194,19 @@ class ChatFrame(Screen[None]):
     # What is shown
 
     def say(self, text: str) -> None:
-        """A line for the user."""
+        """Show a line to the user."""
         self.transcript.say(text)
 
     def with_keys(self, text: str, *actions: str) -> str:
-        """The text with the user's keys for these actions."""
+        """Return the text with the user's keys for these actions."""
         return with_present_keys(text, changed_keys(self), *actions)
 
     def tell(self, markdown: str) -> None:
-        """What a command answers."""
+        """Show a command's answer."""
         self.transcript.tell(markdown)
 
     async def _show_said(self, turn_id: str) -> None:
-        """Open the turn in which the user said something, above a call that waits and goes against it."""
+        """Open the turn in which the user said something, above a waiting call that violates it."""
         from ragforge.tui.screens.turn import TurnScreen
 
         await self.ask(TurnScreen(await self.ready().memory_book.read_turn(turn_id)))
@@ -217,9 +217,9 @@ class ChatFrame(Screen[None]):
             self.put_back_all([text], unsent=unsent)
 
     def put_back_all(self, texts: Sequence[str], *, unsent: bool) -> None:
-        """Messages that were not answered return to the prompt; selected, where nothing is being written.
+        """Unanswered messages return to the prompt; selected, unless something is being written.
 
-        unsent: they are in no turn, so nothing takes them away again for one.
+        unsent: they are in no turn, so nothing removes them again for one.
         """
         is_free, unsent = self.prompt.is_free, unsent or self.prompt.shows_unsent
         self.prompt.put_back(*texts)
@@ -227,7 +227,7 @@ class ChatFrame(Screen[None]):
             self.prompt.select_returned(unsent=unsent)
 
     async def attempt(self, doing: Awaitable[object]) -> bool:
-        """Whether it succeeded; what went wrong becomes a line for the user."""
+        """Return whether it succeeded; errors are shown to the user."""
         try:
             await doing
         except RagforgeError as error:
@@ -236,9 +236,9 @@ class ChatFrame(Screen[None]):
         return True
 
     async def ask(self, dialog: Dialog[Result]) -> Result | None:
-        """The answer. What was being typed when the dialog came up stays in the prompt.
+        """Return the dialog's answer. Text typed while the dialog came up stays in the prompt.
 
-        It is taken away when the task that asks is cancelled, such as that of a turn.
+        The dialog closes if the asking task, such as a turn's, is cancelled.
         """
         answered: asyncio.Future[Result | None] = asyncio.get_running_loop().create_future()
 
@@ -258,13 +258,13 @@ class ChatFrame(Screen[None]):
                 self.prompt.set_draft(self.prompt.draft + dialog.typed_meanwhile.rstrip("\n"))
 
     async def confirmed(self, question: str, *, detail: str = "") -> bool:
-        """The user's yes or no."""
+        """Return the user's yes or no."""
         from ragforge.tui.screens.confirm import ConfirmScreen
 
         return bool(await self.ask(ConfirmScreen(question, detail=detail)))
 
     def call_user(self, what: str) -> None:
-        """Ring, for one who looks elsewhere."""
+        """Ring the bell, for a user who looks elsewhere."""
         if self.ready().workspace.settings.notify:
             terminal.call_user(app_of(self), f"ragforge: {what}")
 
@@ -281,7 +281,7 @@ class ChatFrame(Screen[None]):
         await self.show_todos()
 
     async def show_newest(self) -> None:
-        """Show the newest output, of a session that is shown up to a turn too."""
+        """Show the newest output, even of a session that is shown up to a turn."""
         if self.shown_at is not None and self.conversation:
             await self._load_turns(self.conversation, None)
             self.shown_at = None
@@ -300,14 +300,14 @@ class ChatFrame(Screen[None]):
             self.say(self.with_keys(shown, "show_newest"))
 
     async def show_commands_waiting(self) -> None:
-        """What was run and has gone with no message yet."""
+        """Show what was run and has not been sent with a message yet."""
         from ragforge.tui.widgets.turn_record import own_calls
 
         for call in own_calls(tuple(await self.ready().commands_waiting())):
             self.transcript.add_call(call)
 
     async def show_start_list(self) -> None:
-        """The sessions of the folder below the prompt, where there are any."""
+        """Show the sessions of the folder below the prompt, if there are any."""
         conversation = self.ready()
         from ragforge.domain.ids import now
 
@@ -317,7 +317,7 @@ class ChatFrame(Screen[None]):
             self.start_list.open(rows, here=here, user=user, now=now(), typed=self.prompt.text)
 
     def show_queue(self) -> None:
-        """List what waits."""
+        """List the waiting messages."""
         from ragforge.domain.messages import text_of
 
         waiting = self.conversation.session.live.queue if self.conversation else []
@@ -325,32 +325,32 @@ class ChatFrame(Screen[None]):
         self.parts.queue.show([text_of(parts) for parts in waiting], while_runs=self.parts.live.in_turn)
 
     async def show_todos(self) -> None:
-        """Show the list of what is to do, as it is at the session's head."""
-        with suppress(RagforgeError):  # the conversation says it better
+        """Show the to-do list at the session's head."""
+        with suppress(RagforgeError):  # the conversation reports it better
             self.parts.todos.show(await self.ready().todos())
 
     def show_status(self) -> None:
-        """Draw what the session knows of itself."""
+        """Draw the state of the session."""
         if self.conversation:
             self.status.status = status_of(self.conversation, self.status.status)
 
-    # Keeping and leaving
+    # Saving and leaving
 
     def remember(self, text: str) -> None:
-        """Keep in the history of the prompt what was sent."""
+        """Save what was sent in the prompt history."""
         if self.conversation:
             self.run_worker(self.attempt(self.conversation.remember_prompt(text)), group="history")
 
     @work(group="leaving", exclusive=True)
     async def leave(self, exit_code: int = 0, *, incognito_next: bool = False) -> None:
-        """Close, and go."""
+        """Close, and exit."""
         left = await self._close()
         code = exit_code or left.exit_code
         next_is_incognito = incognito_next and not left.failure
         app_of(self).exit(replace(left, exit_code=code, incognito_next=next_is_incognito), return_code=code)
 
     async def _close(self) -> Leaving:
-        """Keep the draft and how the turn ended, release everything; what to leave in the terminal."""
+        """Save the draft and the turn's end, release everything; return what to print in the terminal."""
         conversation = self.conversation
         if conversation is None or self.is_closed:
             return Leaving(draft=self.prompt.draft)
@@ -368,25 +368,25 @@ class ChatFrame(Screen[None]):
         return Leaving(said, conversation.resume_command, 4 if failure else 0, failure, draft, waits)
 
     async def on_unmount(self) -> None:
-        """However the app ends, nothing that it started goes on."""
+        """However the app ends, nothing that it started keeps running."""
         if self.conversation and not self.is_closed:
             with suppress(RagforgeError):
                 await self.conversation.close()
 
-    # What widgets ask for
+    # Requests of widgets
 
     def _commands(self) -> Sequence[CommandRow]:
         return (*self.commands.result(), *self._own_commands) if self.conversation else ()
 
     def _sent(self) -> Sequence[str]:
-        """The messages of before; whose history it is changes when the store is open."""
+        """The prompt history; whose it is changes when the store is open."""
         return self.prompt.sent.entries()
 
     def _find_files(self, query: str, stop: threading.Event) -> PathMatches:
         return self._files.find(query, stop) if self._files else PathMatches([], complete=True)
 
     async def _load_before(self, turn_id: str, count: int) -> StoredTurns:
-        """The turns before one."""
+        """Return the turns before one."""
         from ragforge.tui.widgets.turn_record import StoredTurns
 
         stored = await self.ready().turns_before(turn_id, count)
@@ -395,13 +395,13 @@ class ChatFrame(Screen[None]):
         return StoredTurns(stored.turns, stored.steps, stored.calls, recalled, forgotten, marked)
 
     async def mark(self, turns: Sequence[Turn]) -> None:
-        """Mark those that went otherwise than foreseen, once they are shown."""
+        """Mark turns that differ from their prediction, once they are shown."""
         marked = await self._marked(turns)
         if self.is_drawn:
             self.transcript.mark(marked)
 
     async def _marked(self, turns: Sequence[Turn]) -> dict[str, str]:
-        """Why these turns went otherwise than foreseen, by their ids."""
+        """Return why these turns differ from their prediction, by their ids."""
         from ragforge.session.foresight import mark_words
 
         try:
@@ -410,14 +410,14 @@ class ChatFrame(Screen[None]):
             return {}
 
     async def _forgotten(self, turns: Sequence[Turn]) -> Collection[str]:
-        """Ids of the turns in which something was said that is forgotten."""
+        """Return the ids of the turns in which something was said that is forgotten."""
         try:
             return await self.ready().forgotten_in(turns)
         except RagforgeError:
             return ()
 
     async def _recalled(self, turns: Sequence[Turn]) -> dict[str, ContextBlock]:
-        """What was recalled for the turns, by their ids."""
+        """Return what was recalled for the turns, by their ids."""
         try:
             found = {turn.id: await self.ready().recalled(turn.id) for turn in turns}
         except RagforgeError:
@@ -425,7 +425,7 @@ class ChatFrame(Screen[None]):
         return {turn_id: block for turn_id, block in found.items() if block}
 
     async def _load_output(self, call: ToolCall) -> str:
-        """A tool's whole output."""
+        """Return a tool's complete output."""
         return await self.ready().whole_result(call)
 
 

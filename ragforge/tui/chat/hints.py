@@ -1,4 +1,4 @@
-"""Hints in the chat: a mark in the status line once an answer is there, and a line when a session begins."""
+"""Hints in the chat: a mark in the status line after an answer, and a line at the start of a session."""
 
 from __future__ import annotations
 
@@ -30,26 +30,26 @@ class Hints:
     def __init__(self, chat: ChatFrame) -> None:
         self._chat = chat
         self._made: Sequence[ProactiveHint] = ()
-        """For the newest turn, and not offered yet."""
+        """The newest turn's, not offered yet."""
         self._runs = False
-        """A turn does."""
+        """Whether a turn runs."""
 
     def session_began(self) -> None:
-        """Say what was left open here, beside whatever else is done."""
+        """Show what was left open here, in the background."""
         self._made = ()
         self._chat.run_worker(self._tell_left_open(), group="hints", exclusive=True)
 
     def turn_began(self) -> None:
-        """What was made for the turn before comes too late."""
+        """The hints of the turn before come too late."""
         self._runs, self._made = True, ()
 
     def turn_ended(self, ended: TurnEnded) -> None:
-        """Make its hints, beside whatever else is done, and offer them when nobody types."""
+        """Make its hints in the background, and offer them when nobody types."""
         self._runs = False
         self._chat.run_worker(self._make(ended), group="hints", exclusive=True)
 
     def prompt_changed(self) -> None:
-        """Offer what waits when the prompt has been empty for a while: sending a message empties it too."""
+        """Offer waiting hints once the prompt was empty for a while: sending a message empties it too."""
         if self._made:
             self._chat.set_timer(timeouts.HINTS_QUIET_S, self._offer_if_quiet)
 
@@ -92,7 +92,7 @@ class Hints:
 
 
 def left_open_words(due: Sequence[ProactiveHint], intents: Sequence[Memory]) -> str:
-    """What was left open, in one line: what was put off first; empty where nothing was."""
+    """Return what was left open, in one line, postponed hints first; empty if there is nothing."""
     texts = [*(hint.message for hint in due), *map(without_label, intents)]
     if not texts:
         return ""

@@ -1,4 +1,4 @@
-"""Opening the conversation of the chat, with what to do where its store cannot be."""
+"""Open the conversation of the chat, or offer what to do if its store is unavailable."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ STILL_OPENING = "Still opening: waiting for the store to answer."
 
 
 async def open_conversation(chat: ChatFrame, sessions: Sessions, open_session: OpenSession) -> None:
-    """Bring to the front what was asked for; else leave. Runs in a worker."""
+    """Open what was requested in front; else leave. Runs in a worker."""
     try:
         opened = await _opened(chat, open_session)
         if opened is None:
@@ -63,7 +63,7 @@ async def open_conversation(chat: ChatFrame, sessions: Sessions, open_session: O
 
 
 async def _opened(chat: ChatFrame, open_session: OpenSession) -> OpenedChat | None:
-    """What was asked for, from its own store or as the user chose; None to leave. Raises RagforgeError."""
+    """Return what was requested, from its store or the user's choice; None to leave. Raises RagforgeError."""
     embedded = False
     while True:
         slow = chat.set_timer(timeouts.OPENING_TOLD_AFTER_S, lambda: _tell_that_it_takes_long(chat))
@@ -76,7 +76,7 @@ async def _opened(chat: ChatFrame, open_session: OpenSession) -> OpenedChat | No
             return opened
         if not opened.embedded:
             raise opened.failure
-        chat.sent_early = ""  # it was for the store that is not there
+        chat.sent_early = ""  # it was for the missing store
         question = NotOpenedScreen(opened)
         match await chat.ask(question):
             case FailureAnswer.PASSWORD:
@@ -92,14 +92,14 @@ async def _opened(chat: ChatFrame, open_session: OpenSession) -> OpenedChat | No
 
 
 def _tell_that_it_takes_long(chat: ChatFrame) -> None:
-    """Below the prompt: it is not part of the conversation, and goes when the store is open."""
+    """Below the prompt: it is not part of the conversation, and disappears when the store is open."""
     line = PlainText(STILL_OPENING, classes="still-opening")
     line.styles.padding = (0, 2)
     chat.mount(line, after=chat.prompt)
 
 
 def check_keys(conversation: Conversation, args: str) -> None:
-    """Raise UsageError where `/config` with these arguments would bind keys that cannot be bound so."""
+    """Raise UsageError if `/config` with these arguments would set invalid keys."""
     bound = conversation.workspace.settings.keys
     verb, _, unset = args.strip().partition(" ")
     if verb == "unset":
@@ -111,7 +111,7 @@ def check_keys(conversation: Conversation, args: str) -> None:
 
 
 def adopt_settings(chat: ChatFrame, conversation: Conversation) -> None:
-    """Let the user's keys, theme and mouse hold from now on. Raises UsageError for keys that do not exist."""
+    """Apply the user's keys, theme and mouse from now on. Raises UsageError for unknown keys."""
     loaded = conversation.workspace.loaded
     settings = loaded.settings
     try:

@@ -1,4 +1,4 @@
-"""The user's own `!command`: its output stands in the conversation, and goes with the next message."""
+"""The user's own `!command`: its output is shown in the conversation, and sent with the next message."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ if TYPE_CHECKING:
 
 
 class OwnShell:
-    """Runs commands of the user's, several at once if that is wanted. Esc ends the newest."""
+    """Runs the user's commands, also several at once. Esc ends the newest."""
 
     def __init__(self, chat: ChatFrame) -> None:
         self._chat = chat
         self._running: list[asyncio.Event] = []
-        """What ends each that runs, the newest last."""
+        """What ends each running one, the newest last."""
 
     def start(self, command: str, *, for_model: bool) -> None:
         """Run it, in a worker: keys must not wait for it."""
         self._chat.run_worker(self._run(command, for_model=for_model), group="shell")
 
     def stop(self) -> bool:
-        """End the newest that runs; was there one?"""
+        """End the newest running one; return whether there was one."""
         running = [stop for stop in self._running if not stop.is_set()]
         if running:
             running[-1].set()
@@ -62,7 +62,7 @@ class OwnShell:
             self._running.remove(stop)
 
     async def _follow(self, command: str, stop: asyncio.Event, *, for_model: bool) -> None:
-        """Run it to its end, and show meanwhile what it writes."""
+        """Run it to its end, showing its output meanwhile."""
         from ragforge.session.shell_commands import run_shell
 
         chat = self._chat
@@ -89,7 +89,7 @@ class OwnShell:
 
 
 async def _hand_over(chat: ChatFrame, command: str) -> None:
-    """Hand the terminal to a program that needs it, then come back. The program gets no keys of ours."""
+    """Give the terminal to a program that needs it, then return. The program gets no keys of ours."""
     from ragforge.session.instructions import written_here  # the session loads it
 
     conversation = chat.ready()
@@ -135,4 +135,4 @@ def _keys_are_the_commands() -> Generator[None]:
 
 
 def _let_pass(number: int, frame: FrameType | None) -> None:
-    """The command got the signal too, and does with it what it does."""
+    """The command receives the signal too, and handles it."""

@@ -42,7 +42,7 @@ def make_parts(
     show_said: Callable[[str], object],
     prompt_is_empty: Callable[[], bool],
 ) -> ChatParts:
-    """Return the widgets, with what they ask the chat for."""
+    """Return the widgets, with what they request from the chat."""
     transcript = Transcript(load_before=load_before, load_output=load_output, id="transcript")
     return ChatParts(
         transcript,

@@ -1,4 +1,4 @@
-"""What the chat does, in named parts. Importing this loads all of them."""
+"""The chat's behaviour, in named parts. Importing this loads all of them."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ class ChatPresenter:
         self.commands = ChatCommands(chat, self.turns, self.sessions)
 
     async def open(self, open_session: OpenSession) -> None:
-        """Bring to the front what was asked for; else leave. Runs in a worker."""
+        """Open what was requested in front; else leave. Runs in a worker."""
         await open_conversation(self._chat, self.sessions, open_session)
 
     async def submit(self, text: str) -> None:
-        """Do what was typed: a message, a command of ours or one of the shell, or a session to resume."""
+        """Process the input: a message, a slash or shell command, or a session to resume."""
         if row := self._chat.start_list.enter(typed=True):
             self.sessions.start_going_to(row.session.id)
             return

@@ -1,4 +1,4 @@
-"""The chat on the screen: its keys, and what happens in its widgets, handed to the parts of its presenter."""
+"""The chat on the screen: its keys and its widgets' events, passed to the parts of its presenter."""
 
 from __future__ import annotations
 
@@ -34,21 +34,21 @@ if TYPE_CHECKING:  # loaded after the first frame
     from ragforge.tui.widgets.status_line import StatusLine
 
 OPENED_AFTER_S = 0.05
-"""After the first frame: what was typed meanwhile is drawn before loading competes for the processor."""
+"""After the first frame: typed keys are drawn before loading competes for the processor."""
 SHOWN_S_MAX = 0.5
-"""What was typed before is in the prompt long before; else it is seen how it comes there."""
+"""Keys typed before reach the prompt much sooner; else they are seen arriving."""
 DRAFT_KEPT_AFTER_S = 0.2
-"""Typing is kept so long after the first key that was not: a crash costs a word at most."""
+"""The draft is saved this long after its first unsaved key: a crash loses a word at most."""
 DRAFT_SLOW_S, DRAFT_RESTS = 0.1, 10
-"""A draft that took longer to keep is not kept again for so many times as long."""
+"""A draft that took longer to save is not saved again for so many times as long."""
 TWICE_S_MAX = 0.8
-"""A second key that comes later is another first one."""
+"""A second key that comes later counts as a first one."""
 
 
 class ChatScreen(ChatFrame):
-    """The conversation, the prompt, and between them whatever asks or waits.
+    """The conversation, the prompt, and between them questions and waiting messages.
 
-    Its first frame is the prompt and the status line; the other parts are loaded and mounted when that has
+    Its first frame is the prompt and the status line; the other parts are loaded and mounted after it has
     been drawn, and then the session is opened. Keys typed before that go into the prompt; a message sent
     before waits in it.
     """
@@ -70,7 +70,7 @@ class ChatScreen(ChatFrame):
 
     @property
     def presenter(self) -> ChatPresenter:
-        """What the chat does. Raises RuntimeError before that is loaded."""
+        """The chat's behaviour. Raises RuntimeError before that is loaded."""
         if self._presenter is None:
             raise RuntimeError("The chat is not whole yet.")
         return self._presenter
@@ -81,14 +81,14 @@ class ChatScreen(ChatFrame):
         return self._presenter is not None and self._presenter.turns.busy
 
     def on_mount(self) -> None:
-        """Take keys at once; open the session when this has been drawn."""
+        """Accept keys at once; open the session when this has been drawn."""
         self.prompt.focus()
         self.call_after_refresh(self._take_keys)
         self.set_timer(SHOWN_S_MAX, self._show)
         self.call_after_refresh(self.set_timer, OPENED_AFTER_S, self._open)
 
     async def _take_keys(self) -> None:
-        """Type what was typed while the program was loaded, and be seen when it is in the prompt."""
+        """Enter what was typed while the program was loaded, and appear when it is in the prompt."""
         await key_watch_of(self).let_go()
         self.prompt.call_later(self.call_after_refresh, self._show)
 
@@ -105,7 +105,7 @@ class ChatScreen(ChatFrame):
         self._presenter = presenter
         await presenter.open(self._open_session)
 
-    # What is typed
+    # Input
 
     @on(Prompt.Submitted)
     async def _submitted(self, event: Prompt.Submitted) -> None:
@@ -125,7 +125,7 @@ class ChatScreen(ChatFrame):
         """Resume the session."""
         narrowed_by = self.prompt.whole
         if narrowed_by.strip():
-            # Typed to find the session, and no message to it; the history keeps it all the same.
+            # It was typed to find the session, and is no message to it; the history keeps it nevertheless.
             self.prompt.sent.add(narrowed_by)
             self.prompt.set_draft("")
         self.presenter.sessions.start_going_to(event.row.session.id)
@@ -234,7 +234,7 @@ class ChatScreen(ChatFrame):
 
     @work(group="command")
     async def on_recalled_item_turn_wanted(self, event: RecalledItem.TurnWanted) -> None:
-        """Bring the turn to the front that was recalled."""
+        """Open the recalled turn."""
 
         async def show() -> None:
             place = await self.ready().memory_book.place_of(event.item.turn_id)
@@ -244,17 +244,17 @@ class ChatScreen(ChatFrame):
 
     @work(group="history")
     async def on_recalled_view_looked_at(self, event: RecalledView.LookedAt) -> None:
-        """Remember that it was of use."""
+        """Record that the block was useful."""
         from ragforge.tui.widgets.turn_view import TurnView
 
         turns = [each.record.turn for each in event.view.ancestors if isinstance(each, TurnView)]
-        with suppress(RagforgeError):  # nothing but a figure depends on it
+        with suppress(RagforgeError):  # only a figure depends on it
             for turn in filter(None, turns):
                 await self.ready().recall_opened(turn.id)
 
     @work(group="said")
     async def on_constraint_view_said_wanted(self, event: ConstraintView.SaidWanted) -> None:
-        """Show what the user said in that turn, whole, below the line that quotes it."""
+        """Show the user's complete message of that turn, below the line that quotes it."""
         try:
             turn = await self.ready().memory_book.read_turn(event.turn_id)
             event.view.show_said(f"{turn.place}\n{turn.user}")
@@ -263,7 +263,7 @@ class ChatScreen(ChatFrame):
 
     @work(group="foreseen")
     async def on_foreseen_view_columns_wanted(self, event: ForeseenView.ColumnsWanted) -> None:
-        """Show what was expected of the turn beside what happened."""
+        """Show what was predicted for the turn beside what happened."""
         from ragforge.session.foresight import read_expected
         from ragforge.tui.widgets.foresight_line import columns_of
 
@@ -276,7 +276,7 @@ class ChatScreen(ChatFrame):
 
     @work(group="command")
     async def action_interrupt(self) -> None:
-        """End the running turn; twice while none runs: choose a turn to go back to."""
+        """Interrupt the running turn; twice while none runs: choose a turn to go back to."""
         pressed_at, self._escaped_at = self._escaped_at, time.monotonic()
         if self.conversation is None:
             return
@@ -290,7 +290,7 @@ class ChatScreen(ChatFrame):
 
     @work(group="mode", exclusive=True)
     async def action_cycle_mode(self) -> None:
-        """The next consent mode."""
+        """Set the next consent mode."""
         if self.conversation:
             await self.attempt(self.conversation.cycle_mode())
             self.show_status()
@@ -304,11 +304,11 @@ class ChatScreen(ChatFrame):
             self.presenter.commands.start("hints")
 
     def action_rewind(self) -> None:
-        """The turns, to go back to before one."""
+        """Show the turns, to go back to before one."""
         self.presenter.commands.start("rewind")
 
     def action_do_hint(self) -> None:
-        """Run the command that the hint names, in place of the message."""
+        """Run the command that the hint names, instead of sending the message."""
         if self._parts and (command := self.hint.command):
             self.prompt.sent.add(self.prompt.whole)
             self.prompt.set_draft("")
@@ -328,17 +328,17 @@ class ChatScreen(ChatFrame):
         self.presenter.foresight.taken()
 
     def action_list_step(self) -> None:
-        """From the prompt down into the list of sessions."""
+        """Move from the prompt down into the list of sessions."""
         if self._parts and self.start_list.is_open:
             self.start_list.step(1)
 
     async def action_expand(self) -> None:
-        """Open what is folded in view, or have it as it was."""
+        """Open what is folded in view, or restore it."""
         if self._parts:
             await self.transcript.action_toggle_in_view()
 
     def action_todos(self) -> None:
-        """Open or close the list of what is to do."""
+        """Open or close the to-do list."""
         if not self._parts:
             return
         if self.parts.todos.todos.items:
@@ -368,14 +368,14 @@ class ChatScreen(ChatFrame):
             self.transcript.action_line_down()
 
     def action_walk(self) -> None:
-        """Into the conversation, from the end of what is in view."""
+        """Focus the conversation, from the end of what is in view."""
         if self._parts:
             self.transcript.walk_from_view()
 
     def action_redraw(self) -> None:
-        """Draw all of it, whatever has written over it."""
+        """Redraw everything, whatever has written over it."""
         self.refresh(layout=True)
 
     def action_suspend(self) -> None:
-        """Back to the shell; `fg` returns."""
+        """Suspend to the shell; `fg` returns."""
         app_of(self).action_suspend_process()

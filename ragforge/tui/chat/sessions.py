@@ -1,4 +1,4 @@
-"""Bringing a session to the front."""
+"""Open sessions in front."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ START = "Type a message, or /help for commands and keys."
 
 
 class Sessions(Struct, frozen=True):
-    """Which session is in front. Its methods may ask, and may raise RagforgeError: they run in a worker."""
+    """The session in front. Its methods may ask, and may raise RagforgeError: they run in a worker."""
 
     chat: ChatFrame
     turns: Turns
@@ -41,17 +41,17 @@ class Sessions(Struct, frozen=True):
     foresight: ChatForesight
 
     async def go_to(self, session_id: str, turn: int | None = None) -> None:
-        """Bring that session to the front, at a turn counted from 1 where one is named."""
+        """Open that session in front, at a turn counted from 1 if one is named."""
         await self.bring(OpenedChat(self.chat.ready(), resume=session_id, at=turn))
 
     def start_going_to(self, session_id: str) -> None:
-        """Do that in a worker, and say what went wrong."""
+        """Do that in a worker, and report errors."""
         self.chat.run_worker(self.chat.attempt(self.go_to(session_id)), group="command")
 
     async def bring(self, opened: OpenedChat, *, first: bool = False) -> None:
-        """Bring to the front what was asked for.
+        """Open what was requested in front.
 
-        first: at the start, when what is typed belongs to no session yet.
+        first: at the start, when input belongs to no session yet.
         """
         chat, conversation = self.chat, opened.conversation
         if opened.resume:
@@ -87,7 +87,7 @@ class Sessions(Struct, frozen=True):
             await chat.show_start_list()
 
     def _began(self) -> None:
-        """What is done beside a session that came to the front."""
+        """Start the background work for a session that came to the front."""
         self.hints.session_began()
         self.foresight.session_began()
         self.chat.run_worker(self._prepare(), group="first message", exclusive=True)
@@ -98,7 +98,7 @@ class Sessions(Struct, frozen=True):
         gc.set_threshold(20_000, 20, 20)
 
     def _greet(self) -> None:
-        """Say where one is, and how to begin; what is known of the project when it was counted."""
+        """Show where one is, and how to start; and what the project has, once it is counted."""
         chat = self.chat
         status = chat.status.status
         where = " · ".join(filter(None, [f"ragforge {__version__}", status.folder, status.git_branch]))
@@ -112,14 +112,14 @@ class Sessions(Struct, frozen=True):
         try:
             known = await self.chat.ready().known_here()
         except RagforgeError:
-            return  # a store that is away is told of elsewhere
+            return  # a missing store is reported elsewhere
         if known and self.chat.is_drawn:
             model, *others = entry.lines
             entry.lines = [f"{model} · {known}", *others]
             self.chat.transcript.redraw_soon(entry)
 
     async def _newest(self) -> str:
-        """Return the id of the folder's newest session; empty, with a word about it, if there is none."""
+        """Return the id of the folder's newest session; empty, with a notice, if there is none."""
         try:
             return await self.chat.ready().newest_id()
         except UsageError as error:
@@ -151,7 +151,7 @@ class Sessions(Struct, frozen=True):
             self.turns.retry()
 
     async def _shown(self, opened: OpenedChat) -> Shown:
-        """The session, or what the user wants of one that another process writes."""
+        """Return the session, or what the user wants if another process writes it."""
         conversation = opened.conversation
         try:
             if opened.fork:

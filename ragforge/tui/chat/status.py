@@ -1,4 +1,4 @@
-"""What the status line says of a conversation."""
+"""The contents of the status line for a conversation."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:  # loaded by opening it
 
 
 def status_at_start(known: Known) -> Status:
-    """What the status line tells before the session is open."""
+    """The status before the session is open."""
     return Status(
         model=known.model,
         folder=_home_as_tilde(known.folder),
@@ -24,14 +24,14 @@ def status_at_start(known: Known) -> Status:
 
 
 def status_of(conversation: Conversation, before: Status | None = None) -> Status:
-    """What the status line tells. before: the one of the same session so far, which knows the window."""
+    """Return the status. before: the previous one of the same session, which knows the window."""
     workspace, live = conversation.workspace, conversation.session.live
     root = workspace.place.root
     before = before or Status()
     return Status(
         model=live.record.model or "no model",
         folder=_home_as_tilde(live.record.cwd),
-        # Read anew each time, which is one small file: a command may have changed it.
+        # Read each time, which is one small file: a command may have changed it.
         git_branch=git_branch(root) if workspace.place.is_git else "",
         session=live.record.title,
         mode=live.consent.mode,
@@ -54,7 +54,7 @@ def status_of(conversation: Conversation, before: Status | None = None) -> Statu
 
 
 def lasting(conversation: Conversation) -> str:
-    """What is to be kept in mind as long as it holds."""
+    """Return a lasting notice."""
     workspace = conversation.workspace
     marks = {
         "read only": conversation.session.live.read_only,

@@ -1,4 +1,4 @@
-"""Turns in the chat: what was typed is sent, events are shown, and the words of an empty turn return."""
+"""Turns in the chat: input is sent, events are shown, and the words of an empty turn return."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ from ragforge.tui.textual_types import app_of
 log = logging.getLogger(__name__)
 
 CALLED_AFTER_S = 10.0
-"""A turn that took longer than this rings when it ends: the user has looked away."""
+"""A longer turn rings the bell at its end: the user has looked away."""
 TODO = "todo"
-"""The tool that keeps the list of what is to do."""
+"""The tool that updates the to-do list."""
 PLAN_ENDS = "Plan mode: nothing was changed. Say `do it` to carry out the plan, or say what to change in it."
 GOES_ON = (TurnStatus.FINISHED, TurnStatus.CONTINUED)
 
@@ -53,15 +53,15 @@ class Turns:
     # Sending
 
     async def say(self, text: str) -> None:
-        """Send a message, ask first whether so long a one is meant, or queue it behind what runs."""
+        """Send a message, ask first if it is very long, or queue it behind what runs."""
         if question := self._chat.ready().question_before(text):
             self._chat.run_worker(self._say_if_meant(text, question), group="command")
         else:
             await self._say(text)
 
     async def send(self, outcome: Send) -> None:
-        """Send what a command made; what was typed for it returns to the prompt where it cannot be kept."""
-        self._chat.prompt.take_returned()  # another message goes in its place
+        """Send a command's message; if it cannot be stored, what was typed returns to the prompt."""
+        self._chat.prompt.take_returned()  # another message replaces it
         if not outcome.typed:
             await self.say(outcome.text)
             return
@@ -95,7 +95,7 @@ class Turns:
         if chat.shown_at is not None:
             await chat.attempt(chat.show_newest())
         if self.busy:
-            # In a worker: a turn that begins may wait for a server, and keys must not.
+            # In a worker: a starting turn may wait for a server, and keys must not.
             chat.run_worker(self._add(parts, text), group="queue")
         elif waiting:
             self.send_queue()
@@ -117,17 +117,17 @@ class Turns:
             self.send_queue()
 
     def send_queue(self) -> None:
-        """What waited through a turn that broke off goes, before the next message where there is one."""
+        """Send what waited through an interrupted turn, before the next message if there is one."""
         if self._chat.ready().session.live.queue:
             self._start(self._chat.ready().submit_queue(self.approve), "")
 
     def retry(self) -> None:
-        """Go on with the newest turn. Where its words had returned, Enter would send them once more."""
+        """Continue the newest turn. If its words had returned, Enter would send them again."""
         self._chat.start_list.close()
         self._start(self._chat.ready().retry(self.approve), self._chat.prompt.take_returned())
 
     async def take_back(self, *, last: bool) -> None:
-        """Bring queued messages back into the prompt, or the last of them, to edit it."""
+        """Return queued messages to the prompt, or the last of them, for editing."""
         waiting = [typed_in(parts) for parts in self._chat.ready().session.live.queue]
         if last:
             self._chat.prompt.put_back(*waiting[-1:])
@@ -139,13 +139,13 @@ class Turns:
     # Showing
 
     def _start(self, turn: AsyncGenerator[AgentEvent, None], text: str) -> None:
-        """Show the events of a turn. text: what returns to the prompt where it cannot be kept."""
+        """Show the events of a turn. text: what returns to the prompt if it cannot be stored."""
         self._begun.clear()
         self._worker = self._chat.run_worker(self._run(turn, text), group="turn")
-        self._chat.call_later(self._chat.transcript.action_end)  # who sends wants to see what comes of it
+        self._chat.call_later(self._chat.transcript.action_end)  # after sending, the end should be visible
 
     async def _run(self, turn: AsyncGenerator[AgentEvent, None], text: str) -> None:
-        """The turn, and after it what was queued in the very moment of its end."""
+        """Show the turn, and after it what was queued at the very moment of its end."""
         chat, conversation = self._chat, self._chat.ready()
         try:
             ended = await self._follow(turn, text)
@@ -158,7 +158,7 @@ class Turns:
             chat.show_status()
 
     async def _follow(self, turn: AsyncGenerator[AgentEvent, None], text: str) -> Turn | None:
-        """Show the events; the turn as it ended last, or None where it could not be kept."""
+        """Show the events; return the last ended turn, or None if it could not be stored."""
         chat = self._chat
         began_s = monotonic()
         running: Turn | None = None
@@ -207,7 +207,7 @@ class Turns:
         return ended
 
     def _after(self, event: TurnEnded) -> None:
-        """What is done beside the next turn."""
+        """Start the background work for the next turn."""
         self._hints.turn_ended(event)
         self._foresight.turn_ended(event)
         self._tell_how_plan_mode_ends(event)

@@ -1,4 +1,4 @@
-"""What is looked at once a second without asking anybody: the server, the background work, the room taken."""
+"""Checks once a second without asking anybody: the server, the background work, the disk space."""
 
 from __future__ import annotations
 
@@ -24,25 +24,25 @@ WORDS_REPLACED_MAX = 4
 
 
 class Watch(Struct):
-    """Shows in the chat what has changed; where nothing has, nothing is drawn.
+    """Shows changes in the chat; if nothing has changed, nothing is drawn.
 
-    seen: what was seen last: the work done and to do, the session as it is kept, and whether a turn runs.
-    What has begun and ended between two looks is seen too: a payment is counted, and a turn changes when
-    something last happened in its session.
+    seen: the last state: the work done and to do, the stored session, and whether a turn runs.
+    What started and ended between two checks is noticed too: a payment is counted, and a turn changes its
+    session's last activity.
     """
 
     chat: ChatFrame
     seen: tuple[object, ...] = ()
     told: int = 0
-    """The number of the newest turn of which it was said what was kept."""
+    """The number of the newest turn whose kept memories were shown."""
 
     def start(self) -> None:
-        """Look from now on, until the chat goes."""
+        """Check from now on, until the chat is closed."""
         self.chat.set_interval(timeouts.LINK_LOOK_EVERY_S, self.look_at_link)
         self.chat.set_interval(timeouts.MEMORY_LOOK_EVERY_S, self.look_at_background)
 
     def look_at_link(self) -> None:
-        """Are server and session still ours, do files move?"""
+        """Check whether server and session are still ours, and whether files move."""
         chat = self.chat
         if chat.conversation is None or not chat.is_drawn:
             return
@@ -64,7 +64,7 @@ class Watch(Struct):
             chat.show_status()
 
     def look_at_background(self) -> None:
-        """What has the background still to do, and what has it cost, when that changed?"""
+        """Show the pending background work, and its cost, if that changed."""
         chat = self.chat
         if chat.conversation is None or not chat.is_drawn:
             return
@@ -80,7 +80,7 @@ class Watch(Struct):
             chat.run_worker(self._show_cost(), group="memory-cost", exclusive=True)
 
     def _tell_kept(self, chat: ChatFrame, progress: Progress, session_id: str) -> None:
-        """A line for each turn of the session in front of which something was kept."""
+        """Show a line for each turn of the session in front of which something was kept."""
         for kept in progress.kept:
             if kept.number > self.told:
                 self.told = kept.number
@@ -92,32 +92,32 @@ class Watch(Struct):
         try:
             cost_usd = await self.chat.ready().background_cost()
         except RagforgeError:
-            return  # a store that is away is told of elsewhere, and the cost is not lost
+            return  # a missing store is reported elsewhere, and the cost is not lost
         if self.chat.is_drawn:
             self.chat.status.status = replace(self.chat.status.status, background_usd=cost_usd)
 
     def look_at_room(self) -> None:
-        """Say, once a run and beside whatever is done, that what is kept takes more room than it may."""
+        """Report, once per run and in the background, that stored data takes more space than allowed."""
         self.chat.run_worker(self._warn_of_room(), group="room")
 
     async def _warn_of_room(self) -> None:
         from ragforge.session.storage import room_warning
 
-        with suppress(RagforgeError):  # a store that is away is told of elsewhere
+        with suppress(RagforgeError):  # a missing store is reported elsewhere
             warning = await room_warning(self.chat.ready().workspace)
             if warning and self.chat.is_drawn:
                 self.chat.say(warning)
 
 
 def kept_words(memories: Sequence[KeptMemory]) -> str:
-    """What was kept of a turn, in one line, and the key that forgets it."""
+    """Return what was kept of a turn, in one line, and the key that forgets it."""
     said = [cut_words(_with_replaced(each), KEPT_CHARS_MAX) for each in memories[:KEPT_SHOWN]]
     more = f" and {len(memories) - KEPT_SHOWN} more" if len(memories) > KEPT_SHOWN else ""
     return f"remembered: {'; '.join(said)}{more} · Ctrl+N forgets {'them' if memories[1:] else 'it'}"
 
 
 def _with_replaced(kept: KeptMemory) -> str:
-    """`port 9443 replaces 8443`: of an old statement only what the new one lacks, where that is little."""
+    """Return `port 9443 replaces 8443`: of the old statement only what differs, if that is little."""
     words = [one_line(kept.content).rstrip(".")]
     own = {word.strip(".,").casefold() for word in kept.content.split()}
     for old in kept.replaced:
@@ -128,7 +128,7 @@ def _with_replaced(kept: KeptMemory) -> str:
 
 
 def progress_words(progress: Progress) -> str:
-    """What is left to do, in a few words; empty when all is done."""
+    """Return the pending work, in a few words; empty if there is none."""
     if progress.turns:
         return f"{counted(progress.turns, 'turn')} to summarise"
     return f"{counted(progress.vectors, 'text')} to embed" if progress.vectors else ""

@@ -1,1 +1,1 @@
-"""The prompt that echoes keys while the interface is loaded. Needs the standard library alone."""
+"""The prompt that echoes keys while the interface is loaded. Needs only the standard library."""

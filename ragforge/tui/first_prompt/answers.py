@@ -1,10 +1,10 @@
-"""Whether the terminal's background is dark: what its environment says, else what it answers when asked."""
+"""Whether the terminal's background is dark: from its environment, else from its answer to a query."""
 
 import re
 from collections.abc import Mapping
 
 QUESTION = b"\x1b]11;?\x1b\\\x1b[c"
-"""The second one, which every terminal answers, ends the wait where the first is not understood."""
+"""Every terminal answers the second query, which ends the wait if the first is not understood."""
 _COLOR = re.compile(
     rb"\x1b\]11;rgba?:([0-9a-fA-F]{1,4})/([0-9a-fA-F]{1,4})/([0-9a-fA-F]{1,4})[^\x07\x1b]*(?:\x07|\x1b\\)"
 )
@@ -14,11 +14,11 @@ _BEGUN = re.compile(rb"\x1b(?:\](?:1(?:1(?:;[^\x07\x1b]{0,64}\x1b?)?)?)?|\[(?:\?
 
 
 class Answers:
-    """Takes the terminal's answers out of what is read from it, in whatever parts they come."""
+    """Removes the terminal's answers from the input, in whatever parts they arrive."""
 
     def __init__(self, environ: Mapping[str, str]) -> None:
         self.is_dark = from_colorfgbg(environ.get("COLORFGBG", ""))
-        """None while the terminal has not told."""
+        """None while the terminal has not answered."""
         term = environ.get("TERM", "")
         # The console of Linux has no answer; GNU screen swallows it.
         self.is_expected = self.is_dark is None and term != "linux" and not term.startswith("screen.")
@@ -31,7 +31,7 @@ class Answers:
         return bool(self._held)
 
     def take(self, data: bytes) -> bytes:
-        """What was typed: the data without answers, and without what may be the start of one."""
+        """Return what was typed: the data without answers, and without a possible start of one."""
         if not self.is_expected:
             return data
         data, self._held = self._held + data, b""
@@ -46,13 +46,13 @@ class Answers:
         return data
 
     def release(self) -> bytes:
-        """What was held back: nothing has followed, so it was typed."""
+        """Return what was held back: nothing has followed, so it was typed."""
         held, self._held = self._held, b""
         return held
 
 
 def from_colorfgbg(value: str) -> bool | None:
-    """Is the background of `15;0` dark? None where it does not say."""
+    """Whether the background of `15;0` is dark. None if it does not say."""
     last = value.rpartition(";")[2]
     if not last.isdigit():
         return None

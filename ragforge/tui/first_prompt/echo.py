@@ -1,6 +1,6 @@
-"""What the keys typed so far make of the prompt's text, as far as it is drawn before the prompt takes them.
+"""The prompt's text after the keys typed so far, drawn before the real prompt takes over.
 
-Only what is drawn follows from this: the prompt gets the bytes themselves.
+This is only for drawing: the prompt receives the bytes themselves.
 """
 
 import re
@@ -36,7 +36,7 @@ _DOES = {
 
 
 class Echo:
-    """A text and the place of the cursor in it. `text` has long pastes folded, `whole` as they are."""
+    """A text and the position of the cursor in it. `text` has long pastes folded, `whole` as they are."""
 
     def __init__(self) -> None:
         self.text = ""
@@ -48,17 +48,17 @@ class Echo:
 
     @property
     def is_begun(self) -> bool:
-        """Whether a key has come in part, or Escape, which begins like one."""
+        """Whether a key has arrived in part, or Escape, which starts the same way."""
         return bool(self._rest)
 
     @property
     def whole(self) -> str:
-        """The text, every paste whole, that of one which is not complete too."""
+        """The text with complete pastes, including one that is still arriving."""
         text = self._folds.unfold(self.text) if self._folds else self.text
         return text + "".join(self._paste or ())
 
     def feed(self, data: bytes) -> None:
-        """Type this."""
+        """Process this input."""
         text = self._rest + self._decode(data)
         self._rest = ""
         place = 0
@@ -77,18 +77,18 @@ class Echo:
                 self._rest, place = text[place:], len(text)
 
     def settle(self) -> None:
-        """What has come in part was Escape: it draws nothing."""
+        """The partial key was Escape: it draws nothing."""
         self._rest = ""
 
     def _go_on_pasting(self, text: str, place: int) -> int:
-        """Where the text goes on behind what belongs to the paste."""
+        """Return where the text continues after the paste."""
         paste = self._paste or []
         end = text.find(_PASTE_END, place)
         if end >= 0:
             self._insert(self._folded("".join([*paste, text[place:end]])))
             self._paste = None
             return end + len(_PASTE_END)
-        # The mark of its end may have come in part.
+        # The mark of its end may have arrived in part.
         begun = next(
             (size for size in range(len(_PASTE_END) - 1, 0, -1) if text.endswith(_PASTE_END[:size])), 0
         )
@@ -98,7 +98,7 @@ class Echo:
         return len(text)
 
     def _folded(self, paste: str) -> str:
-        from ragforge.tui.widgets.paste import Folds, cleaned  # loaded for who pastes
+        from ragforge.tui.widgets.paste import Folds, cleaned  # loaded only for pastes
 
         self._folds = self._folds or Folds()
         return self._folds.fold(cleaned(paste), beside=self.text)
@@ -107,7 +107,7 @@ class Echo:
         if does := _DOES.get(key):
             getattr(self, f"_{does}")()
         elif key == "\r" and not is_last:
-            self._insert("\n")  # what is read at once behind it shows that this was pasted, or typed ahead
+            self._insert("\n")  # what is read at once after it shows that this was pasted, or typed ahead
         elif len(key) == 1 and (key.isprintable() or key in "\u200c\u200d\u00ad"):
             self._insert(key)
 
@@ -169,7 +169,7 @@ class Echo:
         self.text, self.cursor = self.text[:start] + self.text[end:], start
 
     def _grown(self, start: int, end: int) -> tuple[int, int]:
-        """The range, grown over the folded pastes that it cuts."""
+        """Return the range, extended to the folded pastes that it cuts."""
         for word in self._folds.whole if self._folds else ():
             place = self.text.find(word)
             if place >= 0 and place < end and start < place + len(word):

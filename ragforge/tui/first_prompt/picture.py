@@ -1,4 +1,4 @@
-"""The prompt as bytes for the terminal: where, and as, the interface draws it."""
+"""The prompt as bytes for the terminal: where, and how, the interface draws it."""
 
 import re
 from collections.abc import Mapping
@@ -39,14 +39,14 @@ _LIGHT_CURSOR: Ink = ("8;2;99;101;105", "8;5;241", "90")
 
 
 class Picture(NamedTuple):
-    """What is drawn, and where on the screen its first row is, counted from 0."""
+    """What is drawn, and on which row of the screen it starts, counted from 0."""
 
     top: int
     rows: list[str]
 
 
 def frame(text: str, cursor: int, *, columns: int, lines: int, look: Inks) -> Picture:
-    """The box of the prompt, one row a line; nothing where the terminal is too small for one."""
+    """Return the box of the prompt, one row per line; nothing if the terminal is too small for one."""
     width = columns - _AROUND
     if width < 2 or lines <= BORDER_LINES + BEHIND_LINES:
         return Picture(lines, [])
@@ -60,7 +60,7 @@ def frame(text: str, cursor: int, *, columns: int, lines: int, look: Inks) -> Pi
         if number == at_row:
             under = row[at : at + 1] or " "
             after = row[at + 1 :]
-            # A mark that belongs to the letter under the cursor stays with it.
+            # A combining mark of the letter under the cursor stays with it.
             while after and not cells(after[0]):
                 under, after = under + after[0], after[1:]
             left = width - cells(row[:at]) - cells(under) - cells(after)
@@ -71,10 +71,10 @@ def frame(text: str, cursor: int, *, columns: int, lines: int, look: Inks) -> Pi
 
 
 def cells(text: str) -> int:
-    """How many cells the text takes."""
+    """Return how many cells the text takes."""
     if text.isascii():
         return len(text)
-    import unicodedata  # loaded for who types more than ASCII
+    import unicodedata  # loaded only for more than ASCII
 
     found = 0
     for char in text:
@@ -85,7 +85,7 @@ def cells(text: str) -> int:
 
 
 def look_of(environ: Mapping[str, str], *, is_dark: bool | None) -> Inks:
-    """The colours of the theme as this terminal shows them; its own where nobody knows which theme it is."""
+    """Return the theme's colours as this terminal shows them; its own if the theme is unknown."""
     if is_dark is None or "NO_COLOR" in environ:
         return Inks("\x1b[0m", "\x1b[0m", "\x1b[0;2m", "\x1b[0;7m")
     depth = _depth(environ)
@@ -102,7 +102,7 @@ def look_of(environ: Mapping[str, str], *, is_dark: bool | None) -> Inks:
 
 
 def _depth(environ: Mapping[str, str]) -> int:
-    """The colours that the terminal has, as Rich tells from the same variables: all 0, 256 1, 16 2."""
+    """Return the terminal's colours, as Rich derives them from the same variables: all 0, 256 1, 16 2."""
     if environ.get("COLORTERM", "").strip().lower() in ("truecolor", "24bit"):
         return 0
     return 1 if environ.get("TERM", "").strip().lower().rpartition("-")[2] in ("256color", "kitty") else 2
@@ -113,7 +113,7 @@ def _sgr(ink: str, ground: str) -> str:
 
 
 def _parameters(ink: str, *, of_ground: bool) -> str:
-    """The colour as that of the text or of what is behind it."""
+    """Return the colour as a foreground or background."""
     if ink.startswith("8;"):
         return f"{'4' if of_ground else '3'}{ink}"
     number = int(ink)
@@ -122,7 +122,7 @@ def _parameters(ink: str, *, of_ground: bool) -> str:
 
 
 def _wrapped(text: str, cursor: int, width: int) -> tuple[list[str], int, int]:
-    """The text in rows of so many cells; the row of the cursor, and where in it the cursor is."""
+    """Return the text in rows of so many cells; the row of the cursor, and its column."""
     rows: list[str] = []
     at_row = at = 0
     start = 0
@@ -135,13 +135,13 @@ def _wrapped(text: str, cursor: int, width: int) -> tuple[list[str], int, int]:
             rows.append(piece)
             start += len(piece)
         start += 1  # the new line
-    # A tab is drawn as wide as it is in the interface, for whoever pastes one.
+    # A tab is drawn as wide as in the interface, for pastes.
     before = rows[at_row][:at].expandtabs(_TAB)
     return [row.expandtabs(_TAB) for row in rows], at_row, len(before)
 
 
 def _pieces(line: str, width: int) -> list[str]:
-    """The line, broken between words, and within those that are longer than a row."""
+    """Return the line, broken between words, and within words longer than a row."""
     pieces = [""]
     for word in _WORDS.findall(line):
         if cells(pieces[-1]) + cells(word) > width and pieces[-1]:

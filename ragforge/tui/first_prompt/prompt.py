@@ -1,8 +1,8 @@
-"""The first prompt: it takes the terminal at once, echoes keys, and hands all of them to the interface.
+"""The first prompt: it takes the terminal at once, echoes keys, and passes all of them to the interface.
 
 Python takes longer to load the interface than a user to press a key. So the terminal is set up and the prompt
-drawn before anything else is imported; a thread reads keys from then on. They are kept as the bytes that they
-came as, and the interface gets those: whatever a key means, it means there alone.
+drawn before anything else is imported; a thread reads keys from then on. They are kept as the original bytes
+for the interface, which alone interprets them.
 """
 
 import os
@@ -26,9 +26,9 @@ READ_BYTES = 65_536
 ESCAPE_S = 0.1
 """What follows Escape later than this is another key, as for Textual."""
 ANSWERED_SOON_S = 0.015
-"""A terminal on this machine has told its background by then: the first picture has the right colours."""
+"""A local terminal has reported its background by then: the first picture has the right colours."""
 ASK_FOR_BRACKETS = b"\x1b[?2004$p"
-"""DECRQM of bracketed paste; terminals that do not know the question leave it alone."""
+"""DECRQM of bracketed paste; terminals that do not know the query ignore it."""
 _ENTER = b"\x1b[?1049h\x1b[?25l\x1b[?7l\x1b[?2004h"
 _LEAVE = b"\x1b[?2004l\x1b[?7h\x1b[0m\x1b[?1049l\x1b[?25h"
 _STOP_SIGNALS = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
@@ -36,12 +36,12 @@ _SIGNALS = (*_STOP_SIGNALS, signal.SIGTSTP, signal.SIGCONT, signal.SIGWINCH)
 
 
 class Typed(NamedTuple):
-    """What was typed before the interface took over: bytes with the time of their read, and what goes on."""
+    """What was typed before the interface took over: bytes with the time of their read."""
 
     chunks: Sequence[tuple[bytes, float]]
     answers: Answers
     attributes: list[Any]
-    """What the terminal was set to before."""
+    """The previous settings of the terminal."""
 
 
 class FirstPrompt:
@@ -49,7 +49,7 @@ class FirstPrompt:
 
     def __init__(self, environ: Mapping[str, str]) -> None:
         self.asked_to_go: list[int] = []
-        """Signals that came when the terminal was no longer this one's: they are for the interface."""
+        """Signals that arrived when the terminal was no longer this one's: they are for the interface."""
         self.answers = Answers(environ)
         self._environ = environ
         self._asked_at_s = monotonic()
@@ -62,7 +62,7 @@ class FirstPrompt:
         self._is_dark: bool | None = None
         self._size = os.terminal_size((0, 0))
         self._top = 0
-        self._lock = threading.RLock()  # a signal's handler may come while its own thread draws
+        self._lock = threading.RLock()  # a signal's handler may run while its own thread draws
         self._thread: threading.Thread | None = None
         self._woken, self._wake = os.pipe()
 
@@ -74,7 +74,7 @@ class FirstPrompt:
     # From the start to the interface
 
     def begin(self) -> None:
-        """Take the terminal, draw the prompt, and read keys from now on. Raises termios.error, OSError."""
+        """Take the terminal, draw the prompt, and start reading keys. Raises termios.error, OSError."""
         self._attributes = termios.tcgetattr(self._in)
         for number in _SIGNALS:
             signal.signal(number, self._on_signal)
@@ -90,20 +90,20 @@ class FirstPrompt:
         self._thread.start()
 
     def show_theme(self, setting: str) -> None:
-        """Draw in this theme, `dark` or `light`, from now on; `auto` is what the terminal answers."""
+        """Draw in this theme, `dark` or `light`, from now on; `auto` follows the terminal's answer."""
         if setting != "auto":
             with self._lock:
                 self._is_dark = setting == "dark"
                 self._draw(anew=True)
 
     def is_dark(self, *, timeout_s: float) -> bool | None:
-        """Whether the background is dark, waiting so long at most since the terminal was asked."""
+        """Return whether the background is dark, waiting at most this long after the query."""
         while self.answers.is_expected and self._is_reading and monotonic() - self._asked_at_s < timeout_s:
             threading.Event().wait(0.005)
         return self.answers.is_dark
 
     def hand_over(self) -> Typed:
-        """Stop reading: what was typed, for the interface to begin with. The picture stays until `end`."""
+        """Stop reading; return what was typed, for the interface. The picture stays until `end`."""
         self._stop_reading()
         return Typed(tuple(self._chunks), self.answers, self._attributes)
 
@@ -120,7 +120,7 @@ class FirstPrompt:
             self._is_drawing = False
 
     def leave(self) -> str:
-        """Give the terminal back, unless the interface has it; what was typed and is nowhere else."""
+        """Restore the terminal, unless the interface has it; return what was typed and is nowhere else."""
         if not self._attributes or not self._is_reading:
             return ""
         self._stop_reading()
@@ -130,7 +130,7 @@ class FirstPrompt:
     # Signals
 
     def take_signals(self) -> None:
-        """Hear signals again, where something else has taken them meanwhile."""
+        """Handle signals again, after something else has taken them."""
         for number in (signal.SIGTSTP, signal.SIGCONT):
             signal.signal(number, self._on_signal)
 
@@ -145,14 +145,14 @@ class FirstPrompt:
         elif self._is_reading:
             self._go(number)
         else:
-            # What is raised here may be swallowed, as in a destructor: so it is noted.
+            # An exception might be swallowed here, as in `__del__`: so it is recorded.
             self.asked_to_go.append(number)
 
     def _go(self, number: int) -> NoReturn:
         """Nothing is open yet that would have to be closed: end at once.
 
-        The reading thread is not waited for: it may not have begun, or wait for a lock that is held where
-        the signal came.
+        The reading thread is not joined: it may not have started, or wait for a lock that is held where
+        the signal arrived.
         """
         self._is_reading = False
         self._leave()
@@ -160,7 +160,7 @@ class FirstPrompt:
         os._exit(128 + number)
 
     def _return(self) -> None:
-        """Back from the shell: the terminal may be set otherwise now."""
+        """Return from the shell: the terminal's settings may differ now."""
         if not self._is_reading:
             return
         with suppress(termios.error):
@@ -172,7 +172,7 @@ class FirstPrompt:
     # Reading
 
     def _read(self) -> None:
-        """Keep and draw what is typed until reading is to stop, or the terminal is gone."""
+        """Store and draw what is typed until reading should stop, or the terminal is gone."""
         while self._is_reading:
             is_begun = self._echo.is_begun or self.answers.is_begun
             try:
@@ -189,10 +189,10 @@ class FirstPrompt:
                 elif not ready:
                     self._take(b"")
             except OSError:
-                return  # the terminal is gone; the interface finds that out too
+                return  # the terminal is gone; the interface notices that too
 
     def _take(self, data: bytes) -> None:
-        """Take what was read; nothing where nothing has followed a key that had come in part."""
+        """Process what was read; nothing if nothing has followed a partial key."""
         was_dark = self.answers.is_dark
         self._keep(self.answers.take(data) if data else self.answers.release())
         if not data:
@@ -218,7 +218,7 @@ class FirstPrompt:
     # The terminal
 
     def _set_raw(self) -> None:
-        """Keys one by one, none of them a signal, and no echo: as Textual sets it."""
+        """Keys one by one, none of them a signal, and no echo: like Textual's settings."""
         iflag, oflag, cflag, lflag, ispeed, ospeed, cc = termios.tcgetattr(self._in)
         lflag &= ~(termios.ECHO | termios.ICANON | termios.IEXTEN | termios.ISIG)
         iflag &= ~(termios.IXON | termios.IXOFF | termios.ICRNL | termios.INLCR | termios.IGNCR)
@@ -227,7 +227,7 @@ class FirstPrompt:
         termios.tcsetattr(self._in, termios.TCSANOW, [iflag, oflag, cflag, lflag, ispeed, ospeed, cc])
 
     def _enter(self) -> None:
-        """Ask what is to be asked, and draw on the second screen."""
+        """Send the queries, and draw on the second screen."""
         self._asked_at_s = monotonic()
         self._write(_ENTER + (QUESTION if self.answers.is_expected else b"") + ASK_FOR_BRACKETS)
         deadline_s = self._asked_at_s + ANSWERED_SOON_S
@@ -248,7 +248,7 @@ class FirstPrompt:
                 termios.tcsetattr(self._in, termios.TCSANOW, self._attributes)
 
     def _draw(self, *, anew: bool = False) -> None:
-        """Draw the prompt, and where it is drawn anew the screen around it."""
+        """Draw the prompt, and on a redraw the screen around it."""
         with self._lock:
             if not self._is_drawing:
                 return
@@ -263,17 +263,17 @@ class FirstPrompt:
             self._write(_rows(picture, first=first, columns=columns, lines=lines, ground=look.text))
 
     def _write(self, data: bytes) -> None:
-        with suppress(OSError):  # the terminal has gone
+        with suppress(OSError):  # the terminal is gone
             while data:
                 data = data[os.write(self._out, data) :]
 
 
 _standing: list[FirstPrompt] = []
-"""There is one terminal: so there is one prompt at most."""
+"""There is one terminal, so at most one prompt."""
 
 
 def begin(environ: Mapping[str, str]) -> FirstPrompt | None:
-    """The prompt that stands in this terminal, drawn where none did; None where there can be none."""
+    """Return this terminal's prompt, drawn if there was none; None if it is impossible."""
     if not _standing and can_stand(environ):
         first = FirstPrompt(environ)
         _standing.append(first)
@@ -286,7 +286,7 @@ def begin(environ: Mapping[str, str]) -> FirstPrompt | None:
 
 
 def leave() -> None:
-    """Give the terminal back where the interface has not taken it, with what was typed."""
+    """Restore the terminal if the interface has not taken it, with what was typed."""
     if _standing:
         say_not_sent(_standing[0].leave())
 
@@ -301,22 +301,22 @@ def can_stand(environ: Mapping[str, str]) -> bool:
 
 
 def as_keys(typed: bytes) -> bytes:
-    """What was typed before the terminal gave keys one by one, as the keys that it was.
+    """Convert input from before the terminal's raw mode to the keys that were pressed.
 
-    The terminal made a new line of Enter then, and NUL of Ctrl+D. Of several lines nobody knows whether they
-    were pasted: they become a text, and only an Enter at the end is one.
+    The terminal turned Enter into a new line then, and Ctrl+D into NUL. Whether several lines were pasted is
+    unknown: they become a text, and only an Enter at the end is a key.
     """
     return typed.removesuffix(b"\n").replace(b"\0", b"\x04") + (b"\r" if typed.endswith(b"\n") else b"")
 
 
 def say_not_sent(text: str) -> None:
-    """Leave on the terminal what was typed and is kept nowhere."""
+    """Print what was typed and is stored nowhere."""
     if text.strip():
         try:
             from ragforge.domain.printable import printable
 
             shown = printable(text)
-        except ImportError:  # a signal came while that module was being loaded
+        except ImportError:  # a signal arrived while that module was being loaded
             shown = "".join(each for each in text if each.isprintable() or each == "\n")
         with suppress(OSError, ValueError):
             sys.stdout.write(f"Not sent:\n{shown}\n")
@@ -324,7 +324,7 @@ def say_not_sent(text: str) -> None:
 
 
 def _rows(picture: Picture, *, first: int, columns: int, lines: int, ground: str) -> bytes:
-    """The picture from a row on, everything around it empty."""
+    """Return the picture from a row on, with everything around it empty."""
     empty = f"{ground}{' ' * columns}"
     drawn = dict(enumerate(picture.rows, start=picture.top))
     rows = [f"\x1b[{row + 1};1H{drawn.get(row, empty)}" for row in range(first, lines)]
@@ -332,7 +332,7 @@ def _rows(picture: Picture, *, first: int, columns: int, lines: int, ground: str
 
 
 def _size(environ: Mapping[str, str]) -> os.terminal_size:
-    """The terminal's, as Textual finds it: the environment may say another."""
+    """Return the terminal's size like Textual: the environment may override it."""
     said = [
         int(value) if value.isdecimal() else 0 for value in map(environ.get, ("COLUMNS", "LINES"), ("", ""))
     ]
