@@ -1,4 +1,4 @@
-"""A line that a program waits for."""
+"""A line of input that a program waits for."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ragforge.tui.widgets.plain import PlainText
 
 
 class AskScreen(Dialog[str | None]):
-    """What was typed, or None for Esc: then nothing more is said to the program."""
+    """The input, or None for Esc: then the program gets no more input."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "end", show=False),
@@ -31,7 +31,7 @@ class AskScreen(Dialog[str | None]):
         self._question = spelled_out(question)
 
     def compose(self) -> ComposeResult:
-        """The question and a line to type in."""
+        """The question and an input line."""
         with Vertical(classes="dialog wide"):
             with QuestionText():
                 yield PlainText(self._question, classes="dialog-title")
@@ -39,7 +39,7 @@ class AskScreen(Dialog[str | None]):
             yield KeyHint("Enter sends · Esc ends the program's input")
 
     def on_mount(self) -> None:
-        """Let the line be typed in."""
+        """Focus the input line."""
         self.query_one(Input).focus()
 
     @on(Input.Submitted)
@@ -49,10 +49,10 @@ class AskScreen(Dialog[str | None]):
             self.dismiss(event.value)
 
     def action_scroll_question(self, pages: int) -> None:
-        """Read on, where the question is long."""
+        """Scroll a long question."""
         text = self.query_one(QuestionText)
         text.scroll_relative(y=pages * text.size.height, animate=False)
 
     def action_end(self) -> None:
-        """Say nothing."""
+        """Answer nothing."""
         self.dismiss(None)

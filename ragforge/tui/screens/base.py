@@ -1,4 +1,4 @@
-"""What a screen is that a command opens, and all of them: the modules of this package with a `SCREEN`."""
+"""Screens that commands open, and the list of them: the modules of this package with a `SCREEN`."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ class Chat(Protocol):
     def ready(self) -> Conversation: ...
 
     async def ask(self, dialog: Dialog[Result]) -> Result | None:
-        """Show a dialog until it is answered; None for no answer."""
+        """Show a dialog until it is answered; return None for no answer."""
         ...
 
     async def go_to(self, session_id: str, turn: int | None = None) -> None:
-        """Bring the session to the front, at a turn counted from 1 where one is named."""
+        """Open the session in front, at a turn counted from 1 if one is named."""
         ...
 
     async def run_line(self, line: str) -> None:
@@ -51,11 +51,11 @@ class Chat(Protocol):
 
 
 class NamedScreen(Struct, frozen=True):
-    """A screen by the name that a command opens it with.
+    """A screen by the name with which a command opens it.
 
-    open: shows the screen, and does in the chat what was chosen there. It gets what was typed after the
+    open: shows the screen, and handles the choice in the chat. It receives what was typed after the
     command, and may raise RagforgeError.
-    help: makes `/name` a command that opens it, described by these words. Without, a verb in
+    help: makes `/name` a command that opens it, with this description. Without it, a verb in
     `ragforge.commands` does, by the outcome `Open`. takes: what can follow the command, such as
     `rest("WORDS", "To filter by.")`. while_running: whether it works during a turn.
     """
@@ -67,7 +67,7 @@ class NamedScreen(Struct, frozen=True):
     while_running: bool = False
 
     def verb(self) -> Verb[Any]:
-        """The command that opens it."""
+        """Return the command that opens it."""
         fields = [("words", Annotated[str, self.takes], "")] if self.takes else []
 
         async def run(_: Session, args: Any) -> Outcome:
@@ -79,13 +79,13 @@ class NamedScreen(Struct, frozen=True):
 
 @cache
 def find_screens() -> Mapping[str, NamedScreen]:
-    """Every screen by its name. Adding a screen is adding a file here."""
+    """Return every screen by its name. To add a screen, add a file here."""
     found = discover(__name__.rpartition(".")[0], "SCREEN", NamedScreen).values()
     return {screen.name: screen for screen in sorted(found, key=lambda screen: screen.name)}
 
 
 @cache
 def interface_verbs() -> Mapping[str, Verb[Any]]:
-    """Every verb of the interface by its name, in alphabetical order, those of screens among them."""
+    """Return every verb of the interface by its name, in alphabetical order, including those of screens."""
     of_screens = {screen.name: screen.verb() for screen in find_screens().values() if screen.help}
     return dict(sorted({**verbs_on(Face.INTERFACE), **of_screens}.items()))

@@ -1,4 +1,4 @@
-"""What the log and the rewind have in common: a list above, and below it what the chosen one changed."""
+"""The common part of the log and the rewind: a list above, and below it the changes of the chosen row."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ STEP = 8
 DIFF_LINES_MAX = 2_000
 LINES_AROUND = 8
 NARROW, SHORT = 80, 24
-"""Below so many columns or lines the hint is one line; below so many lines nothing is left empty."""
+"""Below so many columns or lines the hint is one line; below so many lines there are no empty ones."""
 SHARED_KEYS = ("chat_alone", "files_alone", "scroll_diff_up", "scroll_diff_down")
 
 
 class Told(Struct, frozen=True):
-    """What is said of the chosen one, and the files that are shown below."""
+    """The description of the chosen row, and the files that are shown below."""
 
     words: str
     files: Sequence[Difference] = ()
@@ -48,23 +48,23 @@ def version_keys(*more: str) -> list[Binding]:
 class ChangesScreen(ListDialog[str | None]):
     """The command that the user chose, such as `checkout 1a2b3c4d`, or None.
 
-    A subclass mounts its list (`_make_list`), fills it (`_read`), says what the chosen one changed (`_told`)
-    and which command it stands for (`_command`).
+    A subclass mounts its list (`_make_list`), fills it (`_read`), describes the changes of the chosen row
+    (`_told`) and returns its command (`_command`).
     """
 
     HEADING: ClassVar[str] = ""
     HINT: ClassVar[str] = ""
-    """What the keys do: what is done with the chosen one, and in a second line how to move and leave."""
+    """The keys: actions on the chosen row, and in a second line how to move and leave."""
     HINT_SHORT: ClassVar[str] = ""
     """The same in one line, for a small window."""
-    TAKES_DOUBLE_CLICKS = False  # files would be changed by a slip
+    TAKES_DOUBLE_CLICKS = False  # files would be changed by mistake
     LIST_SHARE: ClassVar[float] = 0.45
-    """Of the screen's height; the rest is for what the chosen one changed."""
+    """The share of the screen's height; the rest is for the changes."""
 
     def __init__(self) -> None:
         super().__init__()
         self._said = ""
-        """What stands below at the moment in place of the hint."""
+        """What is shown below instead of the hint."""
 
     # What a subclass says
 
@@ -77,11 +77,11 @@ class ChangesScreen(ListDialog[str | None]):
 
     @abstractmethod
     async def _told(self) -> Told | None:
-        """What the chosen one changed; None where nothing is chosen. Raises RagforgeError."""
+        """Return the changes of the chosen row; None if nothing is chosen. Raises RagforgeError."""
 
     @abstractmethod
     def _command(self, part: str) -> str:
-        """The command that takes the chosen one; "" for none. part: "", or an option with a blank before."""
+        """Return the command for the chosen row; "" for none. part: "", or an option after a blank."""
 
     @property
     def _takes_keys(self) -> bool:
@@ -91,7 +91,7 @@ class ChangesScreen(ListDialog[str | None]):
     # What is seen
 
     def compose(self) -> ComposeResult:
-        """The list, and what the chosen one changed."""
+        """The list, and the changes of the chosen row."""
         with Vertical(classes="dialog wide tall"):
             yield PlainText(self.HEADING, classes="dialog-title")
             yield self._make_list()
@@ -102,7 +102,7 @@ class ChangesScreen(ListDialog[str | None]):
             yield KeyHint()
 
     def _compose_line(self) -> ComposeResult:
-        """What is typed into, where something is."""
+        """The input line, if there is one."""
         yield from ()
 
     async def on_mount(self) -> None:
@@ -117,7 +117,7 @@ class ChangesScreen(ListDialog[str | None]):
             self._explain()
 
     def on_resize(self) -> None:
-        """Fit the new size."""
+        """Adapt to the new size."""
         self.set_class(self.size.width < NARROW, "-narrow")
         self.set_class(self.size.height < SHORT, "-short")
         rows = int((self.size.height - LINES_AROUND) * self.LIST_SHARE)
@@ -125,7 +125,7 @@ class ChangesScreen(ListDialog[str | None]):
         self._tell(self._said)
 
     def _tell(self, words: str = "") -> None:
-        """Say it below, in place of what can be done with the chosen one; without words, that again."""
+        """Show it below, in place of the keys; without words, show these again."""
         self._said = words
         is_small = self.size.width < NARROW or self.size.height < SHORT
         doing, _, leaving = self.HINT.partition("\n")
@@ -137,7 +137,7 @@ class ChangesScreen(ListDialog[str | None]):
 
     @work(exclusive=True, group="explain")
     async def _explain(self) -> None:
-        """Show what the chosen one changed, when that has been read."""
+        """Show the changes of the chosen row, once they are read."""
         try:
             told = await self._told()
             lines = await asyncio.to_thread(changed_lines, told.files) if told else []
@@ -162,11 +162,11 @@ class ChangesScreen(ListDialog[str | None]):
             self._explain()
 
     def action_scroll_diff_up(self) -> None:
-        """The changes, a few lines up."""
+        """Scroll the changes up by a few lines."""
         self.query_one("#version-diff", VerticalScroll).scroll_relative(y=-STEP, animate=False)
 
     def action_scroll_diff_down(self) -> None:
-        """The changes, a few lines down."""
+        """Scroll the changes down by a few lines."""
         self.query_one("#version-diff", VerticalScroll).scroll_relative(y=STEP, animate=False)
 
     # Taking one
@@ -187,7 +187,7 @@ class ChangesScreen(ListDialog[str | None]):
 
 
 def changed_lines(files: Sequence[Difference]) -> list[TextLine]:
-    """The lines to draw; what is left out of many is told."""
+    """Return the lines to draw; if there are too many, the last says how many are left out."""
     if not files:
         return []
     lines = diff_lines(as_text(files), names_one=True)

@@ -28,7 +28,7 @@ if TYPE_CHECKING:  # loaded after the first frame
 STEP = 8
 DIFF_LINES_MAX = 2_000
 SHORT = 24
-"""Rows from which on there is room for what is only pleasant."""
+"""From so many rows on there is room for decoration."""
 DETAIL_ROWS_MIN, DETAIL_SHARE_MAX = 1, 0.6
 _FAR = 100_000
 _SCROLLS = {
@@ -38,7 +38,7 @@ _SCROLLS = {
 
 
 class AnswerLine(PlainText):
-    """An answer behind its key; where it takes several lines, they begin below each other."""
+    """An answer after its key; the lines of a long one are aligned."""
 
     def __init__(self, mark: str, words: str, *, id: str) -> None:
         super().__init__(words, id=id, classes="dialog-choice")
@@ -56,7 +56,7 @@ class AnswerLine(PlainText):
         self.refresh()
 
     def render_lines(self, crop: Region) -> list[Strip]:
-        """The lines, the first one with the mark in its padding."""
+        """Return the lines, the first one with the mark in its padding."""
         lines = super().render_lines(crop)
         if lines and crop.y == 0:
             mark = Strip([Segment(self._mark, self.rich_style)])
@@ -65,15 +65,15 @@ class AnswerLine(PlainText):
 
 
 class ChooseScreen(Dialog[str | None]):
-    """The command line of the chosen answer; None for Esc. What is long scrolls above the answers.
+    """Returns the command line of the chosen answer; None for Esc. Long details scroll above the answers.
 
-    Where not even the answers fit, all of it scrolls. Characters that cannot be seen are spelled out.
+    If not even the answers fit, everything scrolls. Invisible characters are escaped.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = []
 
     ESCAPE: ClassVar[str] = "cancel"
-    """What Esc means."""
+    """The meaning of Esc."""
 
     def __init__(self, question: str, detail: str, options: Sequence[Option], *, diff: str = "") -> None:
         super().__init__()
@@ -83,7 +83,7 @@ class ChooseScreen(Dialog[str | None]):
         self._cursor: str | None = None
         """The key of the chosen answer; none before an arrow was pressed."""
         self._read_to = 0.0
-        """How far the detail was scrolled, while all of it scrolls."""
+        """How far the detail was scrolled, while everything scrolls."""
 
     def compose(self) -> ComposeResult:
         """The question and the keys."""
@@ -112,9 +112,9 @@ class ChooseScreen(Dialog[str | None]):
         return "Shift+Up and Shift+Down scroll the diff"
 
     def on_resize(self) -> None:
-        """Let what the question is about give way to the answers, all of which have to be seen."""
+        """Let the detail give way to the answers, all of which must be visible."""
         self.set_class(self.size.height < SHORT, "-short")
-        self.remove_class("-tight")  # or the bar's own column would be missing when the rows are counted
+        self.remove_class("-tight")  # or the scrollbar's column would be missing when the rows are counted
         self.call_after_refresh(self._fit)
 
     def _fit(self) -> None:
@@ -149,7 +149,7 @@ class ChooseScreen(Dialog[str | None]):
             self.dismiss(self._options[self._cursor].then)
         elif by := _SCROLLS.get(event.key):
             scrolled = self.query_one(".dialog" if self.has_class("-tight") else "#choice-detail")
-            if abs(by) == STEP:  # no more than is seen at a time: nothing is passed over
+            if abs(by) == STEP:  # no more than is visible at a time: nothing is skipped
                 by = by // STEP * min(STEP, max(1, scrolled.size.height))
             scrolled.scroll_relative(y=by, animate=False)
         elif option := self._options.get(event.key):

@@ -1,4 +1,4 @@
-"""`/config`: every setting with its value and where that comes from, to search in and to change."""
+"""`/config`: every setting with its value and its source, searchable and editable."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ FIRST = ("model", "theme", "mode", "mouse", "notify", "start", "context.profile"
 
 
 def entries(rows: list[SettingRow]) -> list[LookupEntry]:
-    """Those that are changed most first, the others in the order of the documentation."""
+    """Return those that are changed most first, the others in the order of the documentation."""
     found = sorted(rows, key=lambda row: FIRST.index(row.key) if row.key in FIRST else len(FIRST))
     return [
         LookupEntry(

@@ -1,4 +1,4 @@
-"""A question with yes and no. Nothing is the default: Enter decides only what an arrow has chosen."""
+"""A yes-or-no question. There is no default: Enter only gives an answer chosen by an arrow."""
 
 from time import monotonic
 from typing import ClassVar
@@ -18,14 +18,14 @@ from ragforge.tui.widgets.proposal import SCROLLS, ProposalView, proposal_lines
 
 YES, NO = ("y", "1"), ("n", "3", "escape")
 ANSWERS = (True, False, None)
-"""Of the lines, from the first."""
+"""The index of its line."""
 
 
 class ConfirmScreen(Dialog[bool | None]):
-    """True for yes, False for no, None for Esc, which is a no too unless `no_counts`.
+    """Returns True for yes, False for no, None for Esc, which is a no too unless `no_counts`.
 
-    Characters that cannot be seen are spelled out. As an approval it takes no key before `APPROVAL_QUIET_S`
-    have passed without one: it may come up while somebody types.
+    Invisible characters are escaped. As an approval it accepts no key before `APPROVAL_QUIET_S`
+    have passed without one: it may appear while somebody types.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = []
@@ -41,7 +41,7 @@ class ConfirmScreen(Dialog[bool | None]):
         self._words = ("y  yes", "n  no", "Esc  cancel") if no_counts else ("y  yes", "n  no (Esc too)")
         self._choices = tuple(PlainText(f"  {words}", classes="dialog-choice") for words in self._words)
         self._cursor: int | None = None
-        """Of the chosen answer; none before an arrow was pressed."""
+        """The index of the chosen answer; none before an arrow was pressed."""
         self._rest = PlainText(classes="dialog-detail")
 
     def compose(self) -> ComposeResult:
@@ -57,11 +57,11 @@ class ConfirmScreen(Dialog[bool | None]):
             yield from self._choices
 
     def on_mount(self) -> None:
-        """Count from the last key on."""
+        """Start the quiet time from the last key."""
         self._last_key_s = key_watch_of(self).last_key_s
 
     def on_key(self, event: events.Key) -> None:
-        """Is it an answer, or was it meant for what was there before?"""
+        """Whether it is an answer, and not meant for what was there before."""
         event.stop()
         event.prevent_default()
         if pages := SCROLLS.get(event.key):
@@ -82,7 +82,7 @@ class ConfirmScreen(Dialog[bool | None]):
             self.keep_typed(event)
 
     def on_paste(self, event: events.Paste) -> None:
-        """A paste answers nothing."""
+        """Ignore pastes."""
         event.stop()
         self.keep_typed(event)
 
@@ -94,12 +94,12 @@ class ConfirmScreen(Dialog[bool | None]):
             line.set_text(f"{'›' if number == self._cursor else ' '} {words}")
 
     def on_proposal_view_moved(self, event: ProposalView.Moved) -> None:
-        """Say how much of the command is below."""
+        """Show how much of the command is below."""
         event.stop()
         self._rest.set_text(self.query_one(ProposalView).rest)
         self._rest.display = bool(self._rest.text)
 
     def on_click(self, event: events.Click) -> None:
-        """Answers are clicked as well as pressed."""
+        """Answers can be clicked."""
         if event.widget in self._choices and monotonic() - self._last_key_s >= timeouts.APPROVAL_QUIET_S:
             self.dismiss(ANSWERS[self._choices.index(event.widget)])

@@ -1,4 +1,4 @@
-"""The dashboard: what you want, what it is about, the sessions and the numbers, each on a tab."""
+"""The dashboard: wishes, concepts, sessions and numbers, each on a tab."""
 
 from __future__ import annotations
 
@@ -52,11 +52,11 @@ if TYPE_CHECKING:  # loaded after the first frame
 
 LISTED_MAX = 200
 SHORT, TIGHT = 24, 16
-"""On a screen with fewer lines nothing is left empty, or the chosen row has one line below the list."""
+"""A screen with fewer lines has no empty ones, or one line below the list for the chosen row."""
 
 
 class Tab(StrEnum):
-    """What is shown."""
+    """The tabs."""
 
     WANTED = "Wanted"
     CONCEPTS = "Concepts"
@@ -86,7 +86,7 @@ _CLOSE = (ClickableWords("Tab next", "next_tab"), ClickableWords("Esc closes", "
 
 
 class DashboardAnswer(Struct, frozen=True):
-    """Where to go: a session, or a turn of one, or what to search for."""
+    """The destination: a session, or a turn of one, or words to search for."""
 
     session_id: str = ""
     turn: int | None = None
@@ -94,10 +94,10 @@ class DashboardAnswer(Struct, frozen=True):
 
 
 class DashboardScreen(ListDialog[DashboardAnswer | None]):
-    """Where to go, or None."""
+    """Returns the destination, or None."""
 
     AUTO_FOCUS = ""  # keys are the list's until something is typed
-    TAKES_DOUBLE_CLICKS = False  # the second click does already
+    TAKES_DOUBLE_CLICKS = False  # the second click acts already
     BINDINGS: ClassVar[list[BindingType]] = [*list_keys(Where.DASHBOARD)]
 
     def __init__(self, conversation: Conversation, order: WishOrder = WishOrder.KIND) -> None:
@@ -111,10 +111,10 @@ class DashboardScreen(ListDialog[DashboardAnswer | None]):
         self._is_rule = False
         """Whether a rule is being typed, and not the words of a wish."""
         self._explained = ""
-        """The key of the row that is explained: a click on it opens it."""
+        """The key of the explained row: a click on it opens it."""
 
     def compose(self) -> ComposeResult:
-        """Tabs, the list of each, what is known of the chosen row, and what can be done with it."""
+        """The tabs, the list of each, details of the chosen row, and the keys."""
         with Vertical(classes="dialog wide tall"):
             yield ActionLine(id="dashboard-tabs", classes="-tabs")
             with Vertical(id="dashboard-list"):
@@ -162,7 +162,7 @@ class DashboardScreen(ListDialog[DashboardAnswer | None]):
         self._explain()
 
     async def _reload(self) -> None:
-        """Read what the tab shows."""
+        """Read the contents of the tab."""
         tab, store = self._tab, self._conversation.workspace.store
         partial = store.link.partial
         try:
@@ -197,7 +197,7 @@ class DashboardScreen(ListDialog[DashboardAnswer | None]):
         table.set_rows(in_order(wishes, self._order, reverse=self._reverse))
 
     def on_resize(self) -> None:
-        """Fit the new height."""
+        """Adapt to the new height."""
         self.set_class(self.size.height < SHORT, "-short")
         self.set_class(self.size.height < TIGHT, "-tight")
         self.call_after_refresh(self._fit)
@@ -206,11 +206,11 @@ class DashboardScreen(ListDialog[DashboardAnswer | None]):
         listed = self._list
         lines = self.query_one("#dashboard-list").size.height
         if listed is self._wishes or listed.TELLS_HIDDEN:
-            lines -= 1  # a head, or how many are hidden
+            lines -= 1  # a heading, or how many are hidden
         listed.set_rows_max(lines // listed.LINES_A_ROW)
 
     def _explain(self) -> None:
-        """Say below what is known of the chosen row."""
+        """Show the details of the chosen row below."""
         row = self._list.chosen
         self._explained = self._list.chosen_key
         words = ""
@@ -223,7 +223,7 @@ class DashboardScreen(ListDialog[DashboardAnswer | None]):
         detail = self.query_one("#dashboard-detail", PlainText)
         detail.set_text(words)
         detail.display = bool(words)
-        self.call_after_refresh(self._fit)  # what is told may take more lines, or none
+        self.call_after_refresh(self._fit)  # the details may take more lines, or none
 
     # Moving
 
@@ -262,12 +262,12 @@ class DashboardScreen(ListDialog[DashboardAnswer | None]):
         return self._wishes_max == WISHES_MAX and len(self._wishes.rows) >= WISHES_MAX
 
     async def action_sort_wishes(self) -> None:
-        """Sort what is wanted by the next column."""
+        """Sort the wishes by the next column."""
         orders = list(WishOrder)
         await self.action_sort_by(orders[(orders.index(self._order) + 1) % len(orders)])
 
     async def action_sort_by(self, order: str) -> None:
-        """Sort by this column; by the same one again the other way round."""
+        """Sort by this column; by the same one again in reverse."""
         if self._tab is not Tab.WANTED or self._typed_for is not None:
             return
         self._reverse = order == self._order and not self._reverse
@@ -282,7 +282,7 @@ class DashboardScreen(ListDialog[DashboardAnswer | None]):
     # Taking one
 
     async def action_take(self) -> None:
-        """Open the chosen one: its turn, a search, the session, or how it is counted."""
+        """Open the chosen row: its turn, a search, the session, or how it is counted."""
         row = self._list.chosen
         if row is None or self._typed_for is not None:
             return
@@ -305,7 +305,7 @@ class DashboardScreen(ListDialog[DashboardAnswer | None]):
         if self.is_current:
             self.dismiss(DashboardAnswer(place.session_id, place.turn))
 
-    # Doing something with a wish
+    # Actions on a wish
 
     @property
     def _chosen_wish(self) -> Memory | None:
@@ -313,13 +313,13 @@ class DashboardScreen(ListDialog[DashboardAnswer | None]):
         return self._wishes.chosen if free else None
 
     def action_edit_wish(self) -> None:
-        """Type other words for it."""
+        """Edit its words."""
         if wish := self._chosen_wish:
             self._ask_for(wish, wish.content, is_rule=False)
             self._tell("Enter saves the new text · Esc keeps the old one")
 
     def action_allow_wish(self) -> None:
-        """Type the rule that lets happen what it speaks of, without asking."""
+        """Enter the consent rule that allows what it is about."""
         if wish := self._chosen_wish:
             try:
                 rule = proposed_rule(wish)
@@ -348,7 +348,7 @@ class DashboardScreen(ListDialog[DashboardAnswer | None]):
         try:
             told = await (self._allow(event.value) if self._is_rule else self._reword(wish, event.value))
         except RagforgeError as error:
-            self._tell(str(error))  # what was typed stays, to be made right
+            self._tell(str(error))  # the input stays, to be corrected
             return
         if self.is_current:
             self._stop_typing()
@@ -367,7 +367,7 @@ class DashboardScreen(ListDialog[DashboardAnswer | None]):
         return f"Added {one_line(rule)}. /permissions lists the rules and removes them."
 
     def action_leave(self) -> None:
-        """Close, or stop typing."""
+        """Close, or cancel the input."""
         if self._typed_for is None:
             self.dismiss(None)
         else:
@@ -381,7 +381,7 @@ class DashboardScreen(ListDialog[DashboardAnswer | None]):
 
     @work(exclusive=True, group="forget")
     async def action_forget_wish(self) -> None:
-        """Ask, then forget the chosen one and what says the same."""
+        """Ask, then forget the chosen one and others that say the same."""
         wish = self._chosen_wish
         if wish is None:
             return
@@ -401,7 +401,7 @@ class DashboardScreen(ListDialog[DashboardAnswer | None]):
 
 
 def _wish_words(wish: Memory) -> str:
-    """The wish whole, and all that its columns say; the topic last, which may be long."""
+    """Return the complete wish, and all that its columns say; the topic last, which may be long."""
     orders = sorted(WishOrder, key=lambda order: order is WishOrder.TOPIC)
     shown = [f"{order} {value}" for order in orders if (value := wish_value(wish, order))][1:]
     return f"{one_line(wish.content)}\n{' · '.join(shown)}"

@@ -1,4 +1,4 @@
-"""What every dialog is: a screen above the chat that answers once, and stops what it was doing then."""
+"""The base of dialogs: a screen above the chat that answers once, and then stops its work."""
 
 from textual import events
 from textual.await_complete import AwaitComplete
@@ -14,7 +14,7 @@ TYPED_CHARS_SHOWN = 30
 
 
 class QuestionText(VerticalScroll, can_focus=False):
-    """What a question says; where it is long it scrolls, and the answers below stay in sight."""
+    """The text of a question; if it is long it scrolls, and the answers below stay visible."""
 
     DEFAULT_CSS = """
     QuestionText { height: auto; max-height: 50vh; scrollbar-size-vertical: 1; }
@@ -24,9 +24,9 @@ class QuestionText(VerticalScroll, can_focus=False):
 class Dialog(ModalScreen[ScreenResultType]):
     """A modal screen whose workers end when it is closed.
 
-    Textual cancels them once the screen is gone, and its parts go before it does: a worker whose answer came
-    in between would look for parts that no longer exist, and end the program. A second answer that was under
-    way already, such as the other half of a double click, does not count: it would close the screen below.
+    Textual cancels them once the screen is gone, after its parts: a worker whose answer came in between
+    would look for parts that no longer exist, and end the program. A second answer that was on its way,
+    such as the other half of a double click, does not count: it would close the screen below.
     """
 
     typed_meanwhile: str = ""
@@ -34,7 +34,7 @@ class Dialog(ModalScreen[ScreenResultType]):
     _is_answered = False
 
     def keep_typed(self, event: events.Key | events.Paste) -> None:
-        """Keep what is no answer for the prompt, and show it. Enter begins a line: two messages stay two."""
+        """Keep what is no answer for the prompt, and show it. Enter starts a line: two messages stay two."""
         typed = self.typed_meanwhile
         if isinstance(event, events.Paste):
             typed += cleaned(event.text)
@@ -51,12 +51,12 @@ class Dialog(ModalScreen[ScreenResultType]):
             box.border_subtitle = Content(f"kept for the prompt: {cut}" if cut else "")
 
     def on_resize(self) -> None:
-        """Leave out what is only pleasant where there are few rows."""
+        """Leave out decoration if there are few rows."""
         self.set_class(self.size.height < ROWS_ROOMY, "-low")
         self.call_after_refresh(self._keep_focus_in_view)
 
     def _keep_focus_in_view(self) -> None:
-        """Where not even what is left fits, scroll to what takes the keys."""
+        """If not even the rest fits, scroll to what takes the keys."""
         if self.focused is not None and self.is_attached:
             self.focused.scroll_visible(animate=False)
 

@@ -1,4 +1,4 @@
-"""What was expected of a turn beside what happened, from stored facts."""
+"""The prediction for a turn beside what happened, from stored facts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`/foresight`: the curves, below them the turns to look at first; Tab: who foresees the project."""
+"""`/foresight`: the curves, below them the turns to review; Tab: how well models predict the project."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ if TYPE_CHECKING:  # loaded after the first frame
 
 NARROW, SHORT = 70, 20
 TIGHT = 16
-"""Below it the list has the room of the curves."""
+"""In a lower window the list takes the room of the curves."""
 CHROME_LINES = 8
 """Title, detail, hint and border."""
 HINT = (
@@ -57,7 +57,7 @@ HINT_FORESEERS = f"Tab goes back to the turns Â· means of at least {COUNT_MIN} Â
 
 
 class ForesightScreen(ListDialog[None]):
-    """Nothing to answer: what is opened comes back here."""
+    """Without an answer: after opening something, one returns here."""
 
     AUTO_FOCUS = ""
     BINDINGS: ClassVar[list[BindingType]] = [*list_keys(Where.FORESIGHT)]
@@ -70,10 +70,10 @@ class ForesightScreen(ListDialog[None]):
         self._read: list[ForeseenTurn] = []
         self._marks: dict[str, MarkedTurn] = {}
         self._foreseers = False
-        """Whether they are shown, and not the turns."""
+        """Whether the models are shown, and not the turns."""
 
     def compose(self) -> ComposeResult:
-        """Curves, the list, what is known of the chosen row."""
+        """Curves, the list, details of the chosen row."""
         with Vertical(classes="dialog wide tall"):
             yield PlainText("Foresight", classes="dialog-title")
             yield ForesightChart()
@@ -99,7 +99,7 @@ class ForesightScreen(ListDialog[None]):
         self._draw()
 
     def on_resize(self) -> None:
-        """Fit the new size."""
+        """Adapt to the new size."""
         is_short = self.size.height < SHORT
         self.set_class(is_short or self.size.width < NARROW, "-short")
         chart_lines = 5 if is_short else 8 if self.size.height < 2 * SHORT else 12
@@ -119,7 +119,7 @@ class ForesightScreen(ListDialog[None]):
         return HINT if self.size.width >= len(HINT) + 6 else HINT_NARROW
 
     def _draw(self) -> None:
-        """The curves over the depths of now, and what is known of the chosen turn."""
+        """Draw the curves for the current depths, and the details of the chosen turn."""
         drawn = curves(self._read, individual=self._individual, collective=self._collective)
         self.query_one(ForesightChart).show(drawn.newest(self._limit))
         count = counted(min(self._limit, len(self._read)), "turn")
@@ -163,7 +163,7 @@ class ForesightScreen(ListDialog[None]):
         self._draw()
 
     async def action_show_foreseers(self) -> None:
-        """Show who foresees the project, or the turns again."""
+        """Show the models, or the turns again."""
         self._foreseers = not self._foreseers
         for kind in (ForesightChart, RankedTurns):
             self.query_one(kind).display = not self._foreseers
@@ -198,7 +198,7 @@ class ForesightScreen(ListDialog[None]):
 
     @work(exclusive=True, group="open")
     async def action_show_expected(self) -> None:
-        """Open what was expected of the chosen turn, and what happened."""
+        """Open the prediction for the chosen turn, and what happened."""
         row = self.query_one(RankedTurns).chosen
         if row is None or self._foreseers:
             return

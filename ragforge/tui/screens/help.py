@@ -1,4 +1,4 @@
-"""`/help`: every command and key, to search in; what was used last comes first."""
+"""`/help`: every command and key, searchable; the last used ones first."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ OWN = (
 
 
 def entries(bound: dict[str, tuple[str, ...]], sent: list[str]) -> list[LookupEntry]:
-    """The commands, those first that were sent last, then what else can be typed, and the keys."""
+    """Return the commands, last used first, then other input, and the keys."""
     verbs = interface_verbs()
 
     def as_typed_here(command: re.Match[str]) -> str:

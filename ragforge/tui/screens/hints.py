@@ -1,4 +1,4 @@
-"""The hints that wait for an answer: apply one, ignore it, or have it later."""
+"""The hints that wait for an answer: apply, ignore or postpone one."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ IGNORED = "A hint that you ignore three times is hidden for 30 days."
 
 
 class HintRows(RowList[ProactiveHint]):
-    """A line a hint."""
+    """A line per hint."""
 
     def _key_of(self, row: ProactiveHint) -> str:
         return row.id
@@ -42,7 +42,7 @@ class HintRows(RowList[ProactiveHint]):
 
 
 class HintsScreen(ListDialog[ProactiveHint | None]):
-    """The hint to apply, or None."""
+    """Returns the hint to apply, or None."""
 
     BINDINGS: ClassVar[list[BindingType]] = [*list_keys(Where.HINTS)]
 
@@ -53,7 +53,7 @@ class HintsScreen(ListDialog[ProactiveHint | None]):
         self._on_answered = on_answered
 
     def compose(self) -> ComposeResult:
-        """The list, the chosen hint whole, and the keys."""
+        """The list, the complete chosen hint, and the keys."""
         with Vertical(classes="dialog wide"):
             yield PlainText("Hints", classes="dialog-title")
             yield HintRows()
@@ -73,7 +73,7 @@ class HintsScreen(ListDialog[ProactiveHint | None]):
         self._explain()
 
     def on_row_list_clicked(self) -> None:
-        """Show the one under the mouse whole."""
+        """Show the complete hint under the mouse."""
         self._explain()
 
     def action_take(self) -> None:
@@ -81,11 +81,11 @@ class HintsScreen(ListDialog[ProactiveHint | None]):
         self.dismiss(self._list.chosen)
 
     async def action_ignore_hint(self) -> None:
-        """Take it from the list."""
+        """Ignore it."""
         await self._answer(HintAnswer.IGNORE, IGNORED)
 
     async def action_postpone_hint(self) -> None:
-        """Have it in the next session, or tomorrow."""
+        """Postpone it to the next session, or tomorrow."""
         await self._answer(HintAnswer.LATER, LATER)
 
     async def _answer(self, answer: HintAnswer, told: str) -> None:
@@ -138,7 +138,7 @@ async def _open(chat: Chat, _: str) -> None:
 
 
 async def _apply(chat: Chat, hint: ProactiveHint) -> None:
-    """Do what the hint offers. Raises RagforgeError."""
+    """Apply the hint. Raises RagforgeError."""
     payload = hint.action_payload
     match payload.action:
         case HintAction.WRITE:

@@ -1,4 +1,4 @@
-"""What dialogs with a list have in common: the keys that move in it, and a line above that narrows it."""
+"""The base of dialogs with a list: the keys that move in it, and a line above that filters it."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ def list_keys(*more: Where) -> list[Binding]:
 
 
 def in_order(keys: list[Binding]) -> list[BindingType]:
-    """These keys for the `BINDINGS` of a `FilterDialog`.
+    """Return these keys for the `BINDINGS` of a `FilterDialog`.
 
-    They come before the line's own, because some mean other things in a text.
+    They take precedence over the input line's own, some of which mean other things in a text.
     """
     return [
         Binding(key.key, f"in_order('{key.action}')", key.description, show=False, priority=True, id=key.id)
@@ -44,10 +44,10 @@ def in_order(keys: list[Binding]) -> list[BindingType]:
 
 
 class ListDialog(Dialog[ScreenResultType], metaclass=AbstractMeta):
-    """A list that keys move in, and a hint below that says what they do."""
+    """A list that keys move in, and a hint below with the keys."""
 
     PAGE: ClassVar[int] = 8
-    """Rows that a page key moves by."""
+    """How many rows a page key moves by."""
     TAKES_DOUBLE_CLICKS: ClassVar[bool] = True
     """Whether a double click on a row does what Enter does."""
 
@@ -56,12 +56,12 @@ class ListDialog(Dialog[ScreenResultType], metaclass=AbstractMeta):
         """Choose the row so many further down."""
 
     async def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
-        """The wheel, where nothing else scrolls, goes through the rows."""
+        """The wheel moves through the rows, unless something else scrolls."""
         if not self._scrolls_there(event):
             await self._step(1)
 
     async def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
-        """As down."""
+        """Like down."""
         if not self._scrolls_there(event):
             await self._step(-1)
 
@@ -71,7 +71,7 @@ class ListDialog(Dialog[ScreenResultType], metaclass=AbstractMeta):
             await self.run_action("take")
 
     def _scrolls_there(self, event: events.MouseEvent) -> bool:
-        """Whether the mouse is on what scrolls by itself, which leaves the wheel to others at its end."""
+        """Whether the mouse is on something that scrolls, and leaves the wheel to others at its end."""
         under = self.get_widget_at(*event.screen_offset)[0].ancestors_with_self
         return any(isinstance(each, VerticalScroll) and each.max_scroll_y for each in under)
 
@@ -91,23 +91,22 @@ class ListDialog(Dialog[ScreenResultType], metaclass=AbstractMeta):
         self.dismiss(None)
 
     def _tell(self, words: str) -> None:
-        """Say it below the list."""
+        """Show it below the list."""
         if self.is_current:  # not closed meanwhile
             self.query_one(KeyHint).set_text(words)
 
 
 class FilterLine(ListDialog[ScreenResultType]):
-    """A line to type in, and a list that it narrows. Keys act in the order in which they were pressed.
+    """An input line, and a list that it filters. Keys act in the order in which they were pressed.
 
-    Textual does at once what such a key stands for, while letters typed before it may still wait for the
-    line: Enter would take what is first without them. So the app waits for them, and no later key is
-    passed on meanwhile.
+    Textual acts on such a key at once, while letters typed before it may still wait for the line: Enter would
+    take the first row without them. So the app waits for them, and passes on no later key meanwhile.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = []
 
     class AllTyped(Message):
-        """Comes behind all that was typed before it was sent through the line."""
+        """Arrives after everything that was typed before it was sent through the line."""
 
         def __init__(self) -> None:
             super().__init__()
@@ -118,13 +117,13 @@ class FilterLine(ListDialog[ScreenResultType]):
         return self.query_one(Input)
 
     def _set_line(self, text: str) -> None:
-        """Put the text in the line without narrowing by it."""
+        """Put the text into the line without filtering by it."""
         with self._line.prevent(Input.Changed):
             self._line.value = text
         self._line.cursor_position = len(text)
 
     async def action_in_order(self, action: str) -> None:
-        """Do it when all that was typed before stands in the line."""
+        """Do it when everything typed before is in the line."""
         typed = self.AllTyped()
         if self._line.post_message(typed):
             with suppress(TimeoutError):
@@ -136,7 +135,7 @@ class FilterLine(ListDialog[ScreenResultType]):
     @on(AllTyped)
     def _all_typed(self, event: AllTyped) -> None:
         event.stop()
-        self.read_line()  # that the line has changed is told behind this
+        self.read_line()  # the change of the line is reported after this
         event.has_come.set()
 
     @on(Input.Changed)
@@ -145,18 +144,18 @@ class FilterLine(ListDialog[ScreenResultType]):
 
     @abstractmethod
     def read_line(self) -> None:
-        """Narrow the list by what stands in the line; done again for the same words it changes nothing."""
+        """Filter the list by the line; repeating it for the same words changes nothing."""
 
 
 class FilterDialog(FilterLine[ScreenResultType]):
-    """A line and a list of what a conversation knows."""
+    """An input line and a list of a conversation's data."""
 
     BINDINGS: ClassVar[list[BindingType]] = []
     HEADING: ClassVar[str] = ""
     PLACEHOLDER: ClassVar[str] = "type to narrow"
 
     def __init__(self, conversation: Conversation, words: str = "") -> None:
-        """words: what the line holds at first."""
+        """words: the initial text of the line."""
         super().__init__()
         self._conversation = conversation
         self._words = words
@@ -174,10 +173,10 @@ class FilterDialog(FilterLine[ScreenResultType]):
         """The list, and what is around it."""
 
     async def on_mount(self) -> None:
-        """Type at once, and fill the list."""
+        """Focus the line, and fill the list."""
         self._line.focus()
         await self._fill()
 
     @abstractmethod
     async def _fill(self) -> None:
-        """Show what there is to choose from."""
+        """Show the choices."""

@@ -1,4 +1,4 @@
-"""The tree of versions: look through it, see what each changed, compare, label, branch, check out."""
+"""The tree of versions: browse it, show changes, compare, label, branch, check out."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ if TYPE_CHECKING:  # loaded after the first frame
     from ragforge.versions.log import Log
 
 NEAR_END = 20
-"""So few versions from the end of what is listed, more are read."""
+"""More are read when so few versions are left to the end of the list."""
 UNTRACKED_SHOWN = 3
 
 
 class _Asks(Enum):
-    """What the line at the bottom is typed for."""
+    """What the line at the bottom is for."""
 
     NOTHING = auto()
     LABEL = auto()
@@ -46,7 +46,7 @@ class _Asks(Enum):
 class LogScreen(ChangesScreen):
     """The command that the user chose, such as `checkout 1a2b3c4d`, or None."""
 
-    AUTO_FOCUS = ""  # keys are the list's until a name is asked for
+    AUTO_FOCUS = ""  # keys are the list's until a name is requested
     HEADING = "Versions"
     HINT = (
         "Enter checks out · C chat · F files · B branch · L label · M compare\n"
@@ -95,7 +95,7 @@ class LogScreen(ChangesScreen):
             self._list.choose(log.head.version)
 
     async def _read_more(self) -> None:
-        """The versions that come after those listed, once at a time."""
+        """Read the versions after those listed, one page at a time."""
         if self._reading:
             return
         self._reading = True
@@ -116,7 +116,7 @@ class LogScreen(ChangesScreen):
         self._show(log)
 
     def _show(self, log: Log) -> None:
-        """The versions listed, with the branches and the head of this log."""
+        """Return the listed versions, with the branches and the head of this log."""
         self._list.show(self._lines, log.branches, log.head, now=now())
         count = f"{len(self._rows):,} and more" if self._more else f"{len(self._rows):,}"
         on_branch = f" · on {log.head.branch}" if log.head.branch else ""
@@ -144,7 +144,7 @@ class LogScreen(ChangesScreen):
         return f"checkout {row.version.id}{part}" if row else ""
 
     def action_mark_version(self) -> None:
-        """Compare all others with the chosen one; on itself: no longer."""
+        """Compare all others with the chosen one; on itself: stop."""
         row = self._list.row
         if row is None or not self._takes_keys:
             return
@@ -157,12 +157,12 @@ class LogScreen(ChangesScreen):
         self._explain()
 
     def action_label_version(self) -> None:
-        """Type a label for the chosen one."""
+        """Enter a label for the chosen one."""
         if row := self._list.row:
             self._ask(_Asks.LABEL, row.version.label, "a label; empty removes it")
 
     def action_branch_version(self) -> None:
-        """Type the name of a branch that starts at the chosen one."""
+        """Enter the name of a branch that starts at the chosen one."""
         if self._list.row:
             self._ask(_Asks.BRANCH, "", "the name of the new branch")
 
@@ -188,7 +188,7 @@ class LogScreen(ChangesScreen):
             elif name:
                 await self._branch(row, name)
         except RagforgeError as error:
-            self._tell(str(error))  # what was typed stays, to be made right
+            self._tell(str(error))  # the input stays, to be corrected
 
     async def _branch(self, row: VersionRow, name: str) -> None:
         told = await self._book.branch(row.version, name)
@@ -199,7 +199,7 @@ class LogScreen(ChangesScreen):
             self._tell(told)
 
     async def _label(self, row: VersionRow, name: str) -> None:
-        """Label the row where it stands: pages that were read are not read again."""
+        """Set the label in the row: pages that were read are not read again."""
         label = await self._book.label(row.version, name)
         if not self.is_current:
             return
@@ -211,7 +211,7 @@ class LogScreen(ChangesScreen):
         self._list.set_rows(self._lines)
 
     def action_leave(self) -> None:
-        """Close, or stop typing."""
+        """Close, or cancel the input."""
         if self._takes_keys:
             self.dismiss(None)
         else:
@@ -225,7 +225,7 @@ class LogScreen(ChangesScreen):
 
 
 def _words(version: Version, files: Sequence[Difference]) -> str:
-    """What is said of a version: who made it, what it cost and changed, what is to be known of it."""
+    """Return the description of a version: who made it, its cost and changes, notes."""
     added, removed = lines_changed(files)
     changed = f"{counted(len(files), 'file')}, +{added} -{removed}" if files else "no files"
     facts = [short_id(version.id), f"by {version.by}", changed]

@@ -1,4 +1,4 @@
-"""A screen to look something up: a line to type in, the list below it, and all about the chosen one."""
+"""A screen for look-ups: an input line, the list below it, and everything about the chosen entry."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ from ragforge.tui.widgets.key_hint import KeyHint
 from ragforge.tui.widgets.plain import PlainText
 
 SHORT = 20
-"""Rows from which on there is room for what is only pleasant."""
+"""From so many rows on there is room for decoration."""
 ROWS_BESIDE, ROWS_BESIDE_SHORT = 11, 6
-"""Of the screen: border, title, line, and how many more there are."""
+"""Rows of the screen: border, title, line, and how many more there are."""
 DETAIL_ROWS, DETAIL_ROWS_NARROW, DETAIL_ROWS_SHORT = 4, 6, 2
-"""For the chosen one whole."""
+"""Rows for the complete chosen entry."""
 NARROW = 60
 CELLS_BESIDE = 6
-"""Of the screen: border and padding."""
+"""Columns of the screen: border and padding."""
 
 
 class LookupScreen(FilterLine[str | None]):
-    """The key of the chosen entry, or None. It uses the whole width, and is opened at its top."""
+    """Returns the key of the chosen entry, or None. It uses the whole width, and is opened at its top."""
 
     BINDINGS: ClassVar[list[BindingType]] = [*in_order(list_keys())]
 
     def __init__(self, heading: str, entries: Sequence[LookupEntry], *, hint: str, words: str = "") -> None:
-        """hint: what the keys do. words: what the line holds at first."""
+        """hint: the keys. words: the initial text of the line."""
         super().__init__()
         self._heading = heading
         self._entries = entries
@@ -40,7 +40,7 @@ class LookupScreen(FilterLine[str | None]):
         self._words = words
 
     def compose(self) -> ComposeResult:
-        """The line, the list, the chosen entry whole, and the keys."""
+        """The line, the list, the complete chosen entry, and the keys."""
         with Vertical(classes="dialog tall"):
             yield PlainText(self._heading, classes="dialog-title")
             yield Input(self._words, placeholder="type to search", select_on_focus=False)
@@ -49,13 +49,13 @@ class LookupScreen(FilterLine[str | None]):
             yield KeyHint(self._hint)
 
     def on_mount(self) -> None:
-        """Type at once."""
+        """Focus the line."""
         self._line.focus()
         self._list.narrow(self._words)
         self._explain()
 
     def on_resize(self) -> None:
-        """Use the rows that there are."""
+        """Use the available rows."""
         is_short = self.size.height < SHORT
         self.set_class(is_short, "-short")
         details = DETAIL_ROWS_NARROW if self.size.width < NARROW else DETAIL_ROWS
@@ -73,11 +73,11 @@ class LookupScreen(FilterLine[str | None]):
         self._explain()
 
     def on_row_list_clicked(self) -> None:
-        """Show the one under the mouse whole."""
+        """Show the complete entry under the mouse."""
         self._explain()
 
     def read_line(self) -> None:
-        """Narrow the list, where the line says something else than before."""
+        """Filter the list, if the line has changed."""
         if self._line.value != self._words:
             self._words = self._line.value
             self._list.narrow(self._words)

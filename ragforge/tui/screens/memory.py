@@ -1,4 +1,4 @@
-"""What is remembered: look through, see what it rests on, edit, forget, take back."""
+"""The memories: browse, show what they are based on, edit, forget, restore."""
 
 from __future__ import annotations
 
@@ -28,23 +28,23 @@ if TYPE_CHECKING:  # loaded after the first frame
     from ragforge.session.conversation import Conversation
 
 LINES_AROUND = 17
-"""Lines of the screen that are not the list."""
+"""Lines of the screen beside the list."""
 DETAIL_CHARS_SHOWN = 400
 
 HINT = "Enter opens its turn · Ctrl+E edits · Ctrl+X forgets · Esc closes"
 HINT_MORE = "Tab type · Ctrl+O sort · Ctrl+F forgotten · Ctrl+G owner · Ctrl+U undoes"
-"""What is not seen where there are few rows."""
+"""What is left out if there are few rows."""
 
 
 class _Undo(Struct, frozen=True):
-    """How to take back what was done last, and what to say then."""
+    """How to undo the last action, and the message then."""
 
     take_back: Callable[[], Awaitable[None]]
     told: str
 
 
 class MemoryScreen(FilterDialog[TurnPlace | None]):
-    """The turn to go to, or None."""
+    """Returns the turn to go to, or None."""
 
     BINDINGS: ClassVar[list[BindingType]] = in_order(list_keys(Where.MEMORY))
     HEADING = "Memories"
@@ -102,11 +102,11 @@ class MemoryScreen(FilterDialog[TurnPlace | None]):
             "Enter saves the new text · Esc keeps the old one" if self._editing else f"{HINT}\n{HINT_MORE}"
         )
 
-    # What is known of the chosen one
+    # Details of the chosen one
 
     @work(exclusive=True, group="explain")
     async def _explain(self) -> None:
-        """Show the chosen memory whole, and what it rests on, when that has been read."""
+        """Show the complete chosen memory, and what it is based on, once that is read."""
         memory = self._list.chosen
         detail = self.query_one("#memory-detail", PlainText)
         if memory is None:
@@ -129,7 +129,7 @@ class MemoryScreen(FilterDialog[TurnPlace | None]):
     # Narrowing and moving
 
     def read_line(self) -> None:
-        """Keep those that fit what was typed."""
+        """Filter by what was typed."""
         words = self._line.value
         if self._editing is None and words != self._list.words:
             self._list.narrow(words, self._type)
@@ -161,19 +161,19 @@ class MemoryScreen(FilterDialog[TurnPlace | None]):
             await self._reload()
 
     async def action_show_forgotten(self) -> None:
-        """The forgotten ones as well, or no longer."""
+        """Show or hide forgotten ones."""
         if self._editing is None:
             self._forgotten = not self._forgotten
             await self._reload()
 
     def on_resize(self) -> None:
-        """Fit the new height."""
+        """Adapt to the new height."""
         self._list.set_rows_max(self.size.height - LINES_AROUND)
 
     # Doing something
 
     async def action_take(self) -> None:
-        """Open the turn that the chosen one rests on, or keep its new words."""
+        """Open the turn that the chosen one is based on, or save its new words."""
         if self._editing is not None:
             await self._keep_words(self._editing, self._line.value)
         elif memory := self._list.chosen:
@@ -193,7 +193,7 @@ class MemoryScreen(FilterDialog[TurnPlace | None]):
             self._stop_editing()
 
     def action_edit_memory(self) -> None:
-        """Type other words for the chosen one."""
+        """Edit the words of the chosen one."""
         memory = self._list.chosen
         if memory and self._editing is None:
             self._editing = memory
@@ -210,7 +210,7 @@ class MemoryScreen(FilterDialog[TurnPlace | None]):
         try:
             edited = await self._book.edit(memory, words)
         except RagforgeError as error:
-            self._tell(str(error))  # what was typed stays, to be made right
+            self._tell(str(error))  # the input stays, to be corrected
             return
         self._stop_editing()
         new = edited.memory
@@ -223,7 +223,7 @@ class MemoryScreen(FilterDialog[TurnPlace | None]):
         self._tell("Saved. Ctrl+U restores the previous text." if not edited.was_known else "Kept.")
 
     async def action_forget_memory(self) -> None:
-        """Forget the chosen one, or restore it where it is forgotten."""
+        """Forget the chosen one, or restore it if it is forgotten."""
         memory = self._list.chosen
         if memory is None or self._editing is not None:
             return
@@ -245,7 +245,7 @@ class MemoryScreen(FilterDialog[TurnPlace | None]):
         self._tell(told)
 
     async def action_hand_over_memory(self) -> None:
-        """Make the chosen one everybody's, or the user's alone."""
+        """Make the chosen one everybody's, or only the user's."""
         memory = self._list.chosen
         if memory is None or self._editing is not None:
             return
@@ -266,7 +266,7 @@ class MemoryScreen(FilterDialog[TurnPlace | None]):
         await self._book.forget(memory)
 
     async def action_undo_memory(self) -> None:
-        """Take back what was done last on this screen."""
+        """Undo the last action on this screen."""
         if self._editing is not None:
             return
         if not self._undo:
@@ -301,7 +301,7 @@ LINKS_SHOWN = 2
 
 
 def _rests_on(story: Story) -> str:
-    """The evidence in a few words."""
+    """Return the evidence in a few words."""
     if not story.evidence:
         return "based on no turn"
     newest = story.evidence[-1]
@@ -311,7 +311,7 @@ def _rests_on(story: Story) -> str:
 
 
 def _links(story: Story) -> list[str]:
-    """What it is linked with, a line each."""
+    """Return its links, a line each."""
     return [
         f"{_LINK[link.kind][not link.outgoing]}: {one_line(link.other.content)[:100]}"
         for link in story.linked[-LINKS_SHOWN:]

@@ -1,4 +1,4 @@
-"""Choosing a model, and setting one up: a Gemini key, an endpoint, or none."""
+"""Choose a model, and set one up: a Gemini key, an endpoint, or none."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ FIRST_GEMINI = "gemini:gemini-3.8-flash"
 
 
 class ModelScreen(Dialog[str | None]):
-    """A sentence on what was chosen, or None where nothing was."""
+    """Returns a sentence on the choice, or None for none."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "back", show=False),
@@ -61,14 +61,14 @@ class ModelScreen(Dialog[str | None]):
         self._is_typing = False
         """Whether the last key was part of a message, so that Enter ends it and chooses nothing."""
         self._prompt_key_s = float("-inf")
-        """When the last key went to the prompt, before this came up."""
+        """When the last key went to the prompt, before this appeared."""
         self._asks_for = ""
         self._url = ""
         self._lists_models = False
         self._asking: Worker[None] | None = None
 
     def compose(self) -> ComposeResult:
-        """What can be chosen; a line for a key or a URL where one is asked for."""
+        """The choices; an input line if a key or a URL is requested."""
         with Vertical(classes="dialog wide"):
             yield PlainText("Welcome to ragforge" if self._first else "Model", classes="dialog-title")
             yield PlainText(WELCOME if self._first else self._present(), classes="dialog-detail")
@@ -77,7 +77,7 @@ class ModelScreen(Dialog[str | None]):
             yield KeyHint()
 
     def on_mount(self) -> None:
-        """Show what is known at once, and what runs on this machine when it has answered."""
+        """Show what is known at once, and local servers when they have answered."""
         self._prompt_key_s = key_watch_of(self).last_key_s
         self._menu()
 
@@ -111,7 +111,7 @@ class ModelScreen(Dialog[str | None]):
             self._hint(KEYS if found else f"No model server answers on this machine.\n{KEYS}")
 
     def _list_local(self, found: Sequence[FoundEndpoint], *, are_first: bool) -> None:
-        """Add the models of servers on this machine: first where no key is known, since they need none."""
+        """Add the models of servers on this machine: first if no key is known, since they need none."""
         options = self.query_one(OptionList)
         local = [
             Option(f"{endpoint.name} on this machine: {model}", f"model {endpoint.name}:{model}")
@@ -125,11 +125,11 @@ class ModelScreen(Dialog[str | None]):
         others = list(options.options)
         options.clear_options()
         options.add_options([*local, *others])
-        # What somebody has gone to stays chosen.
+        # A chosen row stays chosen.
         options.highlighted = options.get_option_index(chosen) if chosen else 0
 
     def on_key(self, event: events.Key) -> None:
-        """At the first start it comes by itself: what is typed then, but in its own line, was a message."""
+        """At the first start it appears by itself: input outside its own line was a message."""
         self._is_typing = self._first and not self._asks_for and event.is_printable
         if self._is_typing:
             event.stop()
@@ -222,7 +222,7 @@ class ModelScreen(Dialog[str | None]):
 
     @work(exclusive=True, group="menu")
     async def _list_models(self, provider: str, *, url: str = "") -> None:
-        """Show what it offers. url: asked for again, to be corrected, where it does not answer."""
+        """Show what it offers. url: requested again, to be corrected, if it does not answer."""
         self._ask_for("")
         self._hint(f"Asking {provider} for its models ...")
         try:
@@ -253,7 +253,7 @@ class ModelScreen(Dialog[str | None]):
         self.dismiss(told)
 
     def _ask_for(self, what: str, placeholder: str = "", hint: str = "", *, typed: str = "") -> None:
-        """Show the line to type in, or the list again where nothing is asked for."""
+        """Show the input line, or the list again if nothing is requested."""
         self._asks_for = what
         field, options = self.query_one(Input), self.query_one(OptionList)
         field.set_class(not what, "hidden")
@@ -264,14 +264,14 @@ class ModelScreen(Dialog[str | None]):
         self._hint(f"{hint}\n{LINE_KEYS}" if what else hint)
 
     def _refuse(self, error: RagforgeError) -> None:
-        """Say what went wrong, and still which keys go on from here."""
+        """Show what went wrong, and still the keys."""
         self._hint(f"{error}\n{LINE_KEYS if self._asks_for else KEYS}")
 
     def _hint(self, words: str) -> None:
         self.query_one(KeyHint).set_text(words)
 
     def action_back(self) -> None:
-        """Back to the list, or close. What was being asked of a server is dropped."""
+        """Return to the list, or close. A pending request to a server is cancelled."""
         if self._asking:
             self._asking.cancel()
         if self._asks_for or self._lists_models:

@@ -1,4 +1,4 @@
-"""Going back to before a turn: which, with what that takes away again, and whether files and chat."""
+"""Go back to before a turn: which one, what that undoes, and whether files and chat move."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Search in every session of the project, as one types."""
+"""Search in every session of the project, while typing."""
 
 from __future__ import annotations
 
@@ -32,18 +32,18 @@ if TYPE_CHECKING:  # loaded after the first frame
 LINES_A_HIT = 4
 INDENT = "    "
 NARROW = 60
-"""Below so many columns a title keeps half of its line."""
+"""In fewer columns a title keeps half of its line."""
 
 
 class Chosen(Struct, frozen=True):
-    """Where a hit is: the session and its turn, counted from 1; of one that was undone, its session alone."""
+    """Where a hit is: the session and its turn, counted from 1; of an undone one, only its session."""
 
     session_id: str
     turn: int | None
 
 
 class SearchScreen(FilterDialog[Chosen | None]):
-    """The hit to go to, or None."""
+    """Returns the hit to go to, or None."""
 
     BINDINGS: ClassVar[list[BindingType]] = in_order(list_keys())
     HEADING = "Search this project"
@@ -58,7 +58,7 @@ class SearchScreen(FilterDialog[Chosen | None]):
         self._searched: str | None = None
         self._is_searching = False
         self._takes = False
-        """Enter was pressed before the hits were there: the first is taken when they are."""
+        """Enter was pressed before the hits were there: the first one is taken when they are."""
 
     def _compose_list(self) -> ComposeResult:
         yield PlainText(id="limit", classes="hidden")
@@ -70,7 +70,7 @@ class SearchScreen(FilterDialog[Chosen | None]):
         self.read_line()
 
     def _show_limit(self, limited: str = "") -> None:
-        """That the server is away, or that words alone were compared: asked anew with each search."""
+        """A notice that the server is away, or that only words were compared: updated with each search."""
         words = self._conversation.search_limit or limited
         line = self.query_one("#limit", PlainText)
         line.set_class(not words, "hidden")
@@ -78,7 +78,7 @@ class SearchScreen(FilterDialog[Chosen | None]):
             line.set_text(words)
 
     def read_line(self) -> None:
-        """Search for what was typed, in place of what is being searched for."""
+        """Search for what was typed, instead of the running search."""
         words = self._line.value
         if words != self._searched:
             self._searched, self._is_searching, self._takes = words, True, False
@@ -144,7 +144,7 @@ class SearchScreen(FilterDialog[Chosen | None]):
             shown = "" if hit.kind is HitKind.PROGRAM else shown
             self.notify(f"This is not part of a session.{shown}", markup=False)
         else:
-            # What was undone, and what rests on no turn, has no place on the path.
+            # Undone turns, and memories without a turn, have no position on the path.
             in_path = hit.turn_id and not hit.abandoned
             self.dismiss(Chosen(hit.session_id, hit.turn_index + 1 if in_path else None))
 
@@ -154,7 +154,7 @@ class SearchScreen(FilterDialog[Chosen | None]):
             self._draw()
 
     def on_resize(self) -> None:
-        """Fit the new width."""
+        """Adapt to the new width."""
         if self._found:
             self.call_after_refresh(self._draw)
 
@@ -168,9 +168,9 @@ class SearchScreen(FilterDialog[Chosen | None]):
 
 
 def _marked(hit: Hit, width: int) -> Content:
-    """The excerpt on one line, its matched words bold and underlined: seen without colour too.
+    """Return the excerpt on one line, its matched words bold and underlined: visible without colour too.
 
-    Where the first of them would be cut off, the excerpt begins shortly before it.
+    If the first of them would be cut off, the excerpt starts shortly before it.
     """
     text = "".join(char if char.isprintable() else " " for char in hit.text)
     content = Content(text)

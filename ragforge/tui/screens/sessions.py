@@ -23,14 +23,14 @@ if TYPE_CHECKING:  # loaded after the first frame
     from ragforge.session.conversation import Conversation
 
 ROWS_AROUND = 12
-"""Lines of the screen that are not the list."""
+"""Lines of the screen beside the list."""
 NO_ARCHIVED = "This project has no archived sessions.\nCtrl+F shows the others · Esc closes"
 ALL_ARCHIVED = "All sessions of this project are archived.\nCtrl+F shows them · Esc closes"
 NONE_YET = "No sessions in this project yet.\nEsc closes"
 
 
 class SessionsScreen(FilterDialog[str | None]):
-    """The id of the session to resume, or None."""
+    """Returns the id of the session to resume, or None."""
 
     BINDINGS: ClassVar[list[BindingType]] = in_order(declared(Where.LIST, Where.SESSIONS))
     HEADING = "Sessions"
@@ -70,7 +70,7 @@ class SessionsScreen(FilterDialog[str | None]):
             self._tell(NO_ARCHIVED if self._archived else ALL_ARCHIVED if others else NONE_YET)
 
     def on_resize(self) -> None:
-        """Fit the new height."""
+        """Adapt to the new height."""
         self._list.set_rows_max((self.size.height - ROWS_AROUND) // 2)
 
     def _hint(self) -> None:
@@ -83,7 +83,7 @@ class SessionsScreen(FilterDialog[str | None]):
         )
 
     def read_line(self) -> None:
-        """Keep those that fit what was typed."""
+        """Filter by what was typed."""
         words = self._line.value
         if self._renaming is None and words != self._narrowed_by:
             self._narrowed_by = words
@@ -91,7 +91,7 @@ class SessionsScreen(FilterDialog[str | None]):
             self._list.step(1)
 
     async def action_take(self) -> None:
-        """Resume the chosen session, or keep the new title."""
+        """Resume the chosen session, or save the new title."""
         if self._renaming is not None:
             await self._rename(self._line.value)
             return
@@ -105,7 +105,7 @@ class SessionsScreen(FilterDialog[str | None]):
             self.dismiss(row.session.id)
 
     def action_leave(self) -> None:
-        """Close, or stop renaming."""
+        """Close, or cancel renaming."""
         if self._renaming is None:
             self.dismiss(None)
             return
@@ -115,11 +115,11 @@ class SessionsScreen(FilterDialog[str | None]):
 
     async def _step(self, by: int) -> None:
         self._list.step(by)
-        if not self._list.is_chosen:  # here the list is all there is: its first line stays chosen
+        if not self._list.is_chosen:  # the list is everything here: its first line stays chosen
             self._list.step(1)
 
     def action_rename(self) -> None:
-        """Type a new title for the chosen session."""
+        """Edit the title of the chosen session."""
         row = self._list.chosen
         if row and self._renaming is None:
             self._renaming = row.session.id
@@ -146,7 +146,7 @@ class SessionsScreen(FilterDialog[str | None]):
 
     @work
     async def action_delete(self) -> None:
-        """Ask, saying what goes, then delete the chosen session."""
+        """Ask, naming what is deleted, then delete the chosen session."""
         row = self._list.chosen
         if row is None or self._renaming is not None:
             return
@@ -158,7 +158,7 @@ class SessionsScreen(FilterDialog[str | None]):
                 detail += f" Kept: {counted(would.kept_turns, 'turn')} that another session shares."
             title = row.session.title or "this session"
             if await app_of(self).push_screen_wait(ConfirmScreen(f"Delete “{title}”?", detail=detail)):
-                # Who said yes may close the list at once.
+                # After a yes, the list may be closed at once.
                 await undisturbed(self._conversation.delete(row.session.id), cancel_after=True)
                 await self._reload()
         except RagforgeError as error:

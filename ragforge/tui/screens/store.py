@@ -1,4 +1,4 @@
-"""Where conversations are kept, and connecting to a server that shall keep them."""
+"""Where conversations are stored, and connecting to a server for them."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ NARROW = 60
 
 
 class StoreChoice(StrEnum):
-    """What the list offers, at one time or another."""
+    """The choices, at one time or another."""
 
     CONNECT = "connect"
     EMBEDDED = "embedded"
@@ -45,7 +45,7 @@ class StoreChoice(StrEnum):
 
 
 class Asked(StrEnum):
-    """What the line to type in is for."""
+    """What the input line is for."""
 
     NOTHING = ""
     URL = "url"
@@ -54,7 +54,7 @@ class Asked(StrEnum):
 
 
 class StoreScreen(Dialog[str | None]):
-    """A sentence on what was changed, or None where nothing was."""
+    """Returns a sentence on the change, or None for none."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "back", show=False)]
 
@@ -69,7 +69,7 @@ class StoreScreen(Dialog[str | None]):
         self._working: Worker[None] | None = None
 
     def compose(self) -> ComposeResult:
-        """The facts, what can be done, and a line to type in where something is asked for."""
+        """The facts, the choices, and an input line if something is requested."""
         with Vertical(classes="dialog wide"):
             yield PlainText("Where conversations are kept", classes="dialog-title")
             yield FactColumns("Looking ...", id="facts", classes="dialog-detail")
@@ -78,7 +78,7 @@ class StoreScreen(Dialog[str | None]):
             yield KeyHint()
 
     def on_mount(self) -> None:
-        """Show what there is; with an address, connect to it."""
+        """Show the state; with an address, connect to it."""
         if self._url:
             self._show_facts()
             self._take_url(self._url)
@@ -94,7 +94,7 @@ class StoreScreen(Dialog[str | None]):
             lines: list[str] = []
         except RagforgeError as error:
             link = self._conversation.link
-            # What the error says need not be told twice.
+            # The error says it already.
             facts = servers.link_facts(replace(link, away="") if link.away == str(error) else link)
             lines = [str(error), ""]
         shown = [*(("", words) for words in lines), *((fact.name, fact.words) for fact in facts)]
@@ -103,13 +103,13 @@ class StoreScreen(Dialog[str | None]):
         self.query_one(FactColumns).show(shown)
 
     def on_resize(self) -> None:
-        """Leave out what is only pleasant where there is little room."""
+        """Leave out decoration if there is little room."""
         self.set_class(self.size.width < NARROW, "-narrow")
 
     # The list
 
     def _menu(self, hint: str = "") -> None:
-        """What can be done with the store in use, which is shown."""
+        """Show the store in use and what can be done with it."""
         self._show_facts()
         choices = {StoreChoice.CONNECT: "Connect to a Neo4j server"}
         if not server_connection.is_embedded(self._conversation.workspace):
@@ -255,16 +255,16 @@ class StoreScreen(Dialog[str | None]):
     # What is shown
 
     def _say(self, sentence: str) -> None:
-        """Say it in place of the facts."""
+        """Show it in place of the facts."""
         self.query_one(FactColumns).show([("", sentence)])
 
     def _work(self, words: str) -> None:
-        """Something is being done: nothing to choose and nothing to type."""
+        """Something is in progress: no choices and no input."""
         self._ask_for(Asked.NOTHING, words)
         self.query_one(OptionList).clear_options()
 
     def _ask_for(self, what: Asked, hint: str, *, placeholder: str = "", value: str = "") -> None:
-        """Show the line to type in, or the list where nothing is asked for."""
+        """Show the input line, or the list if nothing is requested."""
         self._asked, self._at_menu = what, False
         field, options = self.query_one(Input), self.query_one(OptionList)
         field.set_class(not what, "hidden")
@@ -276,7 +276,7 @@ class StoreScreen(Dialog[str | None]):
         self.query_one(KeyHint).set_text(f"{hint}\nEsc goes back" if what else hint)
 
     def action_back(self) -> None:
-        """Back to the list, or close. What was being asked of a server, or copied, is stopped."""
+        """Return to the list, or close. A pending request to a server, or a copy, is stopped."""
         if self._working:
             self._working.cancel()
             self._working = None

@@ -1,4 +1,4 @@
-"""What to do where the store cannot be opened: the sentence that says why, and the ways on."""
+"""What to do if the store cannot be opened: the error, and the choices."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ PASSWORD_HINT = (
 
 
 class FailureAnswer(StrEnum):
-    """The ways on."""
+    """The choices."""
 
     PASSWORD = "password"
     AGAIN = "again"
@@ -33,9 +33,9 @@ class FailureAnswer(StrEnum):
 
 
 class NotOpenedScreen(Dialog[FailureAnswer]):
-    """The way on that was chosen.
+    """Returns the choice.
 
-    password: with PASSWORD, what was typed for the server.
+    password: with PASSWORD, the server's password.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -49,7 +49,7 @@ class NotOpenedScreen(Dialog[FailureAnswer]):
         self.password = ""
 
     def compose(self) -> ComposeResult:
-        """The sentence and the ways on."""
+        """The error and the choices."""
         with Vertical(classes="dialog wide"):
             yield PlainText("Your conversations cannot be opened", classes="dialog-title")
             yield PlainText(str(self._opened.failure), classes="dialog-detail")
@@ -71,13 +71,13 @@ class NotOpenedScreen(Dialog[FailureAnswer]):
         )
 
     def on_mount(self) -> None:
-        """Asking or trying again is what Enter does: it harms nothing."""
+        """Enter asks or tries again: it is harmless."""
         options = self.query_one(OptionList)
         options.highlighted = 0
         options.focus()
 
     def on_key(self, event: events.Key) -> None:
-        """Letters choose nothing here: they are words, but in the line for the password."""
+        """Letters choose nothing here: they are words, except in the line for the password."""
         if not self._asks and event.is_printable and event.character:
             event.stop()
             self.keep_typed(event)
@@ -105,7 +105,7 @@ class NotOpenedScreen(Dialog[FailureAnswer]):
         return self.query_one(Input).has_focus
 
     def _ask(self, asks: bool) -> None:
-        """Show the line for the password, which is not shown itself; else the ways on."""
+        """Show the line for the password, which is hidden; else the choices."""
         field, options = self.query_one(Input), self.query_one(OptionList)
         field.set_class(not asks, "hidden")
         options.set_class(asks, "hidden")
@@ -114,7 +114,7 @@ class NotOpenedScreen(Dialog[FailureAnswer]):
         self.query_one(KeyHint).set_text(PASSWORD_HINT if asks else self._hint)
 
     def action_back(self) -> None:
-        """Back to the ways on; quit from there."""
+        """Return to the choices; quit from there."""
         if self._asks:
             self._ask(False)
         else:

@@ -1,4 +1,4 @@
-"""`/theme`: the colours, changed at once and kept in the user's settings."""
+"""`/theme`: change the colours at once, and save them in the user's settings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The question whether instruction files are read: which ones, and all that they say."""
+"""The question whether instruction files are read: which ones, with their complete text."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ SPELLED = "Invisible characters are shown as <U+200B>."
 
 
 class TrustAnswer(StrEnum):
-    """What the user may answer."""
+    """The user's answers."""
 
     TRUST = "trust"
     WITHOUT = "without"
@@ -42,9 +42,9 @@ LEAVE = Option("Leave", "quit ragforge", TrustAnswer.LEAVE)
 
 
 class TrustScreen(ChooseScreen):
-    """An `Answer`; None for Esc. New files are shown whole, changed ones as a diff.
+    """Returns an `Answer`; None for Esc. New files are shown completely, changed ones as a diff.
 
-    As an approval it takes no key before `APPROVAL_QUIET_S` have passed without one: it may come up while
+    As an approval it accepts no key before `APPROVAL_QUIET_S` have passed without one: it may appear while
     somebody types.
     """
 
@@ -67,11 +67,11 @@ class TrustScreen(ChooseScreen):
         return f"{counted(len(self._rows), 'line')} · PgUp and PgDn scroll"
 
     def on_mount(self) -> None:
-        """Count from the last key on."""
+        """Start the quiet time from the last key."""
         self._last_key_s = key_watch_of(self).last_key_s
 
     def on_resize(self) -> None:
-        """On a few rows what the files say comes first, and the keys give their row to it."""
+        """With few rows the files' text takes precedence, and the keys give their row to it."""
         why, rows = self.query_one(".dialog-detail"), self.query_one(TextRows)
         first, second = (rows, why) if self.size.height < SHORT else (why, rows)
         self.query_one("#choice-detail").move_child(first, before=second)
@@ -80,7 +80,7 @@ class TrustScreen(ChooseScreen):
         self.query_one(".dialog").border_title = Content(self._hint if is_low else "")
 
     def on_key(self, event: events.Key) -> None:
-        """Is it an answer, or was it meant for what was there before?"""
+        """Whether it is an answer, and not meant for what was there before."""
         is_answer, self._last_key_s = event.time - self._last_key_s >= timeouts.APPROVAL_QUIET_S, event.time
         gives = event.key in self._options or (event.key == "enter" and self._cursor is not None)
         if (event.is_printable or event.key in ("enter", "backspace")) and not (is_answer and gives):
@@ -91,7 +91,7 @@ class TrustScreen(ChooseScreen):
         event.prevent_default()
 
     def on_paste(self, event: events.Paste) -> None:
-        """A paste answers nothing."""
+        """Ignore pastes."""
         event.stop()
         self.keep_typed(event)
 
@@ -102,13 +102,13 @@ class TrustScreen(ChooseScreen):
 
 
 class TrustAgainScreen(TrustScreen):
-    """The same question, asked for by the user: Esc leaves everything as it is."""
+    """The same question, asked by the user: Esc leaves everything as it is."""
 
     ESCAPE: ClassVar[str] = "nothing changes"
 
 
 def file_lines(files: Sequence[FileTrust]) -> list[TextLine]:
-    """The lines to draw: of each file its name, then what changed or, where it is new, all of it."""
+    """Return the lines to draw: for each file its name, then what changed or, if it is new, all of it."""
     lines = [line for file in files for line in _lines(file)]
     width = max((len(line.gutter) for line in lines), default=0)
     return [replace(line, gutter=line.gutter.rjust(width)) for line in lines]

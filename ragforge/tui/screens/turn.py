@@ -1,4 +1,4 @@
-"""One turn to read, above the chat, whatever waits there; and what all screens have that are only read."""
+"""One turn to read, above the chat and its questions; and the base of all read-only screens."""
 
 from __future__ import annotations
 
@@ -52,14 +52,14 @@ class ReadScreen(Dialog[None]):
 
 
 class TurnScreen(ReadScreen):
-    """What was said in a turn, and answered."""
+    """The message and answer of a turn."""
 
     def __init__(self, turn: TurnText) -> None:
         super().__init__()
         self._turn = turn
 
     def compose(self) -> ComposeResult:
-        """Where it was said, the words, and how to go on from there."""
+        """Where it was said, the words, and how to continue from there."""
         turn = self._turn
         with Vertical(classes="dialog wide tall"):
             yield PlainText(turn.place, classes="dialog-title")

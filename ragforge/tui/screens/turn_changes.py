@@ -1,4 +1,4 @@
-"""What one turn changed, above whatever it was opened from."""
+"""The changes of one turn, above the screen it was opened from."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class TurnChangesScreen(ReadScreen):
         self._title, self._files = title, files
 
     def compose(self) -> ComposeResult:
-        """The diff, below whose it is."""
+        """The diff, below its turn."""
         with Vertical(classes="dialog wide tall"):
             yield PlainText(self._title, classes="dialog-title")
             with VerticalScroll(id="version-diff", can_focus=False):

@@ -1,4 +1,4 @@
-"""Words that do something when they are clicked, beside each other: tabs, and what keys do as well."""
+"""Clickable words in a row: tabs, and actions that keys do as well."""
 
 from collections.abc import Sequence
 
@@ -39,7 +39,7 @@ class ActionLine(Static):
         self._lay_out()
 
     def on_resize(self) -> None:
-        """Fit the new width."""
+        """Adapt to the new width."""
         self._lay_out()
 
     def _lay_out(self) -> None:

@@ -1,4 +1,4 @@
-"""The model's words, as Markdown that grows."""
+"""The model's answer, as growing Markdown."""
 
 import asyncio
 import sys
@@ -21,9 +21,9 @@ if TYPE_CHECKING:  # at run time it comes later, see `_build`
 _MODULE = "ragforge.tui.widgets.answer_markdown"
 
 DRAW_EVERY_S = 0.08
-"""So long at least from one drawing to the next: each lays out all of the screen, whatever has changed."""
+"""The shortest time between two drawings: each lays out the whole screen, whatever has changed."""
 REST = 2
-"""While text arrives, drawing it takes one part of the time, and so many are left to keys and all else."""
+"""While text arrives, drawing takes one part of the time, and so many are left to keys and the rest."""
 REST_S_MAX = 1.0
 
 
@@ -31,7 +31,7 @@ class AnswerView(Widget):
     """A piece of an answer. `show_text` may be called often: only what is new is parsed."""
 
     def __init__(self, text: str, *, more_chars: int = 0) -> None:
-        """more_chars: so many follow the text and are only told of."""
+        """more_chars: how many characters follow that are not drawn."""
         super().__init__()
         self._text = text
         self._more_chars = more_chars
@@ -39,7 +39,7 @@ class AnswerView(Widget):
         self._markdown: AnswerMarkdown | None = None
         self._feeding = False
         self._draws_at_s = 0.0
-        """The next time at the earliest."""
+        """The earliest time of the next drawing."""
         self._rest: PlainText | None = None
 
     @property
@@ -49,11 +49,11 @@ class AnswerView(Widget):
 
     @property
     def drawn(self) -> bool:
-        """Is all of it on the screen that is going to be?"""
+        """Whether everything to be drawn is on the screen."""
         return self._markdown is not None and not self._feeding and self._drawn_chars == len(self._text)
 
     def on_mount(self) -> None:
-        """Build it, after the first frame where that is still to come."""
+        """Build it, after the first frame if that is still to come."""
         if _MODULE in sys.modules:
             self._feed()
         else:
@@ -67,7 +67,7 @@ class AnswerView(Widget):
 
     @work
     async def _feed(self) -> None:
-        """Draw what is not drawn yet; what arrives meanwhile is taken in one piece."""
+        """Draw what is not drawn yet; what arrives meanwhile is drawn in one piece."""
         self._feeding = True
         try:
             if self._markdown is None:
@@ -103,7 +103,7 @@ class AnswerView(Widget):
         await self.mount(self._markdown)
 
     async def _tell_rest(self) -> None:
-        """Say how much is not drawn."""
+        """Show how much is not drawn."""
         if not self._more_chars:
             return
         if self._rest is None:
@@ -113,7 +113,7 @@ class AnswerView(Widget):
         self._rest.set_text(f"{more} /export writes all of it to a file.")
 
     def on_markdown_link_clicked(self, event: "Markdown.LinkClicked") -> None:
-        """Open web addresses only: a model may write any link."""
+        """Open only web addresses: a model may write any link."""
         event.stop()
         if event.href.startswith(("https://", "http://")):
             app_of(self).open_url(event.href)

@@ -1,4 +1,4 @@
-"""Code in an answer, in pieces: what a growing answer adds is drawn without all that is above it.
+"""Code in an answer, in pieces: additions are drawn without redrawing everything above them.
 
 Costly to import, as `answer_markdown.py` is.
 """
@@ -18,17 +18,17 @@ from ragforge.tui.textual_types import app_of
 from ragforge.tui.widgets.in_place import show_in_place
 
 PIECE_LINES_MIN = 40
-"""From here on a piece ends where code begins anew: at a line that is not indented, behind an empty one."""
+"""From this size on, a piece ends where code starts again: at an unindented line after an empty one."""
 PIECE_LINES_MAX = 200
 
 NO_LANGUAGE = "text"
-"""Nothing is guessed: what a log or a listing was taken for would change while it grows."""
+"""Nothing is guessed: the guess for a log or a listing would change while it grows."""
 
 
 def pieces_of(code: str) -> Iterator[str]:
-    """The code in pieces, to be joined by line breaks; more code at its end changes the last one only.
+    """Return the code in pieces, to be joined by line breaks; more code at its end only changes the last one.
 
-    Empty lines stand at the beginning of a piece: at the end, neither colours nor copying would know them.
+    Empty lines are at the beginning of a piece: at the end, they would be lost for colours and copying.
     """
     piece: list[str] = []
     for line in code.split("\n"):
@@ -50,7 +50,7 @@ class Lines(NamedTuple):
     dark: bool
 
     def highlighted(self) -> Content:
-        """The code in its colours."""
+        """Return the coloured code."""
         language = self.language or NO_LANGUAGE
         if self.ansi:
             return MarkdownFence.highlight(self.code, language, self.ansi, self.dark)
@@ -75,7 +75,7 @@ class Piece(Label):
         super().__init__(lines.highlighted(), expand=True)
 
     def show(self, lines: Lines) -> None:
-        """Show these from now on; nothing is done where they are the same."""
+        """Show these from now on; do nothing if they are the same."""
         if self.lines != lines:
             self.lines = lines
             show_in_place(self, lines.highlighted())
@@ -85,7 +85,7 @@ class Fence(MarkdownFence):
     """A block of code."""
 
     def __init__(self, markdown: Markdown, token: Token, code: str) -> None:
-        # Not its own parent's, which gives all of the code its colours before any of it is known to be new.
+        # Not its own parent's, which colours all of the code before any of it is known to be new.
         MarkdownBlock.__init__(self, markdown, token)  # pyright: ignore[reportUnknownMemberType]
         self.code = code
         self.lexer = token.info
@@ -96,7 +96,7 @@ class Fence(MarkdownFence):
         return map(Piece, self._pieces())
 
     def notify_style_update(self) -> None:
-        """Take the colours of another theme, where it is another."""
+        """Use the colours of another theme, if it is another."""
         for piece, lines in zip(self.query_children(Piece), self._pieces(), strict=False):
             piece.show(lines)
         MarkdownBlock.notify_style_update(self)

@@ -1,4 +1,4 @@
-"""Markdown that shows all a model writes and copies as logical text. Costly to import: see `answer.py`."""
+"""Markdown that shows all a model writes and copies as logical text. Slow to import: see `answer.py`."""
 
 from collections.abc import Sequence
 from itertools import chain, zip_longest
@@ -57,11 +57,11 @@ class RowList(MarkdownList):
     """The width of its signs."""
 
     def signs(self, items: Sequence[MarkdownListItem]) -> list[str]:
-        """What stands before the items, all of one width."""
+        """What precedes the items, all of one width."""
         raise NotImplementedError
 
     def compose(self) -> ComposeResult:
-        """The items, which stand in the list's children from then on."""
+        """The items, which are the list's children from then on."""
         rows = self.rows_after(0)
         self._blocks.clear()
         return rows
@@ -72,14 +72,14 @@ class RowList(MarkdownList):
         return [block for block in self._blocks if isinstance(block, MarkdownListItem)]
 
     def rows_after(self, count: int) -> list[Horizontal]:
-        """Signs and items, but for so many."""
+        """Return signs and items, except so many."""
         items = self.items
         signs = self.signs(items)
         self.sign_cells = len(signs[0]) if signs else 0
         return [_beside(sign, item) for sign, item in zip(signs[count:], items[count:], strict=True)]
 
     async def take_over(self, block: MarkdownBlock) -> bool:
-        """Draw what the list has more: what stands above its last item cannot have changed."""
+        """Draw what the list has more: what is above its last item cannot have changed."""
         rows, items = self.children, block.items if isinstance(block, RowList) else []
         if not rows or not isinstance(block, RowList) or len(items) < len(rows):
             return False
@@ -129,7 +129,7 @@ class Cell(MarkdownTableCellContents):
             show_in_place(self, self._shown())
 
     def stack(self, is_stacked: bool) -> None:
-        """Whether it stands on a line of its own, behind the name of its column, and not in columns."""
+        """Whether it is on a separate line, after the name of its column, and not in columns."""
         if is_stacked == self._is_stacked:
             return
         self._is_stacked = is_stacked
@@ -145,16 +145,16 @@ class Cell(MarkdownTableCellContents):
         return Content.assemble(self._header.stylize("$text-muted"), "  ", self.words)
 
     def get_selection(self, selection: Selection) -> tuple[str, str] | None:
-        """The text and what parts it from the next cell."""
+        """Return the text and what separates it from the next cell."""
         found = super().get_selection(selection)
         return None if found is None else (found[0], "\n" if self._is_last else "\t")
 
 
 class TableContent(MarkdownTableContent):
-    """The cells, in columns where each word has room, else one below the other.
+    """The cells, in columns if each word has room, else one below the other.
 
-    Textual's own shrink all columns alike, until figures are cut off, and carry their text as a tooltip,
-    which it would read as markup.
+    Textual's own shrink all columns alike, until figures are cut off, and show their text as a tooltip,
+    which is parsed as markup.
     """
 
     DEFAULT_CSS = """
@@ -166,7 +166,7 @@ class TableContent(MarkdownTableContent):
     }
     """
     _laid_out: tuple[int, ...] | None = None
-    """The columns as they are; empty while the cells stand below each other."""
+    """The current columns; empty while the cells are below each other."""
 
     def pre_layout(self, layout: Layout) -> None:
         """As wide as what is in them."""
@@ -184,11 +184,11 @@ class TableContent(MarkdownTableContent):
         self._lay_out()
 
     def on_resize(self) -> None:
-        """Fit the new width."""
+        """Adapt to the new width."""
         self._lay_out()
 
     async def show(self, headers: list[Content], rows: list[list[Content]]) -> bool:
-        """Draw a table that has grown from this one; False where it has not."""
+        """Draw a table that has grown from this one; return False if it has not."""
         if len(headers) != len(self.headers) or len(rows) < len(self.rows):
             return False
         held, more = self.rows[:], rows[len(self.rows) :]
@@ -230,7 +230,7 @@ class TableContent(MarkdownTableContent):
 
 
 def column_widths(rows: list[list[str]], width: int) -> tuple[int, ...]:
-    """The columns of a table in so many cells, each with room for its words; none where that cannot be."""
+    """Return the columns of a table in so many cells, each with room for its words; none if impossible."""
     columns = list(zip_longest(*rows, fillvalue=""))
     whole = [max(map(_longest_line, column)) + CELL_PADDING for column in columns]
     if sum(whole) <= width:
@@ -267,7 +267,7 @@ class Table(MarkdownTable):
 
 
 class AnswerMarkdown(Markdown):
-    """An answer. Links are not followed but told, see `AnswerView`."""
+    """An answer. Links are not followed but reported, see `AnswerView`."""
 
     def __init__(self, text: str = "") -> None:
         # With HTML on, `List<String>` would lose its `<String>`: Textual draws no HTML.
@@ -281,11 +281,11 @@ class AnswerMarkdown(Markdown):
         return height - self.children[-1].styles.margin.bottom if self.children else height
 
     def append(self, markdown: str) -> AwaitComplete:
-        """Add to the text, and draw what has changed of its last block, and those after it."""
+        """Append to the text, and draw what has changed of its last block, and those after it."""
         return AwaitComplete(self._grow(markdown))
 
     async def _grow(self, markdown: str) -> None:
-        # Textual's own makes most blocks anew for each piece, with their styles and a layout of the screen.
+        # Textual's own rebuilds most blocks for each piece, with their styles and a layout of the screen.
         async with self.lock:
             self._markdown = self.source + markdown
             held = self.query_children(MarkdownBlock)
@@ -324,7 +324,7 @@ async def _grow_last(container: Widget, blocks: Sequence[MarkdownBlock]) -> None
 
 
 async def _grow_all(container: Widget, blocks: Sequence[MarkdownBlock]) -> bool:
-    """Draw in a container, which grew, what are now its blocks; False where there are fewer."""
+    """Draw in a container that grew its current blocks; return False if there are fewer."""
     drawn = len(container.children)
     if len(blocks) < drawn:
         return False
@@ -333,7 +333,7 @@ async def _grow_all(container: Widget, blocks: Sequence[MarkdownBlock]) -> bool:
 
 
 async def _take_over(held: MarkdownBlock, block: MarkdownBlock) -> bool:
-    """Draw in a block what it became; False where it must be replaced, as by another kind."""
+    """Draw in a block what it became; return False if it must be replaced, as by another kind."""
     if type(held) is not type(block):
         return False
     held.source_range = block.source_range

@@ -1,14 +1,14 @@
-"""Asking for consent, without ever taking a key that was meant for the draft.
+"""Ask for approval, without ever taking a key that was meant for the draft.
 
 How keys reach the panel: it never has the focus, which stays with the prompt. The app (`KeyWatch`) shows it
-every key first. While somebody types, it takes none: each key, of any kind and wherever, makes it wait until
+every key first. While somebody types, it takes none: each key, of any kind and anywhere, makes it wait until
 `APPROVAL_QUIET_S` have passed without one. Then it is armed, and says so. Armed, it takes the keys of its
-answers; any other key, Space too, goes where it always goes, and the wait begins anew. A key that types a
-character may begin a message ("nah, use X"), so its answer is only pointed at, and given by Enter or
+answers; any other key, Space too, goes where it always goes, and the wait starts again. A key that types a
+character may start a message ("nah, use X"), so its answer is only pointed at, and given by Enter or
 once `APPROVAL_ALONE_S` have passed; with another key before that, both go to the draft. A key that was
-pressed before the panel was armed is not taken either, however late its turn comes. Up and Down choose an
+pressed before the panel was armed is not taken either, however late it is processed. Up and Down choose an
 answer and Enter gives it, but only while the prompt is empty: at first no answer is chosen, and none is any
-more once another key was pressed. PgUp and PgDn scroll what is asked about where it does not fit. Only the
+more once another key was pressed. PgUp and PgDn scroll the proposal if it does not fit. Only the
 reason of a no is typed into the panel, once that answer has been chosen.
 """
 
@@ -48,7 +48,7 @@ from ragforge.tui.widgets.proposal import SCROLLS, ProposalView, proposal_lines,
 from ragforge.tui.widgets.text_rows import TextLine
 
 _ROWS_ROOMY = 6
-"""Where the proposal needs more rows and would have fewer, what is only pleasant gives way."""
+"""If the proposal needs more rows and would have fewer, decoration gives way."""
 _ROWS_PLEASANT = 4
 """The border, the lines around the proposal."""
 _BORDER_ROWS = 2
@@ -61,13 +61,13 @@ _RULES_CHARS_MAX = 60
 _HITS_MAX = 3
 PLEASANT = "approval-pleasant"
 TIGHT = "-asked-tight"
-"""Of a screen on which a question leaves no room for anything but the prompt and the status line."""
+"""The class of a screen on which a question leaves room only for the prompt and the status line."""
 
 
 class Choice(Struct, frozen=True):
     """One of the answers. `wants_reason`: asks for words before it is given.
 
-    brief: what it is called where it may take one row; empty where that is the same.
+    brief: its name if it may take one row; empty if that is the same.
     """
 
     number: int
@@ -78,12 +78,12 @@ class Choice(Struct, frozen=True):
 
 
 class ChoiceLine(PlainText):
-    """A line that is an answer: given by its keys, by Enter when the cursor is on it, or clicked."""
+    """A line with an answer: given by its keys, by Enter when the cursor is on it, or clicked."""
 
     ALLOW_SELECT = False
 
     def __init__(self, choice: Choice, keys_shown: str) -> None:
-        """keys_shown: those that give it, padded to one width."""
+        """keys_shown: its keys, padded to one width."""
         super().__init__()
         self.choice = choice
         self._keys_shown = keys_shown
@@ -126,7 +126,7 @@ class ApprovalPanel(Widget):
         """The user wants to edit the draft of the call."""
 
     class SaidAsked(Message):
-        """The user wants to see the turn in which they said what the call goes against."""
+        """The user wants to see the turn in which they said what the call violates."""
 
         def __init__(self, turn_id: str) -> None:
             super().__init__()
@@ -146,7 +146,7 @@ class ApprovalPanel(Widget):
         self._actions = keys.in_place(keys.Where.APPROVAL, self._bound)
         self._prompt_is_empty = prompt_is_empty
         self._cursor: int | None = None
-        """Of the chosen answer; none before an arrow was pressed."""
+        """The index of the chosen answer; none before an arrow was pressed."""
         self._clock = clock
         self._choices = choices(request)
         self._armed_at_s: float | None = None
@@ -162,7 +162,7 @@ class ApprovalPanel(Widget):
 
     @property
     def armed(self) -> bool:
-        """Does it take keys?"""
+        """Whether it takes keys."""
         return self._armed_at_s is not None
 
     @property
@@ -171,7 +171,7 @@ class ApprovalPanel(Widget):
         return self._input.value if self._input is not None else ""
 
     def compose(self) -> ComposeResult:
-        """What is asked and why, the whole of it, the answers, a hint."""
+        """The question and why, the complete proposal, the answers, a hint."""
         match self.request:
             case ToolApproval():
                 yield from _what_and_why(self.request)
@@ -188,11 +188,11 @@ class ApprovalPanel(Widget):
         """Wait for a pause."""
         self._watch.key_taker = self.take
         self._disarm()
-        # What is above and below the panel may grow too. Textual leaves the signal's type open.
+        # Widgets above and below the panel may grow too. Textual leaves the signal's type open.
         cast("Any", self.screen).screen_layout_refresh_signal.subscribe(self, self._fit)
 
     def _fit(self, _: object = None) -> None:
-        """Give the proposal the rows that are left: it scrolls, the answers and the status line stay."""
+        """Give the proposal the remaining rows: it scrolls, the answers and the status line stay."""
         if not self.is_attached:
             return  # answered before the screen had drawn what this waited for
         if self._fitted_for != self.screen.size:
@@ -215,7 +215,7 @@ class ApprovalPanel(Widget):
             self.parent.styles.max_height = max(1, room)
 
     def _be_tight(self, *, is_tight: bool) -> None:
-        """Leave out what is only pleasant, here and around the panel."""
+        """Leave out decoration, here and around the panel."""
         self.set_class(is_tight, "-tight")
         self.screen.set_class(is_tight, TIGHT)
         for line in self.query(ChoiceLine):
@@ -225,7 +225,7 @@ class ApprovalPanel(Widget):
                 view.set_lines(_lines(self.request, is_tight=is_tight))
 
     def _rows_beside(self) -> int:
-        """The rows of what is above and below the dock, but for the conversation, which gives way."""
+        """Return the rows of what is above and below the dock, except the conversation, which gives way."""
         dock = self.parent
         beside = dock.siblings if isinstance(dock, Widget) else ()
         return sum(
@@ -235,7 +235,7 @@ class ApprovalPanel(Widget):
         )
 
     def on_proposal_view_moved(self, event: ProposalView.Moved) -> None:
-        """Say how much is below."""
+        """Show how much is below."""
         event.stop()
         self._rest = self.query_one(ProposalView).rest
         self._show_hint()
@@ -248,7 +248,7 @@ class ApprovalPanel(Widget):
         self._hint.set_text(" · ".join(filter(None, (self._rest, self._hint_words))))
 
     def on_unmount(self) -> None:
-        """Leave the keys alone, and give back the room."""
+        """Ignore the keys, and give back the room."""
         self.screen.remove_class(TIGHT)
         if self._watch.key_taker == self.take:
             self._watch.key_taker = None
@@ -288,14 +288,14 @@ class ApprovalPanel(Widget):
 
     @property
     def _said_in(self) -> str:
-        """The turn in which the user said the newest of what the call goes against."""
+        """The turn in which the user said the newest of what the call violates."""
         hits = self.request.hits if isinstance(self.request, ToolApproval) else ()
         return next((hit.constraint.turn for hit in hits if hit.constraint.turn), "")
 
     def take(self, event: Pressed) -> list[Pressed]:
-        """Act on a key that is an answer. Any other was meant for something else, and goes on."""
+        """Act on a key that is an answer. Any other was meant for something else, and is passed on."""
         kept, self._kept = self._kept, None
-        # Not `is_current`, which is true below a dialog as well: what is typed there is no answer.
+        # Not `is_current`, which is true below a dialog as well: input there is no answer.
         if self._input is not None or not self.is_attached or not self.screen.is_active:
             return [event]
         action = self._actions.get(event.key, "") if isinstance(event, events.Key) else ""
@@ -317,7 +317,7 @@ class ApprovalPanel(Widget):
         return [event]
 
     def _keep(self, event: events.Key, action: str) -> bool:
-        """Wait whether this key of an answer begins a message; only a reason is asked for at once."""
+        """Wait whether this key of an answer starts a message; only a reason is requested at once."""
         choice = self._choice_of(action)
         answers = choice is not None if action != "open_said" else bool(self._said_in)
         if not (event.is_printable and answers) or (choice and choice.wants_reason):
@@ -337,7 +337,7 @@ class ApprovalPanel(Widget):
         return True
 
     def _act(self, action: str) -> bool:
-        """Do what an armed panel does at a key; was there anything?"""
+        """Do what an armed panel does at a key; return whether there was anything."""
         cursor = self._cursor
         match action:
             case "open_said" if self._said_in:
@@ -371,12 +371,12 @@ class ApprovalPanel(Widget):
         return next((choice for choice in self._choices if action == f"answer_{choice.number}"), None)
 
     def give_focus_back(self) -> None:
-        """The focus to what had it before, where a reason was typed."""
+        """Return the focus after a reason was typed."""
         if self._input is not None and self._before is not None and self._before.is_attached:
             self.screen.set_focus(self._before, scroll_visible=False)
 
     def on_click(self, event: events.Click) -> None:
-        """An answer, once the panel is armed: it may have come up under the mouse."""
+        """Answer, once the panel is armed: it may have appeared under the mouse."""
         if isinstance(event.widget, ChoiceLine) and self.armed and self._input is None:
             event.stop()
             self._choose(event.widget.choice)
@@ -395,7 +395,7 @@ class ApprovalPanel(Widget):
         self.screen.set_focus(self._input, scroll_visible=False)
 
     def action_leave_reason(self) -> None:
-        """From the reason back to the answers."""
+        """Return from the reason to the answers."""
         self.give_focus_back()
         if self._input is not None:
             self._input.remove()
@@ -408,16 +408,16 @@ class ApprovalPanel(Widget):
         self._finish(ApprovalAnswer(ConsentAnswer.NO, event.value.strip()))
 
     def _finish(self, answer: ApprovalAnswer) -> None:
-        self._watch.key_taker = None  # what is typed while the panel goes is no second answer
+        self._watch.key_taker = None  # input while the panel disappears is no second answer
         self.give_focus_back()
         self.post_message(self.Answered(answer))
 
 
 class ApprovalDock(Widget):
-    """Where questions come up, one at a time. `ask` is the session layer's `approve`.
+    """Where questions appear, one at a time. `ask` is the session layer's `approve`.
 
-    on_text_left: gets a reason or an edit that was not finished when the question went: it is not lost.
-    on_said_asked: gets the id of a turn that the user wants to see. prompt_is_empty: whether none is typed.
+    on_text_left: receives an unfinished reason or edit when the question disappears: it is not lost.
+    on_said_asked: receives the id of a turn that the user wants to see. prompt_is_empty: whether it is.
     """
 
     def __init__(
@@ -439,7 +439,7 @@ class ApprovalDock(Widget):
         self._answer: asyncio.Future[ApprovalAnswer] | None = None
 
     def use(self, *, bound: Mapping[str, tuple[str, ...]], env: Mapping[str, str]) -> None:
-        """Let these keys, as `keys.bindings` returns them, and the editor's environment hold from now on."""
+        """Use these keys, as `keys.bindings` returns them, and the editor's environment from now on."""
         self._bound, self._env = bound, env
 
     @property
@@ -448,7 +448,7 @@ class ApprovalDock(Widget):
         return next(iter(self.query(ApprovalPanel)), None)
 
     async def ask(self, request: ApprovalRequest) -> ApprovalAnswer:
-        """The user's answer. The question goes when it is answered, and when the caller is cancelled."""
+        """Return the user's answer. The question disappears when it is answered, or the caller cancelled."""
         async with self._turn:
             panel = ApprovalPanel(request, bound=self._bound, prompt_is_empty=self._prompt_is_empty)
             self._answer = asyncio.get_running_loop().create_future()
@@ -465,7 +465,7 @@ class ApprovalDock(Widget):
                     panel.remove()
 
     def on_approval_panel_said_asked(self, event: ApprovalPanel.SaidAsked) -> None:
-        """Have the turn shown."""
+        """Request to show the turn."""
         event.stop()
         self._on_said_asked(event.turn_id)
 
@@ -476,7 +476,7 @@ class ApprovalDock(Widget):
             self.run_worker(self._edit(self.panel.request), group="editor", exclusive=True)
 
     async def _edit(self, request: ToolApproval) -> None:
-        """Answer with what was saved; where that is what it was before, the question stays."""
+        """Answer with what was saved; if that is unchanged, the question stays."""
         draft, answer = request.draft or "", self._answer
         edited = await editor.edit(draft, app_of(self), env=self._env, name=request.draft_name)
         if edited.notice:
@@ -493,14 +493,14 @@ class ApprovalDock(Widget):
         )
 
     def on_approval_panel_answered(self, event: ApprovalPanel.Answered) -> None:
-        """Hand the answer to whoever asked."""
+        """Pass the answer to the caller."""
         event.stop()
         if self._answer is not None and not self._answer.done():
             self._answer.set_result(event.answer)
 
 
 def choices(request: ApprovalRequest) -> list[Choice]:
-    """The answers to this question. A number means the same in all of them, so that hands can learn it."""
+    """Return the answers to this question. A number means the same in all of them, so hands can learn it."""
     match request:
         case ToolApproval(rules=rules):
             found = [Choice(1, "yes, once", ConsentAnswer.ONCE)]
@@ -523,7 +523,7 @@ def choices(request: ApprovalRequest) -> list[Choice]:
 
 
 def question_lines(request: ToolApproval) -> list[str]:
-    """What is asked and why, and the whole of what would be done, as lines of text."""
+    """Return the question, why, and the complete proposal, as lines of text."""
     return [
         _title(request),
         f"Reason: {cut_line(revealed(request.reason), _REASON_CHARS_MAX)}",
@@ -533,7 +533,7 @@ def question_lines(request: ToolApproval) -> list[str]:
 
 
 def _what_and_why(request: ToolApproval) -> ComposeResult:
-    """The tool, why it is asked about, and the whole of what would be done."""
+    """Return the tool, why it is asked about, and the complete proposal."""
     why = cut_line(revealed(request.reason), _REASON_CHARS_MAX)
     yield PlainText(_title(request), classes="approval-what")
     yield PlainText(f"Reason: {why}", classes=f"approval-why {PLEASANT}")
@@ -541,22 +541,22 @@ def _what_and_why(request: ToolApproval) -> ComposeResult:
 
 
 def _said(request: ToolApproval) -> list[str]:
-    """What the user has said that the call goes against."""
+    """Return what the user said that the call violates."""
     return [cut_line(revealed(hit.words), _SAID_CHARS_MAX) for hit in request.hits[:_HITS_MAX]]
 
 
 def _lines(request: ToolApproval, *, is_tight: bool = False) -> list[TextLine]:
-    """What would be done, and the rules that "always" adds where its answer does not name them."""
+    """Return the proposal, and the rules that "always" adds if its answer does not name them."""
     listed = request.rules if is_tight or _are_long(request.rules) else ()
     return proposal_lines(request.proposal, rules=listed)
 
 
 _VERBS = {"web_fetch": "fetch", "list": "list files in", "glob": "look for", "grep": "search for"}
-"""What a tool does, where its name does not say so."""
+"""Return what a tool does, if its name does not say so."""
 
 
 def _title(request: ToolApproval) -> str:
-    """`Edit httpx/_utils.py?`, `Run this command?`."""
+    """Return `Edit httpx/_utils.py?`, `Run this command?`."""
     match request.proposal:
         case ChangeFile(path=path):
             return f"{revealed(request.tool).capitalize()} {revealed(path)}?"
@@ -577,6 +577,6 @@ def _are_long(rules: tuple[Rule, ...]) -> bool:
 
 
 def _listed(named: Sequence[str]) -> str:
-    """`1, 3, 4`, and `1 to 5` where none is left out."""
+    """Return `1, 3, 4`, and `1 to 5` if none is left out."""
     counted_up = [str(number) for number in range(1, len(named) + 1)]
     return f"1 to {len(named)}" if list(named) == counted_up and len(named) > 3 else ", ".join(named)

@@ -1,4 +1,4 @@
-"""The list above the prompt: commands, files or messages of before. It never takes the focus."""
+"""The list above the prompt: commands, files or earlier messages. It never takes the focus."""
 
 import asyncio
 import re
@@ -26,7 +26,7 @@ COMMON = (
     *("help", "sessions", "undo", "redo", "memory", "search", "model", "diff", "cost", "new", "compact"),
     *("rewind", "context", "log", "hints", "config", "theme", "export", "copy", "exit"),
 )
-"""What is used most by one who has used nothing yet."""
+"""The most used ones for a user without history."""
 
 Files = Callable[[str, threading.Event], PathMatches]
 """The project's paths that fit a query; runs in a thread and returns early when the event is set."""
@@ -41,7 +41,7 @@ class CompletionKind(StrEnum):
 
 
 class CommandRow(Struct, frozen=True):
-    """A slash command as the list shows it. `args`: how its arguments are written, or nothing."""
+    """A slash command as the list shows it. `args`: its usage, or nothing."""
 
     name: str
     help: str
@@ -52,7 +52,7 @@ class CommandRow(Struct, frozen=True):
 class CompletionItem(Struct, frozen=True):
     """A line of the list.
 
-    insert: what stands in the text afterwards, in place of the `replaces` characters before the cursor.
+    insert: what replaces the `replaces` characters before the cursor.
     runs: nothing is missing, Enter may send it. goes_on: a folder, whose content is offered next.
     """
 
@@ -65,7 +65,7 @@ class CompletionItem(Struct, frozen=True):
 
 
 class CompletionRequest(Struct, frozen=True):
-    """What the text before the cursor asks for. `typed`: the word so far; `query`: what to look for."""
+    """What the text before the cursor needs. `typed`: the word so far; `query`: what to search for."""
 
     kind: CompletionKind
     typed: str
@@ -104,7 +104,7 @@ class Completion(StepsByWheel, Static):
     ) -> None:
         """A closed list.
 
-        commands: the slash commands. files: the project's. sent: the messages of before, which tell what is
+        commands: the slash commands. files: the project's. sent: earlier messages, which tell what is
         used most.
         """
         super().__init__(id=id)
@@ -114,14 +114,14 @@ class Completion(StepsByWheel, Static):
         self._choices: list[CompletionItem] = []
         self._index = 0
         self._note = ""
-        """How the command is written that is being typed, where nothing is to be chosen."""
+        """The usage of the command that is being typed, if there is nothing to choose."""
         self._wanted: CompletionRequest | None = None
         self._dismissed_at: int | None = None
         self._looking: threading.Event | None = None
 
     @property
     def is_open(self) -> bool:
-        """Whether it is to be seen, with at least one line."""
+        """Whether it is visible, with at least one line."""
         return bool(self._choices)
 
     @property
@@ -130,13 +130,13 @@ class Completion(StepsByWheel, Static):
         return self._choices[self._index] if self._choices else None
 
     def step(self, by: int) -> None:
-        """Go up or down, round at the ends."""
+        """Go up or down, wrapping at the ends."""
         if self._choices:
             self._index = (self._index + by) % len(self._choices)
             self._draw()
 
     def close(self) -> None:
-        """Take it away, and stop looking."""
+        """Close it, and stop searching."""
         if self._looking:
             self._looking.set()
         self._wanted = None
@@ -148,7 +148,7 @@ class Completion(StepsByWheel, Static):
         self.close()
 
     def follow(self, before: str, *, first_line: bool, again: bool = False) -> None:
-        """Offer what fits the text before the cursor; `again`: also where it was dismissed."""
+        """Offer what fits the text before the cursor; `again`: even if it was dismissed."""
         wanted = wanted_by(before, first_line=first_line)
         if wanted is None or again:
             self._dismissed_at = None
@@ -161,13 +161,13 @@ class Completion(StepsByWheel, Static):
         if wanted.kind is CompletionKind.COMMAND:
             self._show(command_choices(wanted, self._commands(), self._sent()))
         else:
-            # What is shown meanwhile must fit what is typed: Enter may come before the files do.
+            # What is shown meanwhile must fit the input: Enter may come before the files do.
             shown = [choice.label for choice in self._choices if choice.insert.startswith("@")]
             self._show(path_choices(wanted, ranked(wanted.query, shown)))
             self.run_worker(partial(self._find, wanted), group="files", exclusive=True, exit_on_error=False)
 
     def show_history(self, query: str, entries: Sequence[str]) -> None:
-        """Offer the messages of before that hold every word of the query."""
+        """Offer earlier messages that contain every word of the query."""
         words = query.lower().split()
         fitting = [text for text in entries if all(word in text.lower() for word in words)]
         self._show([CompletionItem(text, " ".join(text[:400].split())) for text in fitting[:CHOICES_MAX]])
@@ -185,11 +185,11 @@ class Completion(StepsByWheel, Static):
                     chosen = self.chosen.label if self._index and self.chosen else ""
                     self._show(path_choices(wanted, found.paths), chosen=chosen)
         finally:
-            # Newer input cancels this worker; its thread must not go on.
+            # Newer input cancels this worker; its thread must not continue.
             stop.set()
 
     def _tell(self, note: str) -> None:
-        """Show how a command is written; no key is taken for it."""
+        """Show the usage of a command; no key is taken for it."""
         self._note = note
         self.set_class(bool(note), "-open")
         self._draw()
@@ -238,14 +238,14 @@ class Completion(StepsByWheel, Static):
 
 
 def _fitted(row: CompletionItem, width: int) -> str:
-    """The label, of one width with the others where something stands behind it."""
+    """Return the label, padded to one width if something follows it."""
     if not row.detail:
         return row.label
     return row.label.ljust(width) if len(row.label) <= width else row.label[: width - 1] + "…"
 
 
 def wanted_by(before: str, *, first_line: bool) -> CompletionRequest | None:
-    """What the text before the cursor, in its line, asks for: a command, a path or nothing."""
+    """Return what the text before the cursor, in its line, needs: a command, a path or nothing."""
     if first_line and re.fullmatch(r"/[a-zA-Z0-9_:-]*", before):
         return CompletionRequest(CompletionKind.COMMAND, before, before[1:], 0)
     if match := re.search(r"""(?:^|[\s(\["'])(@(?:"([^"]*)|([^\s"@]*)))$""", before):
@@ -255,7 +255,7 @@ def wanted_by(before: str, *, first_line: bool) -> CompletionRequest | None:
 
 
 def by_use(names: Sequence[str], sent: Iterable[str]) -> list[str]:
-    """The commands, those that were sent last first. sent: messages of before, each once, newest first."""
+    """Return the commands, last sent first. sent: earlier messages, each once, newest first."""
     words = (text.split(maxsplit=1)[0][1:] for text in sent if text.startswith("/") and text.strip("/ "))
     places = {name: place for place, name in enumerate(dict.fromkeys((*words, *COMMON)))}
     return sorted(names, key=lambda name: places.get(name, len(places)))
@@ -272,7 +272,7 @@ def is_optional(usage: str) -> bool:
 
 
 def usage_of(before: str, rows: Sequence[CommandRow]) -> str:
-    """How the arguments are written of the command that is being typed, and what it does; else nothing."""
+    """Return the usage of the command that is being typed, and its description; else nothing."""
     if found := re.match(r"/([a-z0-9_:-]+) ", before):
         named = (row for row in rows if row.name == found[1])
         others = (row for row in rows if found[1] in row.aliases)
@@ -284,9 +284,9 @@ def usage_of(before: str, rows: Sequence[CommandRow]) -> str:
 def command_choices(
     wanted: CompletionRequest, rows: Sequence[CommandRow], sent: Iterable[str] = ()
 ) -> list[CompletionItem]:
-    """The commands that fit: by name first, then by alias, then by any letters in order.
+    """Return the commands that fit: by name first, then by alias, then by any letters in order.
 
-    sent: messages of before; while nothing is typed of a name, those come first that were sent last.
+    sent: earlier messages; while no name is typed, those sent last come first.
     """
     names = {row.name: row for row in rows}
     by_word = {**{word: row for row in reversed(rows) for word in row.aliases}, **names}
@@ -309,7 +309,7 @@ def command_choices(
 
 
 def path_choices(wanted: CompletionRequest, paths: Sequence[str]) -> list[CompletionItem]:
-    """The paths as they are mentioned; those with spaces in quotes."""
+    """Return the paths as mentions; those with spaces in quotes."""
     choices: list[CompletionItem] = []
     for path in paths[:CHOICES_MAX]:
         folder = path.endswith("/")

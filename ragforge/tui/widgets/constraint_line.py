@@ -1,4 +1,4 @@
-"""A call went against what the user said: a line that opens to the message in which they said it."""
+"""A call violated what the user said: a line that opens to the message in which they said it."""
 
 from textual.message import Message
 
@@ -8,10 +8,10 @@ from ragforge.tui.widgets.plain import PlainText
 
 
 class ConstraintView(BodyFold):
-    """`You said on 3 Nov: "never push on fridays"`, and below it, when opened, the whole message."""
+    """`You said on 3 Nov: "never push on fridays"`, and below it, when opened, the complete message."""
 
     class SaidWanted(Message):
-        """The message of that turn is wanted: answer with `show_said`."""
+        """The message of that turn is needed: answer with `show_said`."""
 
         def __init__(self, view: "ConstraintView", turn_id: str) -> None:
             super().__init__()
@@ -34,13 +34,13 @@ class ConstraintView(BodyFold):
 
     def opened(self) -> None:
         if self._hit.constraint.turn:
-            # Later: a message goes no higher than whoever is at work while it is made.
+            # Later: a message goes no higher than the widget that is processing one while it is made.
             self.call_next(self._ask_for_said)
 
     def _ask_for_said(self) -> None:
         self.post_message(self.SaidWanted(self, self._hit.constraint.turn))
 
     def show_said(self, text: str) -> None:
-        """Show the message, where it is still wanted."""
+        """Show the message, if it is still needed."""
         if self.is_open:
             self._said.set_text(text)

@@ -1,4 +1,4 @@
-"""The lists of the dashboard: what you want, what it is about, the sessions, the numbers."""
+"""The lists of the dashboard: wishes, concepts, sessions, numbers."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ NUMBER_INDENT = 4
 
 
 class WishTable(RowList[Memory]):
-    """A line a wish, below columns that sort by a click: `screen.sort_by` is given the order."""
+    """A line per wish, below columns that sort by a click: `screen.sort_by` receives the order."""
 
     order = WishOrder.KIND
     reverse = False
@@ -91,7 +91,7 @@ def _cell(wish: Memory, order: WishOrder) -> str:
 
 
 def wish_value(wish: Memory, order: WishOrder) -> str:
-    """What a column of that name says of the wish."""
+    """Return the wish's value in a column of that name."""
     values: Mapping[WishOrder, object] = {
         WishOrder.TEXT: one_line(wish.content),
         WishOrder.KIND: wish_kind(wish) or "",
@@ -107,7 +107,7 @@ def wish_value(wish: Memory, order: WishOrder) -> str:
 
 
 class ConceptList(RowList["Concept"]):
-    """A line a concept, with a bar as long as it is used."""
+    """A line per concept, with a bar for its use."""
 
     TELLS_HIDDEN = True
 
@@ -138,12 +138,12 @@ class ConceptList(RowList["Concept"]):
 
 
 class SessionTimeline(RowList["SessionFigures"]):
-    """Two lines a session: when, its title and cost; what was decided in it."""
+    """Two lines per session: when, its title and cost; what was decided in it."""
 
     LINES_A_ROW = 2
     TELLS_HIDDEN = True
     with_persons = False
-    """Whether it says who began each."""
+    """Whether it says who started each."""
 
     def _key_of(self, row: SessionFigures) -> str:
         return row.row.session.id
@@ -186,7 +186,7 @@ class SessionTimeline(RowList["SessionFigures"]):
 
 
 class NumberList(RowList["Number | str"]):
-    """A line a number; those that are open say below how they are counted."""
+    """A line per number; open ones show below how they are counted."""
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
@@ -201,13 +201,13 @@ class NumberList(RowList["Number | str"]):
         self._lay_out()
 
     def open_close(self) -> None:
-        """Say how the chosen one is counted, or no longer."""
+        """Show or hide how the chosen one is counted."""
         if (number := self.chosen) and not isinstance(number, str):
             self._open ^= {number.name}
             self._lay_out()
 
     def on_resize(self) -> None:
-        """Wrap what is open anew."""
+        """Wrap open ones again."""
         self._lay_out()
 
     def _lay_out(self) -> None:
@@ -252,7 +252,7 @@ def _name_chars(width: int) -> int:
 
 
 def _fits(number: Number, width: int) -> bool:
-    """Whether its name and value are whole beside each other."""
+    """Whether its name and value fit beside each other."""
     chars = _name_chars(width)
     return (
         cell_len(number.name) <= chars and cell_len(number_words(number)) <= width - chars - 1 - NUMBER_INDENT
@@ -260,7 +260,7 @@ def _fits(number: Number, width: int) -> bool:
 
 
 def number_words(number: Number) -> str:
-    """`75% (3 of 4)`, or what was spent."""
+    """Return `75% (3 of 4)`, or what was spent."""
     from ragforge.session.dashboard import Cost
 
     if isinstance(number, Cost):

@@ -26,7 +26,7 @@ _HUNK = re.compile(r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@ ?(.*)")
 class DiffView(Widget):
     """The diff's first lines, and a line that opens the rest.
 
-    Signs and numbers lie in the gutter: what is selected and copied is the code alone.
+    Signs and numbers are in the gutter: only the code is selected and copied.
     Numbers are the new file's, those of removed lines the old one's.
     """
 
@@ -49,7 +49,7 @@ class DiffView(Widget):
 
 
 class _Piece(Struct, frozen=True):
-    """A line of a diff, and of which file and which hunk."""
+    """A line of a diff, with its file and hunk."""
 
     line: TextLine
     path: str
@@ -59,9 +59,9 @@ class _Piece(Struct, frozen=True):
 def diff_lines(
     diff: str, *, line_chars_max: int | None = LINE_CHARS_MAX, names_one: bool = False
 ) -> list[TextLine]:
-    """The lines to draw.
+    """Return the lines to draw.
 
-    names_one: the file is named also where there is one alone; otherwise its name stands above the diff.
+    names_one: name the file even if there is only one; otherwise its name is above the diff.
     """
     pieces = _numbered(printable(diff), names_one=names_one)
     return _coloured(
@@ -73,7 +73,7 @@ def diff_lines(
 
 
 def revealed_diff_lines(diff: str) -> list[TextLine]:
-    """The lines of one file's diff to consent to: whole, what cannot be seen spelled out."""
+    """Return the lines of one file's diff for approval: complete, invisible characters escaped."""
     pieces = _numbered(diff, names_one=False)
     texts = reveal_lines("\n".join(piece.line.text for piece in pieces)) if pieces else []
     return _coloured(
@@ -85,7 +85,7 @@ def revealed_diff_lines(diff: str) -> list[TextLine]:
 
 
 def _coloured(pieces: list[_Piece]) -> list[TextLine]:
-    """The lines, each hunk coloured as its file's language is."""
+    """Yield the lines, each hunk coloured in its file's language."""
     return [
         line
         for (path, _), hunk in groupby(pieces, key=lambda piece: (piece.path, piece.hunk))
@@ -110,11 +110,11 @@ def _numbered(diff: str, *, names_one: bool) -> list[_Piece]:
 
 
 def _rows(text: str) -> Iterator[tuple[str, str, str, str]]:
-    """Number, sign, text and kind of each line. What is no diff comes out as it is."""
+    """Yield number, sign, text and kind of each line. Lines outside a diff are unchanged."""
     old = new = old_left = new_left = 0
     first, before = True, ""
     for line in text.split("\n"):
-        # Inside a hunk every line begins with a sign or a space, so this is not one of them.
+        # Inside a hunk every line starts with a sign or a space, so this is not one of them.
         if found := _HUNK.match(line):
             old, new = int(found[1]), int(found[3])
             old_left, new_left = int(found[2] or 1), int(found[4] or 1)
@@ -149,7 +149,7 @@ def _rows(text: str) -> Iterator[tuple[str, str, str, str]]:
 
 
 def _file_name(before: str, after: str) -> str:
-    """The file of a diff's head: `--- a/x`, `+++ b/x`."""
+    """Return the file of a diff's header: `--- a/x`, `+++ b/x`."""
     old, new = before.removeprefix("a/"), after.removeprefix("b/")
     if after == _NOWHERE:
         return f"{old}{_REMOVED}"

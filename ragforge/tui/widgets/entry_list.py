@@ -1,4 +1,4 @@
-"""A list of things that are looked up: a name and what it is, narrowed as one types."""
+"""A list for look-ups: a name and its description, filtered while typing."""
 
 from collections.abc import Sequence
 
@@ -15,10 +15,10 @@ NAME_CELLS_MIN = 12
 
 
 class LookupEntry(Struct, frozen=True):
-    """One of them.
+    """One entry.
 
-    key: what it is called, for whoever takes it. name: as it is shown. about: what it is, in a line.
-    more: all there is to say, shown below the list. also: words by which it is found as well.
+    key: its identifier. name: as it is shown. about: its description, in a line.
+    more: everything else, shown below the list. also: other words by which it is found.
     """
 
     key: str
@@ -29,18 +29,18 @@ class LookupEntry(Struct, frozen=True):
 
 
 class EntryList(RowList[LookupEntry]):
-    """A line an entry: the names in a column, what they are behind them."""
+    """A line per entry: the names in a column, the descriptions after them."""
 
     TELLS_HIDDEN = True
 
     def __init__(self, entries: Sequence[LookupEntry], *, nothing: str) -> None:
-        """nothing: what stands there while none fits."""
+        """nothing: what is shown while none fits."""
         super().__init__()
         self._all = entries
         self._none = nothing
 
     def narrow(self, words: str) -> None:
-        """Keep those that hold every word; those whose name begins with the first word come first."""
+        """Keep those with every word; those whose name starts with the first word come first."""
         wanted = words.casefold().split()
         found = [each for each in self._all if all(word in _haystack(each) for word in wanted)]
         if wanted:

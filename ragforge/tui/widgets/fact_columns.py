@@ -1,4 +1,4 @@
-"""Names and what they stand for, in two columns."""
+"""Names and values, in two columns."""
 
 from collections.abc import Sequence
 from itertools import zip_longest
@@ -10,14 +10,14 @@ NAME_CELLS = 12
 
 
 class FactColumns(PlainText):
-    """The facts; what one says stays in its column. Without a name it is a sentence over both."""
+    """The facts; values stay in their column. Without a name, a sentence spans both."""
 
     facts: Sequence[tuple[str, str]] = ()
     """Each a name and what it stands for."""
 
     @property
     def text(self) -> str:
-        """A line for each, however it is broken."""
+        """Return a line for each, however it is wrapped."""
         return "\n".join(f"{name:<{NAME_CELLS}}{words}" if name else words for name, words in self.facts)
 
     def show(self, facts: Sequence[tuple[str, str]]) -> None:
@@ -26,7 +26,7 @@ class FactColumns(PlainText):
         self._lay_out()
 
     def on_resize(self) -> None:
-        """Fit the new width."""
+        """Adapt to the new width."""
         self._lay_out()
 
     def _lay_out(self) -> None:

@@ -1,7 +1,7 @@
-"""Giving the focus back to where is typed."""
+"""Return the focus to the prompt."""
 
 from textual.message import Message
 
 
 class FocusReturned(Message):
-    """What was open is folded: the focus goes back to the prompt."""
+    """What was open is folded: the focus returns to the prompt."""

@@ -1,4 +1,4 @@
-"""What is one line until it is opened: by a click on the line, or Enter while the cursor is on it."""
+"""Content that is one line until it is opened: by a click on the line, or Enter while the cursor is on it."""
 
 from abc import abstractmethod
 from typing import ClassVar, TypeAlias
@@ -18,7 +18,7 @@ FoldState: TypeAlias = str | bool
 
 
 class FoldHead(PlainText, can_focus=True):
-    """The line of words, on which the cursor can be. A click leaves the focus where it is."""
+    """The line of words, which the cursor can be on. A click does not move the focus."""
 
     FOCUS_ON_CLICK = False
 
@@ -33,7 +33,7 @@ class Fold(Widget, metaclass=AbstractMeta):
     BINDINGS: ClassVar[list[BindingType]] = [Binding("enter", "open_close", "Open or close", show=False)]
 
     class Toggled(Message):
-        """It is to be opened or closed: whoever scrolls holds still first, then calls `set_open`."""
+        """It will be opened or closed: whoever scrolls holds still first, then calls `set_open`."""
 
         def __init__(self, fold: "Fold", *, by_key: bool) -> None:
             super().__init__()
@@ -43,20 +43,20 @@ class Fold(Widget, metaclass=AbstractMeta):
     @property
     @abstractmethod
     def is_open(self) -> bool:
-        """Is more than the line shown?"""
+        """Whether more than the line is shown."""
 
     @abstractmethod
     def set_open(self, is_open: bool) -> None:
-        """Show all of it, or the line alone."""
+        """Show all of it, or only the line."""
 
     @property
     def is_whole(self) -> bool:
-        """Is there nothing more to open?"""
+        """Whether there is nothing more to open."""
         return self.is_open
 
     @property
     def state(self) -> FoldState:
-        """How much is shown now, for `restore`."""
+        """Return how much is shown now, for `restore`."""
         return self.is_open
 
     def restore(self, state: FoldState) -> None:
@@ -75,10 +75,10 @@ class Fold(Widget, metaclass=AbstractMeta):
 
 
 class BodyFold(Fold):
-    """A fold whose line stands above a body that is made when it is opened.
+    """A fold whose line is above a body that is made when it is opened.
 
-    A subclass says what the line tells (`label`) and makes the body (`make_body`); it calls `draw_head` where
-    the line tells something else.
+    A subclass returns the text of the line (`label`) and makes the body (`make_body`); it calls
+    `draw_head` when the text of the line changes.
     """
 
     HEAD: ClassVar[type[FoldHead]] = FoldHead
@@ -90,14 +90,14 @@ class BodyFold(Fold):
 
     @abstractmethod
     def label(self) -> str:
-        """What the line tells, without its sign."""
+        """Return the text of the line, without its sign."""
 
     @abstractmethod
     def make_body(self) -> Widget:
         """What is shown below the line."""
 
     def opened(self) -> None:
-        """The body stands there now."""
+        """The body is mounted now."""
 
     @property
     def is_open(self) -> bool:

@@ -1,4 +1,4 @@
-"""A text area that grows, and in which long pastes stand folded: the cursor steps over each as one thing."""
+"""A text area that grows, with long pastes folded: the cursor treats each as one unit."""
 
 from collections import deque
 from typing import Any, cast
@@ -15,11 +15,11 @@ from ragforge.tui.prompt_box import BORDER_LINES, text_lines_max
 from ragforge.tui.widgets.paste import Folds, snapped
 
 PASTES_KEPT = 10
-"""Of what was sent: so many of its pastes are folded when it returns."""
+"""How many pastes of a sent message are folded when it returns."""
 
 
 class FoldArea(TextArea, inherit_bindings=False):
-    """A text area with folded pastes. `text` has their words, `whole` what they stand for."""
+    """A text area with folded pastes. `text` has their words, `whole` their contents."""
 
     DEFAULT_CSS = """
     FoldArea {
@@ -37,7 +37,7 @@ class FoldArea(TextArea, inherit_bindings=False):
     app = getters.app(cast("type[App[Any]]", App))
 
     def __init__(self, *, id: str | None = None, placeholder: str = "") -> None:
-        # First: the text area asks for places of the cursor while it is being made.
+        # First: the text area asks for positions of the cursor while it is being made.
         self.folds = Folds()
         self._pastes_sent: deque[str] = deque(maxlen=PASTES_KEPT)
         super().__init__(
@@ -49,7 +49,7 @@ class FoldArea(TextArea, inherit_bindings=False):
         )
         self.match_cursor_bracket = False
         self.deleted = ""
-        """What the last deletion took."""
+        """What the last deletion removed."""
 
     def on_mount(self) -> None:
         """Follow the size of the screen."""
@@ -64,47 +64,47 @@ class FoldArea(TextArea, inherit_bindings=False):
 
     @property
     def whole(self) -> str:
-        """The text, every paste whole."""
+        """The text, with complete pastes."""
         return self.folds.unfold(self.text)
 
     def keep_pastes(self) -> None:
-        """What is folded now is sent: it is folded again where it returns (`as_folded`)."""
+        """The currently folded pastes are sent: they are folded again if the text returns (`as_folded`)."""
         self._pastes_sent.extend(self.folds.whole.values())
 
     def as_folded(self, text: str) -> str:
-        """A text that returns, its pastes folded as they were."""
+        """Return a text that comes back, its pastes folded as they were."""
         return self.folds.fold_again(text, self._pastes_sent, beside=self.text)
 
     def set_text(self, text: str) -> None:
-        """Another text, the cursor at its end; undo brings the old one back."""
+        """Replace the text, the cursor at its end; undo restores the old one."""
         self.replace(text, self.document.start, self.document.end, maintain_selection_offset=False)
 
     def type_over(self, text: str) -> None:
-        """Put the text in the selection's place, the cursor behind it."""
+        """Replace the selection by the text, the cursor after it."""
         self.replace(text, *self.selection, maintain_selection_offset=False)
 
     def take_before(self, characters: int) -> str:
-        """Remove up to so many characters before the cursor, in its line; what they were."""
+        """Remove up to so many characters before the cursor, in its line; return them."""
         row, column = self.cursor_location
         start = (row, max(0, column - characters))
         return self.delete(start, (row, column), maintain_selection_offset=False).replaced_text
 
     def take_selection(self) -> str:
-        """What is selected here, else on the screen; nothing is selected afterwards."""
+        """Return what is selected here, else on the screen; nothing is selected afterwards."""
         selected = self.folds.unfold(self.selected_text) or self.screen.get_selected_text() or ""
         self.screen.clear_selection()
         self.move_cursor(self.cursor_location)
         return selected
 
     def paste_at_cursor(self) -> str:
-        """The folded paste that the cursor touches, whole; empty for none."""
+        """Return the complete folded paste at the cursor; empty for none."""
         row, column = self.cursor_location
         line = self.document[row]
         touched = [line[start:end] for start, end in self.folds.spans(line) if start <= column <= end]
         return self.folds.unfold(touched[0]) if touched else ""
 
     def unfold_at_cursor(self) -> bool:
-        """Open the folded paste that the cursor touches; whether there was one."""
+        """Open the folded paste at the cursor; return whether there was one."""
         row, column = self.cursor_location
         line = self.document[row]
         for start, end in self.folds.spans(line):
@@ -116,12 +116,12 @@ class FoldArea(TextArea, inherit_bindings=False):
         return False
 
     def clamp_visitable(self, location: Location) -> Location:
-        """The nearest place for the cursor: never within a folded paste."""
+        """Return the nearest position for the cursor: never within a folded paste."""
         row, column = super().clamp_visitable(location)
         return row, snapped(column, self._spans(row), forward=location > self.selection.end)
 
     def delete(self, start: Location, end: Location, *, maintain_selection_offset: bool = True) -> EditResult:
-        """Delete a range, grown over the folded pastes that it cuts."""
+        """Delete a range, extended to the folded pastes that it cuts."""
         start, end = self._grown(start, end)
         result = super().delete(start, end, maintain_selection_offset=maintain_selection_offset)
         self.deleted = result.replaced_text
@@ -130,12 +130,12 @@ class FoldArea(TextArea, inherit_bindings=False):
     def replace(
         self, insert: str, start: Location, end: Location, *, maintain_selection_offset: bool = True
     ) -> EditResult:
-        """Replace a range, grown over the folded pastes that it cuts."""
+        """Replace a range, extended to the folded pastes that it cuts."""
         start, end = self._grown(start, end)
         return super().replace(insert, start, end, maintain_selection_offset=maintain_selection_offset)
 
     def get_line(self, line_index: int) -> Text:
-        """The line as it is drawn, folded pastes set off."""
+        """Return the line as it is drawn, folded pastes highlighted."""
         line = super().get_line(line_index)
         for start, end in self.folds.spans(line.plain):
             line.stylize(Style(bold=True, italic=True), start, end)

@@ -1,4 +1,4 @@
-"""Curves of foresight, drawn in signs one over the other."""
+"""Curves of foresight, drawn in characters over each other."""
 
 from collections.abc import Sequence
 from itertools import chain
@@ -31,7 +31,7 @@ class _Curve(Struct, frozen=True):
 
 
 class ForesightChart(Static):
-    """The newest turn at the right, as many before it as there is room for; few are set apart."""
+    """The newest turn on the right, as many before it as there is room for; a few are spread out."""
 
     DEFAULT_CSS = """
     ForesightChart { height: 8; text-wrap: nowrap; }
@@ -47,7 +47,7 @@ class ForesightChart(Static):
         self._draw()
 
     def on_resize(self) -> None:
-        """Fit the new size."""
+        """Adapt to the new size."""
         self._draw()
 
     def _draw(self) -> None:
@@ -59,7 +59,7 @@ class ForesightChart(Static):
 
 
 def chart_lines(curves: Curves, *, columns: int, rows: int) -> list[Content]:
-    """The curves as lines with their scales: bits at the left, 0 to 10 at the right; a legend below."""
+    """Return the curves as lines with their scales: bits left, 0 to 10 right; a legend below."""
     shown = curves.newest(columns)
     bits = [value for value in chain(shown.individual, shown.collective) if value is not None]
     low, high = min([0, *bits]), max([0, *bits])
@@ -89,12 +89,12 @@ def _scaled(values: Sequence[int | None], low: int, span: int) -> tuple[float | 
 
 
 def _row(share: float, rows: int) -> int:
-    """The row of a value, the highest at the top."""
+    """Return the row of a value, the highest at the top."""
     return round((1.0 - share) * (rows - 1))
 
 
 def _cells(lines: Sequence[_Curve], row: int, rows: int, columns: int, empty: str) -> list[tuple[str, str]]:
-    """The signs of a row; where two curves meet there is a sign for that."""
+    """Return the characters of a row; where two curves meet there is a character for that."""
     count = len(lines[0].values)
     gap = min(GAP_MAX, columns // max(1, count) - 1)
     cells = [(empty, MUTED)] * (columns - count * (gap + 1))
@@ -109,7 +109,7 @@ def _cells(lines: Sequence[_Curve], row: int, rows: int, columns: int, empty: st
 
 
 def _short(bits: int) -> str:
-    """The number in at most six characters: `12.3k`."""
+    """Return the number in at most six characters: `12.3k`."""
     for size, letter in ((1_000_000_000, "G"), (1_000_000, "M"), (1_000, "k")):
         if abs(bits) >= size:
             return f"{bits / size:.0f}{letter}" if abs(bits) >= 100 * size else f"{bits / size:.1f}{letter}"

@@ -1,4 +1,4 @@
-"""The mark of a turn that went not as foreseen: a dim line that opens to two columns."""
+"""The mark of a turn that differed from its prediction: a dim line that opens to two columns."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ if TYPE_CHECKING:  # loaded after the first frame
     from ragforge.session.foresight import ForeseenTurn, MarkedTurn
 
 MARK = "≠"
-"""Of a turn that went otherwise than foreseen."""
+"""The label of a turn that differed from its prediction."""
 
 
 class ForeseenView(BodyFold):
     """`▸ ≠ not as foreseen: the last run of pytest failed`, and when opened expected and happened."""
 
     class ColumnsWanted(Message):
-        """What was expected of that turn is wanted: answer with `show_columns`."""
+        """The prediction for that turn is needed: answer with `show_columns`."""
 
         def __init__(self, view: ForeseenView, turn_id: str) -> None:
             super().__init__()
@@ -44,14 +44,14 @@ class ForeseenView(BodyFold):
         return ExpectedColumns("…", "…")
 
     def opened(self) -> None:
-        # Later: a message goes no higher than whoever is at work while it is made.
+        # Later: a message goes no higher than the widget that is processing one while it is made.
         self.call_next(self._ask)
 
     def _ask(self) -> None:
         self.post_message(self.ColumnsWanted(self, self._turn_id))
 
     def show_columns(self, expected: str, happened: str) -> None:
-        """Show these, where they are still wanted."""
+        """Show these, if they are still needed."""
         if isinstance(self._body, ExpectedColumns):
             self._body.show(expected, happened)
 
@@ -74,7 +74,7 @@ class ExpectedColumns(Horizontal):
 
 
 def columns_of(each: ForeseenTurn, marked: MarkedTurn) -> tuple[str, str]:
-    """What was expected of the turn, and what is stored of it; descriptions only where its record is made."""
+    """Return the prediction for the turn, and what is stored of it; descriptions once its record is made."""
     expected, made = each.expected or Foresight(), each.made or Foresight()
     foreseen = [
         ("Task", expected.individual_after_prediction),

@@ -1,4 +1,4 @@
-"""The lists of `/foresight`: the turns to look at first, and who foresees the project."""
+"""The lists of `/foresight`: the turns to review, and how well models predict the project."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ U_CHARS = 9
 
 
 class RankedTurns(RowList["ForeseenTurn"]):
-    """A line a turn: how much it changed beyond what is told, how far it was foreseen, what it was about."""
+    """A line per turn: how much it changed beyond what is told, how well it was predicted, its subject."""
 
     marks: Mapping[str, MarkedTurn] = {}
 
@@ -62,7 +62,7 @@ class RankedTurns(RowList["ForeseenTurn"]):
 
 
 class ForeseerList(RowList["Foreseer"]):
-    """Two lines a model and month."""
+    """Two lines per model and month."""
 
     LINES_A_ROW = 2
     TELLS_HIDDEN = True
@@ -87,7 +87,7 @@ class ForeseerList(RowList["Foreseer"]):
 
 
 def foreseer_words(row: Foreseer) -> str:
-    """How well it foresaw: means where there are enough, and what was counted."""
+    """Return how well it predicted: means if there are enough, and what was counted."""
     means = (("rated", row.rating), ("words", row.words), ("meaning", row.meaning))
     told = [f"{name} {mean:.1f}" for name, mean in means if mean is not None]
     if row.share is not None:

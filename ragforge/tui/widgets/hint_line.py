@@ -1,4 +1,4 @@
-"""A dim line below the prompt: which command does what is being typed, or what may be said next."""
+"""A dim line below the prompt: the command for what is being typed, or a suggestion."""
 
 import asyncio
 from collections.abc import Mapping
@@ -16,7 +16,7 @@ ALONE = "Enter sends the message anyway"
 
 
 class HintLine(Static):
-    """Its row is always there, so that nothing moves when something is said in it."""
+    """Its row always exists, so that nothing moves when text appears in it."""
 
     DEFAULT_CSS = """
     HintLine {
@@ -32,19 +32,19 @@ class HintLine(Static):
     def __init__(self) -> None:
         super().__init__(markup=False)
         self.command = ""
-        """The command's name without its slash; empty while nothing is hinted at."""
+        """The command's name without its slash; empty without a hint."""
         self.words = ""
-        """What is said in it now."""
+        """The current text."""
         self._key = ""
         self._message = ""
 
     def use_keys(self, bound: Mapping[str, tuple[str, ...]]) -> None:
-        """Name the key that runs the command as it is bound."""
+        """Show the bound key that runs the command."""
         self._key = next(iter(bound["do_hint"]), "")
 
     @work(exclusive=True, group="hint")
     async def look(self, text: str, *, known: frozenset[str]) -> None:
-        """Hint at a command, if the text asks for one of the known. Its rules take a moment to load once."""
+        """Hint at a command, if the text asks for a known one. Its rules take a moment to load once."""
         command = ""
         if text.strip() and not text.startswith(("/", "!")):
             from ragforge.domain.intents import command_of
@@ -55,14 +55,14 @@ class HintLine(Static):
         self._draw()
 
     def on_click(self) -> None:
-        """Do what the line says that a key does."""
+        """Do what the key in the line does."""
         if self.command and self._key:
             app_of(self).simulate_key(self._key)
         elif self._message and not self.command:
             app_of(self).simulate_key("right")
 
     def suggest(self, message: str) -> None:
-        """Say what may come next; empty for nothing any more. A command that is named comes first."""
+        """Show a suggestion; empty for none any more. A command takes precedence."""
         self._message = message
         self._draw()
 

@@ -1,4 +1,4 @@
-"""Other words in a widget that stands already: only what takes other room than before lays out the screen."""
+"""Update a mounted widget: the screen is laid out only if the content needs another size."""
 
 from textual.content import Content
 from textual.widget import Widget
@@ -8,7 +8,7 @@ from ragforge.tui.textual_types import app_of
 
 
 def show_in_place(widget: Static, content: Content) -> None:
-    """Show the content instead; the screen is laid out anew where the widget's size changes with it."""
+    """Show the content instead; the screen is laid out again if the widget's size changes."""
     before = _room(widget)
     widget.update(content, layout=False)
     if before is None or _room(widget) != before:
@@ -16,7 +16,7 @@ def show_in_place(widget: Static, content: Content) -> None:
 
 
 def _room(widget: Widget) -> tuple[int, int] | None:
-    """The cells its content wants, in columns and rows; None before it has been laid out."""
+    """Return the cells its content needs, in columns and rows; None before it has been laid out."""
     width = widget.content_size.width
     if not width:
         return None

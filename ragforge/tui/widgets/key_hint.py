@@ -1,4 +1,4 @@
-"""What the keys of a dialog do: each of them can be clicked as well."""
+"""The keys of a dialog: each of them can be clicked as well."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -29,13 +29,13 @@ class KeyLine(Struct, frozen=True):
     keys: tuple[tuple[int, str], ...]
 
     def key_at(self, x: int) -> str:
-        """The key that a click on this cell presses; empty for none."""
+        """Return the key that a click on this cell presses; empty for none."""
         before = [key for start, key in self.keys if start <= x]
         return before[-1] if before and x < cell_len(self.text) else ""
 
 
 class KeyHint(PlainText):
-    """`Enter opens it · Esc closes`: no line ends within such a part, and a click on it presses its key.
+    """`Enter opens it · Esc closes`: no line breaks within such a part, and a click on it presses its key.
 
     The text names the table's keys; shown are the user's.
     """
@@ -43,7 +43,7 @@ class KeyHint(PlainText):
     DEFAULT_CSS = "KeyHint { pointer: pointer; }"
 
     def __init__(self, text: str = "", *, actions: Sequence[str] = (), classes: str = "dialog-hint") -> None:
-        """actions: those of the keys that it names; the screen's where none are given."""
+        """actions: those of the keys that it names; the screen's if none are given."""
         super().__init__(text, classes=classes)
         self._actions = actions
         self._whole = text
@@ -51,11 +51,11 @@ class KeyHint(PlainText):
 
     @property
     def text(self) -> str:
-        """What is shown, however its lines end."""
+        """The text, however it is wrapped."""
         return self._present()
 
     def rows_in(self, width: int) -> int:
-        """How many lines it takes in so many cells."""
+        """Return how many lines it takes in so many cells."""
         return len(key_lines(self._present(), width))
 
     def set_text(self, text: str) -> None:
@@ -64,11 +64,11 @@ class KeyHint(PlainText):
         self._lay_out()
 
     def on_resize(self) -> None:
-        """Fit the new width."""
+        """Adapt to the new width."""
         self._lay_out()
 
     def on_click(self, event: events.Click) -> None:
-        """Press the key that is named there."""
+        """Press the key under the mouse."""
         at = event.get_content_offset(self)
         if at and at.y < len(self._lines) and (key := self._lines[at.y].key_at(at.x)):
             event.stop()
@@ -89,18 +89,18 @@ class KeyHint(PlainText):
 
 
 def own_names(changed: Mapping[str, str]) -> dict[str, str]:
-    """The keys that are not the table's, by their names."""
+    """Return the keys that are not the table's, by their names."""
     return {keys.shown(key): key for each in changed.values() for key in each.split(",")}
 
 
 def bound_on(screen: Screen[Any]) -> list[str]:
-    """The actions of the table that keys do on this screen."""
+    """Return the actions of the table that keys do on this screen."""
     bound = [each for kind in type(screen).__mro__ for each in vars(kind).get("BINDINGS", ())]
     return [each.id for each in bound if isinstance(each, Binding) and each.id]
 
 
 def renamed(text: str, changed: Mapping[str, str], actions: Iterable[str]) -> str:
-    """The hint with the keys that do these actions now; a part without any is left out."""
+    """Return the hint with the current keys for these actions; a part without any is left out."""
     present = {keys.first_key(action): keys.present_key(action, changed) for action in actions}
     changed_ones = {key: now for key, now in present.items() if key != now}
     return "\n".join(_renamed(paragraph, changed_ones) for paragraph in text.split("\n"))
@@ -126,7 +126,7 @@ def _renamed(paragraph: str, present: Mapping[str, str]) -> str:
 
 
 def key_lines(text: str, width: int, own: Mapping[str, str] = NONE) -> list[KeyLine]:
-    """The lines of a hint, of which each part stays whole where it fits.
+    """Return the lines of a hint, in which each part stays whole if it fits.
 
     own: the keys that are not the table's, by their names.
     """
@@ -144,14 +144,14 @@ def _wrapped(paragraph: str, width: int, names: Mapping[str, str]) -> Iterator[K
         text += SEPARATOR if text else ""
         found += _keys_of(part, names, at=cell_len(text))
         *whole, text = wrap(text + part, width) or [""]
-        for line in whole:  # one part is wider than all there is
+        for line in whole:  # one part is wider than the line
             yield KeyLine(line, tuple(found))
             found = [(0, found[-1][1])]
     yield KeyLine(text, tuple(found))
 
 
 def _keys_of(part: str, names: Mapping[str, str], *, at: int) -> list[tuple[int, str]]:
-    """Where each key of a part begins, the part's first cell being `at`; what names none belongs to none."""
+    """Return where each key of a part starts, its first cell being `at`; unnamed cells belong to none."""
     named: list[tuple[int, str]] = []
     for word in _WORD.finditer(part):
         if key := names.get(word[0]):

@@ -37,7 +37,7 @@ CHARS_PER_TOKEN = 4
 """For the estimate while an answer streams; its end brings the number."""
 _SIGNS = "✦✧"
 _WHAT_CELLS_MIN = 16
-"""Less of it says nothing: the tokens give way first."""
+"""Shorter text says nothing: the tokens give way first."""
 _VERBS = {
     "shell": "running",
     "read": "reading",
@@ -50,23 +50,23 @@ _VERBS = {
 
 
 class TurnWork(Struct):
-    """What the running turn is doing."""
+    """The activity of the running turn."""
 
     began_s: float
     doing: str = "sending"
     calls: dict[str, str] = field(default_factory=dict[str, str])
-    """What each running call is about, by its id."""
+    """The description of each running call, by its id."""
     retry: RetryWaiting | None = None
     retry_s: float = 0.0
     heard_s: float | None = None
-    """When the model was last heard, or asked, while it has the word."""
+    """When the model was last heard or asked, while it is its turn."""
     tokens: int = 0
-    """Written in the steps that have ended."""
+    """Written in finished steps."""
     streamed_chars: int = 0
-    """Of the step that has not."""
+    """Written in the current step."""
 
     def apply(self, event: AgentEvent, *, now_s: float) -> None:
-        """Take the event in."""
+        """Process the event."""
         match event:
             case UsageUpdated(usage=usage):
                 self.tokens += usage.output_tokens + usage.thought_tokens
@@ -93,7 +93,7 @@ class TurnWork(Struct):
         self.retry = None
 
     def what(self, now_s: float) -> str:
-        """What is going on."""
+        """Return the current activity."""
         if self.retry is not None:
             return one_line(self.retry.words(self._wait_left_s(now_s)))
         if self.calls:
@@ -119,13 +119,13 @@ class TurnWork(Struct):
 
     @property
     def token_words(self) -> str:
-        """How much the model has written in this turn; an estimate while it writes."""
+        """Return how much the model has written in this turn; an estimate while it writes."""
         number = self.tokens + self.streamed_chars // CHARS_PER_TOKEN
         return f"{'~' if self.streamed_chars else ''}{number_words(number)} tokens" if number else ""
 
 
 class CommandWork(Struct):
-    """A command of the user's that runs. ends_at_esc: whether Esc ends it now."""
+    """A running command of the user's. ends_at_esc: whether Esc ends it now."""
 
     what: str
     began_s: float
@@ -133,10 +133,10 @@ class CommandWork(Struct):
 
 
 class LiveLine(Widget):
-    """Shown while a turn or a command runs, and drawn once a second or when it does something else.
+    """Shown while a turn or a command runs, and drawn once a second or when its activity changes.
 
     A command is shown once it has taken a second, and nothing while a question is asked. While the line is
-    shown it stands in place of the blank one at the end of the conversation, so that nothing moves.
+    shown it replaces the blank one at the end of the conversation, so that nothing moves.
     """
 
     ALLOW_SELECT: ClassVar[bool] = False
@@ -148,7 +148,7 @@ class LiveLine(Widget):
         clock: Callable[[], float] = monotonic,
         id: str | None = None,
     ) -> None:
-        """on_shown: hears when the line comes and goes."""
+        """on_shown: called when the line appears and disappears."""
         super().__init__(id=id)
         self._on_shown = on_shown
         self._clock = clock
@@ -156,7 +156,7 @@ class LiveLine(Widget):
         self._commands: list[CommandWork] = []
         self._asking = 0
         self._asked_s = 0.0
-        """When it began that somebody is asked: sub-agents may ask at the same time."""
+        """When somebody was first asked: sub-agents may ask at the same time."""
         self._what = ""
         self._interrupts = "escape"
         """The key, as Textual names it; empty for none."""
@@ -169,11 +169,11 @@ class LiveLine(Widget):
         return self._turn is not None
 
     def on_mount(self) -> None:
-        """The clock runs only while something does."""
+        """The clock only runs while something does."""
         self._timer = self.set_interval(TICK_S, self.tick, pause=True)
 
     def use_keys(self, bound: Mapping[str, tuple[str, ...]]) -> None:
-        """Name the key that interrupts as it is bound."""
+        """Show the bound key that interrupts."""
         self._interrupts = next(iter(bound["interrupt"]), "")
 
     def get_selection(self, selection: Selection) -> tuple[str, str] | None:
@@ -181,7 +181,7 @@ class LiveLine(Widget):
         return None
 
     def show(self, event: AgentEvent) -> None:
-        """Take in what happens in a turn."""
+        """Process an event of a turn."""
         now_s = self._clock()
         if self._turn is not None:
             self._turn.apply(event, now_s=now_s)
@@ -199,7 +199,7 @@ class LiveLine(Widget):
 
     @contextmanager
     def during(self, what: str, *, ends_at_esc: Callable[[], bool]) -> Generator[None]:
-        """Tell of a command while it runs."""
+        """Show a command while it runs."""
         work = CommandWork(one_line(what), self._clock(), ends_at_esc)
         self._commands.append(work)
         self._follow()
@@ -211,7 +211,7 @@ class LiveLine(Widget):
 
     @contextmanager
     def asking(self) -> Generator[None]:
-        """While the user is asked, nothing else is to be looked at, and no time is counted as work."""
+        """While the user is asked, nothing else is shown, and no time counts as work."""
         if not self._asking:
             self._asked_s = self._clock()
         self._asking += 1
@@ -230,12 +230,12 @@ class LiveLine(Widget):
             work.began_s = min(work.began_s + waited_s, self._clock())
 
     def tick(self) -> None:
-        """Count on."""
+        """Update the time."""
         self._follow()
         self.refresh()
 
     def _follow(self) -> None:
-        """Appear, go, or draw what is new; the same words are drawn again by the clock alone."""
+        """Appear, disappear, or draw a change; the same words are redrawn only by the clock."""
         what = self._shown()
         if self._timer is not None:
             (self._timer.resume if self._turn or self._commands else self._timer.pause)()
@@ -247,7 +247,7 @@ class LiveLine(Widget):
             self.refresh()
 
     def _shown(self) -> str:
-        """What the line tells of; empty where it is not shown."""
+        """Return the subject of the line; empty if it is not shown."""
         if self._asking or not self.is_attached or not self.screen.is_current:
             return ""
         now_s = self._clock()
@@ -259,7 +259,7 @@ class LiveLine(Widget):
         return late[-1].what if late else ""
 
     def on_click(self, event: events.Click) -> None:
-        """Interrupt, where the line says with which key."""
+        """Interrupt, if the line shows the key for it."""
         words = self.words(self.content_size.width).plain
         at = event.get_content_offset(self)
         if at and " interrupts" in words and at.x >= cell_len(words.rpartition(" · ")[0]):
@@ -270,7 +270,7 @@ class LiveLine(Widget):
         return self.words(self.content_size.width)
 
     def words(self, width: int) -> Content:
-        """What, how long, tokens, the key: what does not fit is cut, the tokens go first."""
+        """Return what, how long, tokens, the key: what does not fit is cut, the tokens go first."""
         work = self._turn or next(reversed(self._commands), None)
         if work is None:
             return Content("")

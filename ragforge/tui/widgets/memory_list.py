@@ -1,4 +1,4 @@
-"""The list of memories: narrows as one types, and is moved through from wherever the focus is."""
+"""The list of memories: filtered while typing, with keys from wherever the focus is."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -14,11 +14,11 @@ from ragforge.tui.widgets.row_list import MUTED, NO_POINTER, POINTER, RowList
 
 TYPE_WIDTH = max(len(type) for type in MemoryType)
 WIDE = 60
-"""Below this only type and words are shown."""
+"""In fewer columns only type and words are shown."""
 
 
 class MemoryList(RowList[Memory]):
-    """A line a memory: type, importance, scope, age, words."""
+    """A line per memory: type, importance, scope, age, words."""
 
     TELLS_HIDDEN = True
 
@@ -30,12 +30,12 @@ class MemoryList(RowList[Memory]):
         self._now: datetime | None = None
 
     def show(self, memories: Sequence[Memory], *, now: datetime) -> None:
-        """List these; the one that was chosen stays so where it is among them."""
+        """List these; the chosen one stays chosen if it is among them."""
         self._all, self._now = memories, now
         self.set_rows(self._narrowed())
 
     def narrow(self, words: str, type: MemoryType | None) -> None:
-        """Keep those of the type that hold every word, in content, type, scope, topic or id."""
+        """Keep those of the type that contain every word, in content, type, scope, topic or id."""
         self.words, self._type = words, type
         self.set_rows(self._narrowed(), first=True)
 

@@ -1,4 +1,4 @@
-"""A line that says that there is more, and gives it."""
+"""A line that says that there is more, and requests it."""
 
 from typing import ClassVar
 
@@ -34,10 +34,10 @@ class MoreLine(PlainText, can_focus=True):
         return None
 
     def action_press(self) -> None:
-        """Ask for the rest."""
+        """Request the rest."""
         self.post_message(self.Pressed(self))
 
     def on_click(self, event: events.Click) -> None:
-        """Ask for the rest."""
+        """Request the rest."""
         event.stop()
         self.action_press()

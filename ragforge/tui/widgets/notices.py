@@ -27,11 +27,11 @@ class GreetingLine(PlainText):
 
 
 class TurnEndLine(PlainText):
-    """How the turn ended, where it did not just finish."""
+    """How the turn ended, if it did not just finish."""
 
 
 def end_words(turn: Turn) -> str:
-    """What is said under a turn that did not just finish; empty for one that did."""
+    """Return the text below a turn that did not just finish; empty for one that did."""
     error = turn.error.strip()
     match turn.status:
         case TurnStatus.INTERRUPTED:

@@ -1,10 +1,10 @@
-"""What stands between the conversation and the prompt while there is something to show in it."""
+"""Panels between the conversation and the prompt while they have something to show."""
 
 from textual.widgets import Static
 
 
 class Panel(Static):
-    """Lines that are cut where they are too long; shown with the class `-shown`."""
+    """Lines that are cut if they are too long; shown with the class `-shown`."""
 
     DEFAULT_CSS = """
     Panel {

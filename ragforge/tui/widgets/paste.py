@@ -1,4 +1,4 @@
-"""Pastes: telling them from typing, folding long ones into a word of the text, cleaning what they bring."""
+"""Pastes: telling them from typing, folding long ones into a word of the text, cleaning their contents."""
 
 import re
 from collections.abc import Iterable
@@ -7,25 +7,25 @@ from msgspec import Struct, field
 
 FOLD_LINES_MIN = 11
 FOLD_CHARS_MIN = 4_000
-"""A paste of one endless line folds too: it would fill the screen as well."""
+"""A paste of one endless line is folded too: it would fill the screen as well."""
 
 GAP_S = 0.010
 """Keys that follow each other faster than this are not typed: fast typists leave 30 ms and more."""
 INSTANT_S = 0.002
-"""So close that not even two keys hit at once are."""
+"""Closer than even two keys hit at once."""
 BURST_KEYS = 3
 HOLD_S = 0.120
-"""A paste may falter: it comes over a network, or reading thousands of keys keeps this machine busy.
+"""A paste may stall: it comes over a network, or reading thousands of keys keeps this machine busy.
 
-Nobody sees its end and goes on to type in this time.
+Nobody sees its end and starts to type in this time.
 """
 FLOOD_HOLD_S = 0.5
-"""The same, while keys of it still wait to be dealt with."""
+"""The same, while some of its keys are still unprocessed."""
 AFTER_ENTER_S = 0.025
 """How soon something must follow an Enter for it to be a paste's first key."""
 
 _LINE_ENDS = re.compile("\r\n|[\r\x0b\x0c\x85\u2028\u2029]")
-"""Whatever `str.splitlines`, which the text area uses, takes for one."""
+"""Everything that `str.splitlines`, which the text area uses, treats as one."""
 _ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]{0,4096}(?:\x07|\x1b\\))")
 _CONTROL = re.compile(r"[\x00-\x08\x0e-\x1f\x7f-\x9f]")
 
@@ -34,7 +34,7 @@ class Burst(Struct):
     """Tells from the times of keys whether they are typed or pasted, for terminals without bracketed paste.
 
     Times are those at which the keys were read. A program that writes a line and its Enter at once looks like
-    a paste here: let it wait for the echo.
+    a paste: it should wait for the echo.
     """
 
     keys: int = 0
@@ -72,12 +72,12 @@ class Burst(Struct):
 
 
 class Folds(Struct):
-    """The pastes that stand folded in a text: each as a word such as `[pasted 214 lines]`."""
+    """The folded pastes of a text: each as a word such as `[pasted 214 lines]`."""
 
     whole: dict[str, str] = field(default_factory=dict[str, str])
 
     def fold(self, paste: str, *, beside: str) -> str:
-        """What to put into the text for the paste: itself when short, else a word not found in `beside`."""
+        """Return what to put into the text for the paste: itself if short, else a word not in `beside`."""
         lines = paste.count("\n") + 1
         if lines < FOLD_LINES_MIN and len(paste) < FOLD_CHARS_MIN:
             return paste
@@ -91,23 +91,23 @@ class Folds(Struct):
         return word
 
     def fold_again(self, text: str, pastes: Iterable[str], *, beside: str) -> str:
-        """The text with each of these pastes that stands in it folded, as it was before it was sent."""
+        """Return the text with each of its pastes folded, as before it was sent."""
         for paste in sorted(pastes, key=len, reverse=True):
-            # At its ends a message may have lost its blank space on the way.
+            # A message may have lost blank space at its ends.
             found = next((part for part in (paste, paste.strip()) if part and part in text), "")
             if found:
                 text = text.replace(found, self.fold(found, beside=text + beside))
         return text
 
     def unfold(self, text: str) -> str:
-        """The text with every folded paste whole."""
+        """Return the text with the contents of every folded paste."""
         if not self.whole:
             return text
-        # One pass: a word that stands inside a paste is the paste's own text.
+        # One pass: a word inside a paste is the paste's own text.
         return self._words().sub(lambda match: self.whole[match[0]], text)
 
     def spans(self, line: str) -> list[tuple[int, int]]:
-        """Where folded pastes stand in a line: (start, end)."""
+        """Return where folded pastes are in a line: (start, end)."""
         return [match.span() for match in self._words().finditer(line)] if self.whole else []
 
     def _words(self) -> re.Pattern[str]:
@@ -115,13 +115,14 @@ class Folds(Struct):
 
 
 def cleaned(paste: str) -> str:
-    """The paste with line ends as `\\n`, without terminal escapes and control characters."""
+    """Return the paste with line ends as `\
+    `, without terminal escapes and control characters."""
     plain = _LINE_ENDS.sub("\n", _ESCAPES.sub("", paste))
     return _CONTROL.sub("", plain).encode("utf-8", "replace").decode()
 
 
 def snapped(column: int, spans: list[tuple[int, int]], *, forward: bool) -> int:
-    """The column, moved to an end of the folded paste in whose middle it lies."""
+    """Return the column, moved to an end of the folded paste if it is in the middle of one."""
     for start, end in spans:
         if start < column < end:
             return end if forward else start

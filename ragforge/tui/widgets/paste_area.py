@@ -1,7 +1,7 @@
 """A text area that tells pastes from typing, whether or not the terminal does.
 
-A terminal with bracketed paste says itself what is pasted; any other leaves it to be guessed from the times
-at which the keys were read. The guess errs on the side of a paste, so it is made for those terminals alone.
+A terminal with bracketed paste marks pastes; with any other they are guessed from the times
+at which the keys were read. The guess errs on the side of a paste, so it is only made for those terminals.
 """
 
 import asyncio
@@ -22,14 +22,14 @@ from ragforge.tui.widgets.fold_area import FoldArea
 from ragforge.tui.widgets.paste import AFTER_ENTER_S, FLOOD_HOLD_S, HOLD_S, Burst, cleaned
 
 BLINKS_MAX = 20
-"""After so many changes without a key, in ten seconds, the cursor stands still, and nothing is drawn."""
+"""After so many blinks without a key, in ten seconds, the cursor stops, and nothing is drawn."""
 
 
 class PasteArea(FoldArea, metaclass=AbstractMeta, inherit_bindings=False):
-    """Calls `pressed` for a key of the user's, in order, and puts pastes in by itself.
+    """Calls `pressed` for a key of the user's, in order, and inserts pastes by itself.
 
     Keys are handled here and not by Textual's bindings: those run in the app's queue, so that a key typed
-    right behind Enter could come before it.
+    right after Enter could come before it.
     """
 
     def __init__(
@@ -38,7 +38,7 @@ class PasteArea(FoldArea, metaclass=AbstractMeta, inherit_bindings=False):
         """clock: the one of Textual's events."""
         super().__init__(id=id, placeholder=placeholder)
         self.brackets_pastes = False
-        """Whether the terminal says where a paste begins and ends. Then nothing is guessed: Enter sends."""
+        """Whether the terminal marks pastes. Then nothing is guessed: Enter sends."""
         self.clock = clock
         self._burst = Burst()
         self._gathered: list[str] = []
@@ -48,11 +48,11 @@ class PasteArea(FoldArea, metaclass=AbstractMeta, inherit_bindings=False):
         self._blinks = 0
         """How often the cursor has come or gone since the last key."""
 
-    # For the class on top of this one
+    # For subclasses
 
     @abstractmethod
     async def pressed(self, key: str, text: str) -> bool:
-        """Do what a key means; `text` is what it would type, or "". Whether it was of use here."""
+        """Process a key; `text` is what it would type, or "". Return whether it was used here."""
 
     @abstractmethod
     def sends(self, key: str) -> bool:
@@ -60,26 +60,26 @@ class PasteArea(FoldArea, metaclass=AbstractMeta, inherit_bindings=False):
 
     @abstractmethod
     def is_command(self, key: str) -> bool:
-        """Whether this key does something else than typing itself."""
+        """Whether this key does anything else than typing itself."""
 
     def after_paste(self) -> None:
-        """A paste was put in."""
+        """A paste was inserted."""
 
     def attached(self, images: str) -> None:
-        """These go with the message, a line each."""
+        """Report what is sent with the message, a line each."""
 
-    # What is used from outside
+    # For other modules
 
     @property
     def settled(self) -> bool:
-        """Whether an Enter now would be taken for one: nothing is being gathered, no paste has just ended."""
+        """Whether an Enter now would be one: no paste is being collected or has just ended."""
         is_waiting = bool(self._gathered) or self._enter_at_s is not None
         return not is_waiting and (self.brackets_pastes or not self._burst.enter_is_text(self.clock()))
 
     async def paste_in(self, paste: str) -> None:
-        """Put a paste in the selection's place: cleaned, folded when long, images as mentions."""
+        """Replace the selection by a paste: cleaned, folded if long, images as mentions."""
         text = cleaned(paste)
-        # A path may lie on a network drive that hangs.
+        # A path may be on a network drive that hangs.
         dropped = await asyncio.to_thread(mention_of_dropped, text) if may_be_dropped(text) else ""
         if dropped:
             await self.attach(dropped, Path())
@@ -88,13 +88,13 @@ class PasteArea(FoldArea, metaclass=AbstractMeta, inherit_bindings=False):
         self.after_paste()
 
     async def attach(self, mentions: str, folder: Path) -> None:
-        """Put mentions of images in the selection's place, and say what goes along; undo takes them away.
+        """Replace the selection by mentions of images, and report what is sent; undo removes them.
 
-        folder: where they start that are no whole paths.
+        folder: where relative ones start.
         """
         self.type_over(f"{mentions.strip()} ")
         self.after_paste()
-        with suppress(UsageError):  # too large: said when it is sent
+        with suppress(UsageError):  # too large: reported when it is sent
             if images := await asyncio.to_thread(attached_words, mentions, (folder,)):
                 self.attached(images)
 
@@ -160,7 +160,7 @@ class PasteArea(FoldArea, metaclass=AbstractMeta, inherit_bindings=False):
         return pasted
 
     def _is_flood(self, at_s: float) -> bool:
-        """Whether it was read soon after the last, and waited while that was dealt with.
+        """Whether it was read soon after the last, and waited while that was processed.
 
         Thousands of keys keep the machine busy, and the reading falters.
         """
@@ -178,7 +178,7 @@ class PasteArea(FoldArea, metaclass=AbstractMeta, inherit_bindings=False):
         self._gathered_at_s = self.clock()
 
     async def _put_when_over(self, gathered: int) -> None:
-        """Put the paste in once nothing was added from one look to the next."""
+        """Insert the paste once nothing was added between two checks."""
         if len(self._gathered) != gathered:
             self.set_timer(HOLD_S / 2, partial(self._put_when_over, len(self._gathered)))
         else:
@@ -210,11 +210,11 @@ class PasteArea(FoldArea, metaclass=AbstractMeta, inherit_bindings=False):
 
 
 def text_of(key: str, character: str | None) -> str:
-    """The text that a key types, Enter's as `\\r`; "" for a key that is a command only."""
+    """Return the text that a key types, Enter's as `\\r`; "" for a key that is only a command."""
     named = {"enter": "\r", "ctrl+j": "\n", "tab": "\t"}
     if key in named:
         return named[key]
     if not character or key.split("+", maxsplit=1)[0] in ("alt", "ctrl", "super", "hyper", "meta"):
         return ""
-    # Joiners in emoji and in some scripts do not count as printable, and are text all the same.
+    # Joiners in emoji and in some scripts are not printable for Python, although they are text.
     return character if character.isprintable() or character in "\u200c\u200d\u00ad" else ""

@@ -1,4 +1,4 @@
-"""A piece of prose that is shown literally and copied without its wraps."""
+"""Prose that is shown literally and copied without its wraps."""
 
 from textual.content import Content
 from textual.selection import Selection
@@ -9,7 +9,7 @@ from ragforge.tui.widgets.text_rows import extract
 
 
 class PlainText(Static):
-    """Words, wrapped at spaces. `[bold]` in them is just that: no markup is read."""
+    """Words, wrapped at spaces. `[bold]` in them is just text: no markup is parsed."""
 
     def __init__(self, text: str = "", *, id: str | None = None, classes: str | None = None) -> None:
         self._text = _shown(text)

@@ -1,4 +1,4 @@
-"""The lines of the program that runs, between the conversation and the prompt."""
+"""The lines of the running program, between the conversation and the prompt."""
 
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
@@ -14,13 +14,13 @@ from ragforge.tui.widgets.tool_words import time_words
 
 ROWS_MAX = 12
 SCREEN_SHARE = 3
-"""It takes one row in so many at most."""
+"""It takes at most one row in so many."""
 TEXT_CELLS_MIN = 24
-"""With less of a line beside it, a call is told without its model."""
+"""With less of a line beside it, a call is shown without its model."""
 
 
 class ProgramPanel(Panel):
-    """Shown while a program runs: its lines around those that run now, and what each call cost."""
+    """Shown while a program runs: its lines around the running ones, and the cost of each call."""
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
@@ -39,7 +39,7 @@ class ProgramPanel(Panel):
 
     @contextmanager
     def aside(self) -> Generator[None]:
-        """Leave the room to a question while it is asked."""
+        """Give the room to a question while it is asked."""
         self._is_aside = True
         self._draw()
         try:
@@ -61,7 +61,7 @@ class ProgramPanel(Panel):
 
 
 def program_content(view: ProgramView, *, rows_max: int, width: int) -> Content:
-    """The head, and the lines that fit, those that run now among them."""
+    """Return the head, and the lines that fit, including the running ones."""
     numbers = len(str(max((row.line for row in view.rows), default=0)))
     rows = _window(view, rows_max - 1)
     return Content("\n").join(
@@ -73,12 +73,12 @@ def program_content(view: ProgramView, *, rows_max: int, width: int) -> Content:
 
 
 def _head(view: ProgramView) -> str:
-    """`review · 2 calls · $0.01 of $1`."""
+    """Return `review · 2 calls · $0.01 of $1`."""
     return " · ".join(filter(None, [view.name, view.total]))
 
 
 def _window(view: ProgramView, count: int) -> Sequence[ProgramRow]:
-    """So many neighbouring rows: all that run now where they fit, else from the first of them on."""
+    """Return so many neighbouring rows: all running ones if they fit, else from the first of them on."""
     places = [at for at, row in enumerate(view.rows) if row.line in view.present and not row.is_label]
     first, last = (places[0], places[-1]) if places else (0, 0)
     before = max(0, (count - (last - first + 1)) // 2)
@@ -105,7 +105,7 @@ def _line(view: ProgramView, row: ProgramRow, *, numbers: int, width: int) -> Co
 
 
 def _note(calls: CallsOfLine, room: int) -> str:
-    """What the calls of a line were and cost; without the model where it is narrow."""
+    """Return the calls of a line and their cost; without the model if it is narrow."""
     facts = [time_words(calls.seconds * 1000), cost_words(calls.cost_usd)]
     if calls.count > 1:
         facts.insert(0, f"{calls.count} calls")
