@@ -2,7 +2,6 @@
 
 What was tracked stays tracked until it is removed, whatever ignore files say later, as in git. So the rules
 are applied only to new paths and, if an ignore file changed, to those that it excluded before.
-kept out before.
 """
 
 import os
