@@ -26,7 +26,7 @@ def ranked(
 
 
 def _fit(wanted: str, name: str) -> tuple[int, int, int, int] | None:
-    """Return how well it fits, lower is better: (how, where or how scattered, length of last part, length)."""
+    """Return how well it fits, lower is better: (how, where or how scattered, last part, length)."""
     if not wanted:
         return 0, name.rstrip("/").count("/"), 0, 0
     last = name.rstrip("/").rfind("/") + 1
