@@ -13,10 +13,14 @@ from pathlib import Path
 import numpy as np
 
 from ragforge.domain.memories import MemoryType
-from ragforge.memory.classifier import CLASSES, WEIGHTS, model_input
+from ragforge.memory.classifier import CLASSES, WEIGHTS, Guess, guess_of, model_input
 from ragforge.memory.clause_features import BIAS, BUCKETS, features_of, hashed, tokens_of
+from ragforge.memory.clauses import Clause, clauses_of
+from ragforge.memory.extract import UserStatement
+from ragforge.memory.rating import Around, Judged, features_of_statement
 from training.examples import Example, labelled, read_examples
 from training.fit import Floats, Rows, fit, rows_of, shares
+from training.rating import Judge, parts_of, rated_statements, rating
 from training.variants import JOINED_MARK, SPELLED_MARK, variants
 
 COMMON_MIN = 8
@@ -65,6 +69,27 @@ def trained(examples: Sequence[Example], common: frozenset[str], *, times: float
     return weights
 
 
+def rating_trained(examples: Sequence[Example], common: frozenset[str]) -> dict[str, float]:
+    """The weights that rate a statement."""
+    statements: list[tuple[UserStatement, bool]] = []
+    for others, own in parts_of(examples):
+        judge = _judge(trained(others, common), common)
+        statements += [each for example in own for each in rated_statements(example, judge)]
+    return rating(statements)
+
+
+def _judge(weights: Floats, common: frozenset[str]) -> Judge:
+    """What the classifier with these weights makes of clauses."""
+
+    def judge(clauses: Sequence[Clause], before: str) -> list[Guess]:
+        if not clauses:
+            return []
+        found = shares(rows_of(model_input(clauses, before, common), buckets=BUCKETS), weights)
+        return [guess_of(each) for each in found.tolist()]
+
+    return judge
+
+
 def digest(examples: Sequence[Example]) -> str:
     """Of what the weights follow from: the messages, how they are learned, what is seen of some of them."""
     here = Path(__file__).parent
@@ -76,10 +101,21 @@ def digest(examples: Sequence[Example]) -> str:
         clauses = [clause for clause, _ in labelled(example)]
         seen = features_of(clauses, example.before, common=common)
         made.update(repr([clause.words for clause in clauses] + [sorted(each) for each in seen]).encode())
+    made.update(repr(sorted(_rated_by())).encode())
     return made.hexdigest()
 
 
-def write(weights: Floats, common: Sequence[str], made_from: str, path: Path = WEIGHTS) -> None:
+def _rated_by() -> dict[str, float]:
+    """The features that rate a statement, of one."""
+    types = dict.fromkeys(MemoryType, 1 / len(MemoryType))
+    sentence = [Judged(clause, 0.5, types) for clause in clauses_of("We meet on Mondays.")]
+    around = Around([sentence], answers=False)
+    return features_of_statement(sentence, sentence, around, type=MemoryType.FACT, is_of_work=False)
+
+
+def write(
+    weights: Floats, rating: dict[str, float], common: Sequence[str], made_from: str, path: Path = WEIGHTS
+) -> None:
     """Keep the weights as whole numbers, with what they were made from."""
     scales = np.abs(weights).max(axis=0) / 127
     whole = np.round(weights / np.where(scales > 0, scales, 1)).astype(np.int8)
@@ -88,6 +124,8 @@ def write(weights: Floats, common: Sequence[str], made_from: str, path: Path = W
         weights=whole,
         scales=scales,
         common=np.array(" ".join(common)),
+        rating_names=np.array("\n".join(rating)),
+        rating=np.array(list(rating.values())),
         made_from=np.array(made_from),
     )
 
@@ -115,7 +153,8 @@ def main() -> None:
         held_out(examples)
         return
     common = common_words(examples)
-    write(trained(examples, frozenset(common)), common, digest(examples))
+    seen = frozenset(common)
+    write(trained(examples, seen), rating_trained(examples, seen), common, digest(examples))
     print(f"{len(examples)} messages, {WEIGHTS.stat().st_size:,} bytes")
 
 

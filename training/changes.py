@@ -16,13 +16,13 @@ from typing import Any
 
 import numpy as np
 from msgspec import Struct
-from numpy.typing import NDArray
 
 from ragforge.memory.own_words import own_words
 from ragforge.memory.recall import likely_changes, likely_endings
 from ragforge.memory.recall.likely_changes import Later, later_turn, signals
 from ragforge.memory.recall.likely_endings import always_stands, ending_signs
 from ragforge.memory.terms import with_digits
+from training.fit import logistic
 
 HERE = Path(__file__).parent / "changes"
 POSITIVE = 4.0
@@ -32,10 +32,7 @@ DECAY_OF_WISHES = 30.0
 """Few wishes end, and there are many signs."""
 ROUNDS = 3
 """How often it is chosen again which sentence of a turn ends a wish."""
-STEPS = 12
-FIGURES = 3
 SHOWN = (0.5, 0.6, 0.7, 0.8, 0.9)
-Floats = NDArray[np.float64]
 
 
 class Pair(Struct, frozen=True):
@@ -123,28 +120,14 @@ def _score(pair: Pair, weights: dict[str, float]) -> float:
 
 
 def weights_of(pairs: Sequence[Pair], *, decay: float = DECAY) -> dict[str, float]:
-    """Weights of a logistic regression, by Newton's method; `""` is the constant."""
+    """Weights of a logistic regression; `""` is the constant."""
     known = [each for each in pairs if each.ends is not None]
-    names = list(known[0].features)
-    raw = np.array([[each.features[name] for name in names] for each in known], dtype=np.float64)
-    wanted = np.array([bool(each.ends) for each in known], dtype=np.float64)
-    mean: Floats = raw.mean(0)
-    spread: Floats = raw.std(0) + 1e-6
-    rows: Floats = np.c_[(raw - mean) / spread, np.ones(len(raw))]
-    counts = np.where(wanted == 1, POSITIVE, 1.0)
-    decays: Floats = np.r_[np.full(len(names), decay), 1e-6]
-    weights: Floats = np.zeros(len(names) + 1)
-    for _ in range(STEPS):
-        share: Floats = 1 / (1 + np.exp(-np.clip(rows @ weights, -30, 30)))
-        slope: Floats = rows.T @ (counts * (share - wanted)) + decays * weights
-        curve: Floats = (rows * (counts * share * (1 - share))[:, None]).T @ rows + np.diag(decays)
-        weights -= np.linalg.solve(curve, slope)
-    plain: list[float] = (weights[:-1] / spread).tolist()
-    constant = float(weights[-1]) - sum(
-        weight * each for weight, each in zip(plain, mean.tolist(), strict=True)
+    return logistic(
+        [each.features for each in known],
+        [bool(each.ends) for each in known],
+        decay=decay,
+        positive=POSITIVE,
     )
-    found = dict(zip(names, plain, strict=True)) | {"": constant}
-    return {name: round(value, FIGURES) for name, value in found.items()}
 
 
 def scored(pairs: Sequence[Pair], weights: dict[str, float]) -> dict[tuple[int, str], float]:

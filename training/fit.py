@@ -1,15 +1,20 @@
-"""Softmax regression over sparse features and a vector for each row, with NumPy alone."""
+"""Softmax regression over sparse features and a vector for each row, and logistic regression over a few named
+features, with NumPy alone."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float32]
+Doubles = NDArray[np.float64]
 Ints = NDArray[np.int64]
 TINY = 1e-30
 """In place of a sum of probabilities that came out as 0."""
+NEWTON_STEPS = 12
+FIGURES = 3
+"""So many figures behind the point of a logistic regression's weights are kept."""
 
 
 @dataclass(frozen=True)
@@ -93,3 +98,32 @@ def fit(
         step = 0.15 * (1 - round / (rounds + 1))
         weights -= step * (mean / (1 - 0.9**round)) / (np.sqrt(square / (1 - 0.99**round)) + 1e-8)
     return np.ascontiguousarray(weights.T)
+
+
+def logistic(
+    rows: Sequence[Mapping[str, float]], wanted: Sequence[bool], *, decay: float, positive: float = 1.0
+) -> dict[str, float]:
+    """Weights of a logistic regression by name, by Newton's method; `""` is the constant.
+
+    positive: how much more the wanted rows count.
+    """
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    raw = np.array([[row.get(name, 0.0) for name in names] for row in rows], dtype=np.float64)
+    right = np.array(wanted, dtype=np.float64)
+    mean: Doubles = raw.mean(0)
+    spread: Doubles = raw.std(0) + 1e-6
+    scaled: Doubles = np.c_[(raw - mean) / spread, np.ones(len(raw))]
+    counts = np.where(right == 1, positive, 1.0)
+    decays: Doubles = np.r_[np.full(len(names), decay), 1e-6]
+    weights: Doubles = np.zeros(len(names) + 1)
+    for _ in range(NEWTON_STEPS):
+        share: Doubles = 1 / (1 + np.exp(-np.clip(scaled @ weights, -30, 30)))
+        slope: Doubles = scaled.T @ (counts * (share - right)) + decays * weights
+        curve: Doubles = (scaled * (counts * share * (1 - share))[:, None]).T @ scaled + np.diag(decays)
+        weights -= np.linalg.solve(curve, slope)
+    plain: list[float] = (weights[:-1] / spread).tolist()
+    constant = float(weights[-1]) - sum(
+        weight * each for weight, each in zip(plain, mean.tolist(), strict=True)
+    )
+    found = dict(zip(names, plain, strict=True)) | {"": constant}
+    return {name: round(value, FIGURES) for name, value in found.items()}

@@ -46,6 +46,13 @@ def guesses(clauses: Sequence[Clause], before: str = "") -> list[Guess]:
     return [_guess(model.scores(*each)) for each in model_input(clauses, before, model.common)]
 
 
+def rated(features: Mapping[str, float]) -> float:
+    """How likely a statement with these features is to be kept, and of its type."""
+    weights = _model().rating
+    score = weights[""] + sum(weights.get(name, 0.0) * value for name, value in features.items())
+    return 1 / (1 + math.exp(-score))
+
+
 def model_input(
     clauses: Sequence[Clause], before: str, common: frozenset[str]
 ) -> list[tuple[list[int], list[float]]]:
@@ -69,6 +76,8 @@ class _Model:
             self._weights: np.ndarray[Any, np.dtype[np.int8]] = file["weights"]
             self._scales: list[float] = file["scales"].tolist()
             self.common = frozenset(str(file["common"]).split())
+            names: list[str] = str(file["rating_names"]).split("\n")
+            self.rating: dict[str, float] = dict(zip(names, file["rating"].tolist(), strict=True))
 
     def scores(self, places: Sequence[int], values: Sequence[float]) -> list[float]:
         import numpy as np
@@ -84,9 +93,12 @@ def _model() -> _Model:
 
 def _guess(scores: Sequence[float]) -> Guess:
     top = max(scores)
-    shares: Mapping[MemoryType | None, float] = {
-        name: math.exp(score - top) for name, score in zip(CLASSES, scores, strict=True)
-    }
-    total = sum(shares.values())
-    kept = total - shares[None]
-    return Guess(kept / total, {type: shares[type] / kept for type in MemoryType})
+    likely = [math.exp(score - top) for score in scores]
+    total = sum(likely)
+    return guess_of([each / total for each in likely])
+
+
+def guess_of(shares: Sequence[float]) -> Guess:
+    """The same by the probability of each class."""
+    kept = sum(shares[1:])
+    return Guess(kept, {type: share / kept for type, share in zip(MemoryType, shares[1:], strict=True)})

@@ -4,7 +4,7 @@ It prefers precision to recall. Only the user's own sentences count, without que
 somebody else is said to say.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import groupby
 
 from msgspec import Struct, field
@@ -21,7 +21,7 @@ from ragforge.domain.memories import (
     MemorySource,
     MemoryType,
 )
-from ragforge.memory.classifier import Guess, guesses
+from ragforge.memory.classifier import Guess, guesses, rated
 from ragforge.memory.clauses import Clause, clauses_of
 from ragforge.memory.constraints import (
     WISHES,
@@ -39,6 +39,7 @@ from ragforge.memory.likeness import content_words, share_of
 from ragforge.memory.material import Material
 from ragforge.memory.memories import TICK, new_memory
 from ragforge.memory.prohibitions import contradict, names_in, names_object
+from ragforge.memory.rating import Around, Judged, features_of_statement
 from ragforge.memory.replacement import (
     changed_value,
     ended_by,
@@ -70,20 +71,23 @@ CONFIDENCE_OF_WISHES = 0.8
 CONFIDENCE_OF_OTHER_WISHES = 0.75
 """Of other preferences at most: a requirement of the product and a decision read like them."""
 
-KEPT_MIN = 0.56
-"""A clause is kept from this probability on."""
-RULE_KEPT_MIN, RULE_SURE_MIN = 0.45, 0.35
-"""The same, and the next, for a wish that by rules is about all work."""
+LIKELY_MIN, RULED_LIKELY_MIN = 0.46, 0.35
+"""A statement is kept that is as likely right as this; the same where a rule fits it. Found with writers left
+out of training."""
 SURE_MIN = 0.45
-"""A statement is kept from this probability of being of its type on: below, most have the wrong one."""
+"""And only from this probability of being of its type on, by its likeliest clause."""
 SURE_MIN_OF: Mapping[MemoryType, float] = {
     MemoryType.GOAL: 0.3,
     MemoryType.TODO: 0.3,
     MemoryType.IDENTITY: 0.4,
-    MemoryType.PREFERENCE: 0.53,
-    MemoryType.FACT: 0.42,
+    MemoryType.PREFERENCE: 0.4,
+    MemoryType.FACT: 0.4,
 }
-"""The same for types that are mistaken more often, or less. Found with training messages left out."""
+"""The same for types that are mistaken less often."""
+POSSIBLE_MIN = 0.5
+"""All this is asked only where a clause is kept with this probability."""
+KEPT_MIN = 0.56
+"""A clause says something by itself from this probability on."""
 SECOND_MIN = 0.93
 """As a statement of its own beside another one in the same sentence."""
 ASKED_FOR = frozenset({MemoryType.PREFERENCE, MemoryType.GOAL, MemoryType.TODO})
@@ -157,20 +161,10 @@ class UserStatement(Struct, frozen=True):
     """The sentence that it is a part of."""
     certain: bool = False
     """Whether it is a wish for all work, whatever its words are."""
-
-
-class _Judged(Struct, frozen=True):
-    """A clause with the probability that it is kept, and of its type: by its words, and by the rules."""
-
-    clause: Clause
-    kept: float
-    types: Mapping[MemoryType, float]
-    ruled: bool = False
-    """Whether it meets a rule."""
-
-    @property
-    def type(self) -> MemoryType:
-        return max(self.types, key=lambda type: self.types[type])
+    features: Mapping[str, float] = field(default_factory=dict[str, float])
+    """What tells how likely it is right as a whole."""
+    given: bool = False
+    """The user asks to remember it."""
 
 
 def statements_in(user: str, before: str = "") -> list[UserStatement]:
@@ -178,32 +172,9 @@ def statements_in(user: str, before: str = "") -> list[UserStatement]:
 
     before: what the assistant said just before.
     """
-    if not (asks(before) or any(map(str.isdigit, user))):
-        before = ""  # what answers nothing and gives no other value has nothing to do with it
-    clauses = _without_request(clauses_of(user, parted=True))
-    judged = [_judged(clause, guess) for clause, guess in zip(clauses, guesses(clauses, before), strict=True)]
-    found: list[UserStatement] = []
-    for _, each in groupby(judged, key=lambda one: one.clause.sentence):
-        sentence = _without_wish(_by_the_whole(_without_opening(_without_doubt(list(each)))))
-        if _is_no_statement(sentence) or _asks_how_it_is(sentence):
-            continue
-        if found and _is_exception(sentence, found[-1]):
-            found[-1] = _with_exception(found[-1], sentence)
-            continue
-        if _forbids_by_name(sentence):
-            sure = CONFIDENCE_OF_WISHES
-            sentence = [_Judged(one.clause, sure, _PREFERENCE, ruled=True) for one in sentence]
-        elif max(one.kept for one in sentence) < (RULE_KEPT_MIN if _is_rule_of_work(sentence) else KEPT_MIN):
-            continue
-        # What is told of one thing stays together with its reason: two that part are both sure.
-        if len({one.type for one in sentence if one.kept >= SECOND_MIN}) < 2:
-            for part in _without_contradiction(sentence):
-                _add(found, part)
-            continue
-        for type, run in groupby(sentence, key=lambda one: one.type if one.kept >= SECOND_MIN else None):
-            if type is not None:
-                _add(found, list(run), whole=" ".join(one.clause.text for one in sentence))
-    found = [each for each in found if _is_sure_statement(each) and not _is_for_once(each)]
+    found = [each for each in possible_statements(user, before) if _is_likely(each)]
+    if not _answers(user, before):
+        before = ""
     answers = asks(before) or any(map(str.isdigit, found[0].text if found else ""))
     if len(found) == 1 and says_nothing(found[0].text, before):
         return []
@@ -213,30 +184,69 @@ def statements_in(user: str, before: str = "") -> list[UserStatement]:
     return list(filter(_says_something, found))
 
 
-def _is_sure(type: MemoryType, sure: float) -> bool:
-    return sure >= SURE_MIN_OF.get(type, SURE_MIN)
+def possible_statements(
+    user: str,
+    before: str = "",
+    judge: Callable[[Sequence[Clause], str], Sequence[Guess]] = guesses,
+) -> list[UserStatement]:
+    """Return what may be statements, in order, each with the features that tell how likely it is one.
+
+    judge: what the classifier makes of the clauses.
+    """
+    if not _answers(user, before):
+        before = ""
+    clauses = _without_request(clauses_of(user, parted=True))
+    judged = [_judged(clause, guess) for clause, guess in zip(clauses, judge(clauses, before), strict=True)]
+    sentences = [list(each) for _, each in groupby(judged, key=lambda one: one.clause.sentence)]
+    around = Around(sentences, answers=bool(before))
+    found: list[UserStatement] = []
+    for each in sentences:
+        sentence = _without_wish(_by_the_whole(_without_opening(_without_doubt(each))))
+        if _is_no_statement(sentence) or _asks_how_it_is(sentence):
+            continue
+        if found and _is_exception(sentence, found[-1]):
+            found[-1] = _with_exception(found[-1], sentence)
+            continue
+        if _forbids_by_name(sentence):
+            sure = CONFIDENCE_OF_WISHES
+            sentence = [Judged(one.clause, sure, _PREFERENCE, ruled=True) for one in sentence]
+        elif max(one.kept for one in sentence) < POSSIBLE_MIN:
+            continue
+        # What is told of one thing stays together with its reason: two that part are both sure.
+        if len({one.type for one in sentence if one.kept >= SECOND_MIN}) < 2:
+            for part in _without_contradiction(sentence):
+                _add(found, part, sentence, around)
+            continue
+        for type, run in groupby(sentence, key=lambda one: one.type if one.kept >= SECOND_MIN else None):
+            if type is not None:
+                _add(found, list(run), sentence, around, whole=" ".join(one.clause.text for one in sentence))
+    return [each for each in found if not _is_for_once(each)]
 
 
-def _is_sure_statement(statement: UserStatement) -> bool:
-    is_rule = statement.type is MemoryType.PREFERENCE and is_for_all_work(statement.text)
-    return statement.sure >= RULE_SURE_MIN if is_rule else _is_sure(statement.type, statement.sure)
+def _answers(user: str, before: str) -> bool:
+    """Whether what the assistant said counts: what answers nothing and gives no other value has nothing to
+    do with it."""
+    return asks(before) or any(map(str.isdigit, user))
 
 
-def _is_rule_of_work(sentence: Sequence[_Judged]) -> bool:
-    """Whether it is likely a wish, and for certain about all work if it is one."""
-    return _likeliest(sentence)[0] is MemoryType.PREFERENCE and is_for_all_work(
-        " ".join(one.clause.text for one in sentence)
-    )
+def _is_likely(statement: UserStatement) -> bool:
+    """Whether it is kept: sure by its likeliest clause, and likely right as a whole."""
+    ruled = bool(statement.features["ruled"])
+    if statement.given or (statement.whole and ruled):  # a part that a rule fits was sure to be one
+        return True
+    is_sure = statement.sure >= SURE_MIN_OF.get(statement.type, SURE_MIN)
+    least = RULED_LIKELY_MIN if ruled else LIKELY_MIN
+    return is_sure and rated(statement.features) >= least
 
 
-def _is_no_statement(sentence: Sequence[_Judged]) -> bool:
+def _is_no_statement(sentence: Sequence[Judged]) -> bool:
     """Whether it quotes somebody after a colon, supposes what is not so, or is ironic as a whole."""
     first = sentence[0].clause.words
     words = " ".join(one.clause.words for one in sentence)
     return (is_report(first) and first.endswith(":")) or is_unreal(words) or is_ironic(words)
 
 
-def _asks_how_it_is(sentence: Sequence[_Judged]) -> bool:
+def _asks_how_it_is(sentence: Sequence[Judged]) -> bool:
     """Whether it is a question, also one without its mark, and no wish: "are we on Python 3.12"."""
     words = sentence[0].clause.words
     if not begins_to_ask(words):
@@ -244,7 +254,7 @@ def _asks_how_it_is(sentence: Sequence[_Judged]) -> bool:
     return not asks_for_something(words) or _likeliest(sentence)[0] not in ASKED_FOR
 
 
-def _is_exception(sentence: Sequence[_Judged], last: UserStatement) -> bool:
+def _is_exception(sentence: Sequence[Judged], last: UserStatement) -> bool:
     """Whether it only says where the statement of the sentence before does not hold: "But not in tests."."""
     first, words = sentence[0].clause, " ".join(one.clause.words for one in sentence)
     follows = first.sentence == last.sentence + 1 and not first.ends
@@ -252,7 +262,7 @@ def _is_exception(sentence: Sequence[_Judged], last: UserStatement) -> bool:
     return follows and is_short and _EXCEPTS.match(words) is not None
 
 
-def _with_exception(statement: UserStatement, sentence: Sequence[_Judged]) -> UserStatement:
+def _with_exception(statement: UserStatement, sentence: Sequence[Judged]) -> UserStatement:
     rest = " ".join(one.clause.text for one in sentence)
     text = f"{statement.text.rstrip('.!')}, {rest[:1].lower()}{rest[1:]}"
     return replace(statement, text=text, words=plain(text), sentence=sentence[0].clause.sentence)
@@ -264,9 +274,9 @@ def _says_something(statement: UserStatement) -> bool:
     return names or statement.type is not MemoryType.PREFERENCE
 
 
-def _without_contradiction(sentence: Sequence[_Judged]) -> list[list[_Judged]]:
+def _without_contradiction(sentence: Sequence[Judged]) -> list[list[Judged]]:
     """Return the sentence, in parts if it demands what it forbids: "always use it, never use it"."""
-    parts: list[list[_Judged]] = [[]]
+    parts: list[list[Judged]] = [[]]
     for one in sentence:
         if contradict(" ".join(each.clause.text for each in parts[-1]), one.clause.text):
             parts.append([])
@@ -274,7 +284,7 @@ def _without_contradiction(sentence: Sequence[_Judged]) -> list[list[_Judged]]:
     return parts
 
 
-def _forbids_by_name(sentence: Sequence[_Judged]) -> bool:
+def _forbids_by_name(sentence: Sequence[Judged]) -> bool:
     """Whether it forbids a path, a program or a code word. This is seldom said about something else, and
     would not be kept with the right type by its words, or because the name is in another clause than the
     "never"."""
@@ -285,12 +295,11 @@ def _forbids_by_name(sentence: Sequence[_Judged]) -> bool:
         return False
     if is_rule(words):
         type, sure = _likeliest(sentence)
-        is_unsure = max(one.kept for one in sentence) < KEPT_MIN or not _is_sure(type, sure)
-        return is_unsure or type not in WISHES or _is_split(sentence)
+        return sure < KEPT_MIN or type not in WISHES or _is_split(sentence)
     return _is_split(sentence) and any(one.type is MemoryType.PREFERENCE for one in sentence)
 
 
-def _is_split(sentence: Sequence[_Judged]) -> bool:
+def _is_split(sentence: Sequence[Judged]) -> bool:
     """Whether it would be kept in parts, none of which forbids anything by name."""
     types = {one.type for one in sentence if one.kept >= SECOND_MIN}
     return len(types) > 1 and not any(names_object(one.clause.text) for one in sentence)
@@ -319,7 +328,7 @@ def _is_for_once(statement: UserStatement) -> bool:
     return is_wish and not is_standing(words) and _FOR_ONCE.search(words) is not None
 
 
-def _likeliest(run: Sequence[_Judged]) -> tuple[MemoryType, float]:
+def _likeliest(run: Sequence[Judged]) -> tuple[MemoryType, float]:
     """Return the most likely type of the clauses together, and its probability."""
     sums = {type: sum(one.kept * one.types[type] for one in run) for type in MemoryType}
     type = max(sums, key=lambda type: sums[type])
@@ -331,8 +340,14 @@ def _likeliest(run: Sequence[_Judged]) -> tuple[MemoryType, float]:
     return type, max(one.kept * one.types[type] for one in run)
 
 
-def _add(found: list[UserStatement], run: Sequence[_Judged], whole: str = "") -> None:
-    """Append the statement of these clauses; a fragment continues the one before it."""
+def _add(
+    found: list[UserStatement],
+    run: Sequence[Judged],
+    sentence: Sequence[Judged],
+    around: Around,
+    whole: str = "",
+) -> None:
+    """Append the statement of these clauses of the sentence; a fragment continues the one before it."""
     type, sure = _likeliest(run)
     written = " ".join(one.clause.text for one in run).lstrip(" ,;")
     text = written.rstrip(" ,;")
@@ -341,8 +356,9 @@ def _add(found: list[UserStatement], run: Sequence[_Judged], whole: str = "") ->
     if aside := _ASIDE.search(text.replace("’", "'")):
         text = text[aside.end() :]
     ending = written[len(text) :].strip()
-    if any(one.clause.asked for one in run):
+    if given := any(one.clause.asked for one in run):
         sure = max(sure, CONFIDENCE_OF_RULES)
+    features: Mapping[str, float] = {}
     last = found[-1] if found else None
     is_fragment = len(text.split()) <= FRAGMENT_WORDS_MAX
     if (
@@ -352,21 +368,30 @@ def _add(found: list[UserStatement], run: Sequence[_Judged], whole: str = "") ->
         and not contradict(last.text, text)
     ):
         text, type, sure = f"{last.text}{last.ending} {text}", last.type, last.sure
+        features, given = last.features, last.given
         found.pop()
     elif opening := _LEADS_IN.match(text):
         text = text[opening.end() :]
-    found.append(UserStatement(text, plain(text), type, run[-1].clause.sentence, sure, ending, whole))
+    if not features:
+        is_of_work = type is MemoryType.PREFERENCE and is_for_all_work(text)
+        features = features_of_statement(run, sentence, around, type=type, is_of_work=is_of_work)
+    sentence_at = run[-1].clause.sentence
+    found.append(
+        UserStatement(
+            text, plain(text), type, sentence_at, sure, ending, whole, features=features, given=given
+        )
+    )
 
 
-def _judged(clause: Clause, guess: Guess) -> _Judged:
+def _judged(clause: Clause, guess: Guess) -> Judged:
     if is_wondering(clause.words) or is_report(clause.words) or _is_momentary(clause):
-        return _Judged(clause, 0.0, guess.types)
-    judged = _Judged(clause, guess.kept, guess.types)
+        return Judged(clause, 0.0, guess.types)
+    judged = Judged(clause, guess.kept, guess.types)
     if clause.ends:
         return judged
     type = type_of(clause.words)
     if clause.asked:
-        judged = _Judged(clause, 1.0, guess.types)
+        judged = Judged(clause, 1.0, guess.types)
         is_habit = type in (None, MemoryType.FACT) and _HABITS.match(clause.words)
         type = MemoryType.DECISION if is_habit else type
     return _ruled(judged, type)
@@ -377,29 +402,29 @@ def _is_momentary(clause: Clause) -> bool:
     return not (clause.asked or is_standing(clause.words)) and _MOMENTARY.search(clause.words) is not None
 
 
-def _without_doubt(sentence: list[_Judged]) -> list[_Judged]:
+def _without_doubt(sentence: list[Judged]) -> list[Judged]:
     """Return the clauses without doubts at the end: "I prefer the small one, but I'm not sure"."""
     count = next((at for at in range(len(sentence), 1, -1) if not _wonders(sentence[at - 1])), 1)
     return sentence[:count]
 
 
-def _without_opening(sentence: list[_Judged]) -> list[_Judged]:
+def _without_opening(sentence: list[Judged]) -> list[Judged]:
     """Return the clauses without those before the first that says anything: "By the way, we use uv"."""
     count = next((at for at, one in enumerate(sentence) if not _only_opens(one)), 0)
     return sentence[count:]
 
 
-def _only_opens(judged: _Judged) -> bool:
+def _only_opens(judged: Judged) -> bool:
     words = judged.clause.words
     says = bool(about(words)) or any(map(str.isdigit, words)) or is_standing(words) or judged.ruled
     return judged.kept < KEPT_MIN and not says
 
 
-def _wonders(judged: _Judged) -> bool:
+def _wonders(judged: Judged) -> bool:
     return is_wondering(judged.clause.words)
 
 
-def _without_wish(sentence: list[_Judged]) -> list[_Judged]:
+def _without_wish(sentence: list[Judged]) -> list[Judged]:
     """The same where all of it tells what has never been so: a wish of it is a fact."""
     if not all(is_experience(one.clause.words) for one in sentence):
         return sentence
@@ -410,7 +435,7 @@ def _without_wish(sentence: list[_Judged]) -> list[_Judged]:
     ]
 
 
-def _by_the_whole(sentence: list[_Judged]) -> list[_Judged]:
+def _by_the_whole(sentence: list[Judged]) -> list[Judged]:
     """The clauses of a sentence; where none meets a rule, the likeliest counts as what all of them meet."""
     whole = " ".join(one.clause.words for one in sentence)
     if len(sentence) < 2 or sentence[0].clause.ends or any(one.ruled for one in sentence):
@@ -419,7 +444,7 @@ def _by_the_whole(sentence: list[_Judged]) -> list[_Judged]:
     return [_ruled(one, type_of(whole)) if at == best else one for at, one in enumerate(sentence)]
 
 
-def _ruled(judged: _Judged, type: MemoryType | None) -> _Judged:
+def _ruled(judged: Judged, type: MemoryType | None) -> Judged:
     """The same with the rule that it meets."""
     if type is None:
         return judged
@@ -427,7 +452,7 @@ def _ruled(judged: _Judged, type: MemoryType | None) -> _Judged:
         each: (1 - RULE_TYPE_SHARE) * share + RULE_TYPE_SHARE * (each is type)
         for each, share in judged.types.items()
     }
-    return _Judged(judged.clause, judged.kept + RULE_SHARE * (1 - judged.kept), types, ruled=True)
+    return Judged(judged.clause, judged.kept + RULE_SHARE * (1 - judged.kept), types, ruled=True)
 
 
 def memories_in(material: Material) -> tuple[tuple[Memory, ...], tuple[Association, ...]]:

@@ -1,0 +1,92 @@
+"""What tells how likely a statement is right as a whole: how sure its clauses are, and what is around it."""
+
+import math
+from collections.abc import Mapping, Sequence
+
+from msgspec import Struct
+
+from ragforge.domain.memories import MemoryType
+from ragforge.memory.clauses import Clause
+from ragforge.memory.terms import about
+
+PROBABLE = 0.5
+"""A sentence counts among the others that say something from this probability on."""
+SHARE_MIN = 0.002
+"""Probabilities nearer to 0 and 1 count as this: beyond, they say no more."""
+
+
+class Judged(Struct, frozen=True):
+    """A clause with the probability that it is kept, and of its type: by its words, and by the rules."""
+
+    clause: Clause
+    kept: float
+    types: Mapping[MemoryType, float]
+    ruled: bool = False
+    """Whether it meets a rule."""
+
+    @property
+    def type(self) -> MemoryType:
+        return max(self.types, key=lambda type: self.types[type])
+
+
+class Around(Struct, frozen=True):
+    """The sentences of a message, each by its clauses."""
+
+    sentences: Sequence[Sequence[Judged]]
+    answers: bool
+    """Whether the assistant had asked something."""
+
+    def features(self, sentence: int) -> dict[str, float]:
+        """What the others say of the sentence at this place of the message."""
+        kept = [max(one.kept for one in each) for each in self.sentences]
+        at = next(at for at, each in enumerate(self.sentences) if each[0].clause.sentence == sentence)
+        words = sum(len(one.clause.words.split()) for each in self.sentences for one in each)
+        others = sum(share > PROBABLE for place, share in enumerate(kept) if place != at)
+        return {
+            "sentence before": _odds(kept[at - 1]) if at else 0.0,
+            "sentence after": _odds(kept[at + 1]) if at + 1 < len(kept) else 0.0,
+            "sentences": math.log(len(kept)),
+            "message words": math.log(1 + words),
+            "other statements": math.log(1 + others),
+            "answers": float(self.answers),
+        }
+
+
+def features_of_statement(
+    run: Sequence[Judged], sentence: Sequence[Judged], around: Around, *, type: MemoryType, is_of_work: bool
+) -> dict[str, float]:
+    """The features of a statement of this type that is made of these clauses of the sentence, by name.
+
+    is_of_work: whether by rules it is a wish about all work.
+    """
+    start = next(at for at, one in enumerate(sentence) if one.clause is run[0].clause)
+    end = start + len(run)
+    likely = {each: sum(one.kept * one.types[each] for one in run) for each in MemoryType}
+    total = sum(likely.values()) or 1.0
+    second = max(share for each, share in likely.items() if each is not type)
+    words = " ".join(one.clause.words for one in run)
+    return {
+        "kept": _odds(max(one.kept for one in run)),
+        "sure": _odds(max(one.kept * one.types[type] for one in run)),
+        "type": _odds(likely[type] / total),
+        "type margin": (likely[type] - second) / total,
+        "several types": float(len({one.type for one in run}) > 1),
+        "ruled": float(any(one.ruled for one in run)),
+        "ruled as type": float(any(one.ruled and one.type is type for one in run)),
+        "of work": float(is_of_work),
+        "clauses": min(len(run), 5),
+        "whole": float(len(run) == len(sentence)),
+        "first": float(start == 0),
+        "before": _odds(sentence[start - 1].kept) if start else 0.0,
+        "after": _odds(sentence[end].kept) if end < len(sentence) else 0.0,
+        "asked": float(bool(run[0].clause.ends)),
+        "words": math.log(max(1, len(words.split()))),
+        "subjects": math.log(1 + len(about(words))),
+        f"is {type}": 1.0,
+        **around.features(run[0].clause.sentence),
+    }
+
+
+def _odds(share: float) -> float:
+    share = min(max(share, SHARE_MIN), 1 - SHARE_MIN)
+    return math.log(share / (1 - share))
