@@ -11,6 +11,8 @@ from ragforge.memory.terms import about
 
 PROBABLE = 0.5
 """A sentence counts among the others that say something from this probability on."""
+NEAR, WORDS_MAX = 8, 60
+"""So many sentences on each side count, and so many of their words: a rule in a long message is one too."""
 SHARE_MIN = 0.002
 """Probabilities nearer to 0 and 1 count as this: beyond, they say no more."""
 
@@ -38,10 +40,12 @@ class Around(Struct, frozen=True):
 
     def features(self, sentence: int) -> dict[str, float]:
         """What the others say of the sentence at this place of the message."""
-        kept = [max(one.kept for one in each) for each in self.sentences]
-        at = next(at for at, each in enumerate(self.sentences) if each[0].clause.sentence == sentence)
-        words = sum(len(one.clause.words.split()) for each in self.sentences for one in each)
-        others = sum(share > PROBABLE for place, share in enumerate(kept) if place != at)
+        place = next(at for at, each in enumerate(self.sentences) if each[0].clause.sentence == sentence)
+        near = self.sentences[max(0, place - NEAR) : place + NEAR + 1]
+        at = min(place, NEAR)
+        kept = [max(one.kept for one in each) for each in near]
+        words = min(WORDS_MAX, sum(len(one.clause.words.split()) for each in near for one in each))
+        others = sum(share > PROBABLE for other, share in enumerate(kept) if other != at)
         return {
             "sentence before": _odds(kept[at - 1]) if at else 0.0,
             "sentence after": _odds(kept[at + 1]) if at + 1 < len(kept) else 0.0,
