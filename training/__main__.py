@@ -17,7 +17,7 @@ from ragforge.memory.classifier import CLASSES, WEIGHTS, Guess, guess_of, model_
 from ragforge.memory.clause_features import BIAS, BUCKETS, features_of, hashed, tokens_of
 from ragforge.memory.clauses import Clause, clauses_of
 from ragforge.memory.extract import UserStatement
-from ragforge.memory.rating import Around, Judged, features_of_statement
+from ragforge.memory.statement_features import JudgedClause, NearSentences, features_of_statement
 from training.examples import Example, labelled, read_examples
 from training.fit import Floats, Rows, fit, rows_of, shares
 from training.rating import Judge, parts_of, rated_statements, rating
@@ -108,8 +108,8 @@ def digest(examples: Sequence[Example]) -> str:
 def _rated_by() -> dict[str, float]:
     """The features that rate a statement, of one."""
     types = dict.fromkeys(MemoryType, 1 / len(MemoryType))
-    sentence = [Judged(clause, 0.5, types) for clause in clauses_of("We meet on Mondays.")]
-    around = Around([sentence], answers=False)
+    sentence = [JudgedClause(clause, 0.5, types) for clause in clauses_of("We meet on Mondays.")]
+    around = NearSentences([sentence], answers=False)
     return features_of_statement(sentence, sentence, around, type=MemoryType.FACT, is_of_work=False)
 
 

@@ -39,7 +39,6 @@ from ragforge.memory.likeness import content_words, share_of
 from ragforge.memory.material import Material
 from ragforge.memory.memories import TICK, new_memory
 from ragforge.memory.prohibitions import contradict, names_in, names_object
-from ragforge.memory.rating import Around, Judged, features_of_statement
 from ragforge.memory.replacement import (
     changed_value,
     ended_by,
@@ -50,6 +49,7 @@ from ragforge.memory.replacement import (
 )
 from ragforge.memory.sentences import cut_words, with_dates
 from ragforge.memory.short_answers import asks, needs_question, says_nothing, with_question
+from ragforge.memory.statement_features import JudgedClause, NearSentences, features_of_statement
 from ragforge.memory.statements import (
     asks_for_something,
     begins_to_ask,
@@ -198,7 +198,7 @@ def possible_statements(
     clauses = _without_request(clauses_of(user, parted=True))
     judged = [_judged(clause, guess) for clause, guess in zip(clauses, judge(clauses, before), strict=True)]
     sentences = [list(each) for _, each in groupby(judged, key=lambda one: one.clause.sentence)]
-    around = Around(sentences, answers=bool(before))
+    around = NearSentences(sentences, answers=bool(before))
     found: list[UserStatement] = []
     for each in sentences:
         sentence = _without_wish(_by_the_whole(_without_opening(_without_doubt(each))))
@@ -209,7 +209,7 @@ def possible_statements(
             continue
         if _forbids_by_name(sentence):
             sure = CONFIDENCE_OF_WISHES
-            sentence = [Judged(one.clause, sure, _PREFERENCE, ruled=True) for one in sentence]
+            sentence = [JudgedClause(one.clause, sure, _PREFERENCE, ruled=True) for one in sentence]
         elif max(one.kept for one in sentence) < POSSIBLE_MIN:
             continue
         # What is told of one thing stays together with its reason: two that part are both sure.
@@ -239,14 +239,14 @@ def _is_likely(statement: UserStatement) -> bool:
     return is_sure and rated(statement.features) >= least
 
 
-def _is_no_statement(sentence: Sequence[Judged]) -> bool:
+def _is_no_statement(sentence: Sequence[JudgedClause]) -> bool:
     """Whether it quotes somebody after a colon, supposes what is not so, or is ironic as a whole."""
     first = sentence[0].clause.words
     words = " ".join(one.clause.words for one in sentence)
     return (is_report(first) and first.endswith(":")) or is_unreal(words) or is_ironic(words)
 
 
-def _asks_how_it_is(sentence: Sequence[Judged]) -> bool:
+def _asks_how_it_is(sentence: Sequence[JudgedClause]) -> bool:
     """Whether it is a question, also one without its mark, and no wish: "are we on Python 3.12"."""
     words = sentence[0].clause.words
     if not begins_to_ask(words):
@@ -254,7 +254,7 @@ def _asks_how_it_is(sentence: Sequence[Judged]) -> bool:
     return not asks_for_something(words) or _likeliest(sentence)[0] not in ASKED_FOR
 
 
-def _is_exception(sentence: Sequence[Judged], last: UserStatement) -> bool:
+def _is_exception(sentence: Sequence[JudgedClause], last: UserStatement) -> bool:
     """Whether it only says where the statement of the sentence before does not hold: "But not in tests."."""
     first, words = sentence[0].clause, " ".join(one.clause.words for one in sentence)
     follows = first.sentence == last.sentence + 1 and not first.ends
@@ -262,7 +262,7 @@ def _is_exception(sentence: Sequence[Judged], last: UserStatement) -> bool:
     return follows and is_short and _EXCEPTS.match(words) is not None
 
 
-def _with_exception(statement: UserStatement, sentence: Sequence[Judged]) -> UserStatement:
+def _with_exception(statement: UserStatement, sentence: Sequence[JudgedClause]) -> UserStatement:
     rest = " ".join(one.clause.text for one in sentence)
     text = f"{statement.text.rstrip('.!')}, {rest[:1].lower()}{rest[1:]}"
     return replace(statement, text=text, words=plain(text), sentence=sentence[0].clause.sentence)
@@ -274,9 +274,9 @@ def _says_something(statement: UserStatement) -> bool:
     return names or statement.type is not MemoryType.PREFERENCE
 
 
-def _without_contradiction(sentence: Sequence[Judged]) -> list[list[Judged]]:
+def _without_contradiction(sentence: Sequence[JudgedClause]) -> list[list[JudgedClause]]:
     """Return the sentence, in parts if it demands what it forbids: "always use it, never use it"."""
-    parts: list[list[Judged]] = [[]]
+    parts: list[list[JudgedClause]] = [[]]
     for one in sentence:
         if contradict(" ".join(each.clause.text for each in parts[-1]), one.clause.text):
             parts.append([])
@@ -284,7 +284,7 @@ def _without_contradiction(sentence: Sequence[Judged]) -> list[list[Judged]]:
     return parts
 
 
-def _forbids_by_name(sentence: Sequence[Judged]) -> bool:
+def _forbids_by_name(sentence: Sequence[JudgedClause]) -> bool:
     """Whether it forbids a path, a program or a code word. This is seldom said about something else, and
     would not be kept with the right type by its words, or because the name is in another clause than the
     "never"."""
@@ -299,7 +299,7 @@ def _forbids_by_name(sentence: Sequence[Judged]) -> bool:
     return _is_split(sentence) and any(one.type is MemoryType.PREFERENCE for one in sentence)
 
 
-def _is_split(sentence: Sequence[Judged]) -> bool:
+def _is_split(sentence: Sequence[JudgedClause]) -> bool:
     """Whether it would be kept in parts, none of which forbids anything by name."""
     types = {one.type for one in sentence if one.kept >= SECOND_MIN}
     return len(types) > 1 and not any(names_object(one.clause.text) for one in sentence)
@@ -328,7 +328,7 @@ def _is_for_once(statement: UserStatement) -> bool:
     return is_wish and not is_standing(words) and _FOR_ONCE.search(words) is not None
 
 
-def _likeliest(run: Sequence[Judged]) -> tuple[MemoryType, float]:
+def _likeliest(run: Sequence[JudgedClause]) -> tuple[MemoryType, float]:
     """Return the most likely type of the clauses together, and its probability."""
     sums = {type: sum(one.kept * one.types[type] for one in run) for type in MemoryType}
     type = max(sums, key=lambda type: sums[type])
@@ -342,9 +342,9 @@ def _likeliest(run: Sequence[Judged]) -> tuple[MemoryType, float]:
 
 def _add(
     found: list[UserStatement],
-    run: Sequence[Judged],
-    sentence: Sequence[Judged],
-    around: Around,
+    run: Sequence[JudgedClause],
+    sentence: Sequence[JudgedClause],
+    around: NearSentences,
     whole: str = "",
 ) -> None:
     """Append the statement of these clauses of the sentence; a fragment continues the one before it."""
@@ -383,15 +383,15 @@ def _add(
     )
 
 
-def _judged(clause: Clause, guess: Guess) -> Judged:
+def _judged(clause: Clause, guess: Guess) -> JudgedClause:
     if is_wondering(clause.words) or is_report(clause.words) or _is_momentary(clause):
-        return Judged(clause, 0.0, guess.types)
-    judged = Judged(clause, guess.kept, guess.types)
+        return JudgedClause(clause, 0.0, guess.types)
+    judged = JudgedClause(clause, guess.kept, guess.types)
     if clause.ends:
         return judged
     type = type_of(clause.words)
     if clause.asked:
-        judged = Judged(clause, 1.0, guess.types)
+        judged = JudgedClause(clause, 1.0, guess.types)
         is_habit = type in (None, MemoryType.FACT) and _HABITS.match(clause.words)
         type = MemoryType.DECISION if is_habit else type
     return _ruled(judged, type)
@@ -402,29 +402,29 @@ def _is_momentary(clause: Clause) -> bool:
     return not (clause.asked or is_standing(clause.words)) and _MOMENTARY.search(clause.words) is not None
 
 
-def _without_doubt(sentence: list[Judged]) -> list[Judged]:
+def _without_doubt(sentence: list[JudgedClause]) -> list[JudgedClause]:
     """Return the clauses without doubts at the end: "I prefer the small one, but I'm not sure"."""
     count = next((at for at in range(len(sentence), 1, -1) if not _wonders(sentence[at - 1])), 1)
     return sentence[:count]
 
 
-def _without_opening(sentence: list[Judged]) -> list[Judged]:
+def _without_opening(sentence: list[JudgedClause]) -> list[JudgedClause]:
     """Return the clauses without those before the first that says anything: "By the way, we use uv"."""
     count = next((at for at, one in enumerate(sentence) if not _only_opens(one)), 0)
     return sentence[count:]
 
 
-def _only_opens(judged: Judged) -> bool:
+def _only_opens(judged: JudgedClause) -> bool:
     words = judged.clause.words
     says = bool(about(words)) or any(map(str.isdigit, words)) or is_standing(words) or judged.ruled
     return judged.kept < KEPT_MIN and not says
 
 
-def _wonders(judged: Judged) -> bool:
+def _wonders(judged: JudgedClause) -> bool:
     return is_wondering(judged.clause.words)
 
 
-def _without_wish(sentence: list[Judged]) -> list[Judged]:
+def _without_wish(sentence: list[JudgedClause]) -> list[JudgedClause]:
     """The same where all of it tells what has never been so: a wish of it is a fact."""
     if not all(is_experience(one.clause.words) for one in sentence):
         return sentence
@@ -435,7 +435,7 @@ def _without_wish(sentence: list[Judged]) -> list[Judged]:
     ]
 
 
-def _by_the_whole(sentence: list[Judged]) -> list[Judged]:
+def _by_the_whole(sentence: list[JudgedClause]) -> list[JudgedClause]:
     """The clauses of a sentence; where none meets a rule, the likeliest counts as what all of them meet."""
     whole = " ".join(one.clause.words for one in sentence)
     if len(sentence) < 2 or sentence[0].clause.ends or any(one.ruled for one in sentence):
@@ -444,7 +444,7 @@ def _by_the_whole(sentence: list[Judged]) -> list[Judged]:
     return [_ruled(one, type_of(whole)) if at == best else one for at, one in enumerate(sentence)]
 
 
-def _ruled(judged: Judged, type: MemoryType | None) -> Judged:
+def _ruled(judged: JudgedClause, type: MemoryType | None) -> JudgedClause:
     """The same with the rule that it meets."""
     if type is None:
         return judged
@@ -452,7 +452,7 @@ def _ruled(judged: Judged, type: MemoryType | None) -> Judged:
         each: (1 - RULE_TYPE_SHARE) * share + RULE_TYPE_SHARE * (each is type)
         for each, share in judged.types.items()
     }
-    return Judged(judged.clause, judged.kept + RULE_SHARE * (1 - judged.kept), types, ruled=True)
+    return JudgedClause(judged.clause, judged.kept + RULE_SHARE * (1 - judged.kept), types, ruled=True)
 
 
 def memories_in(material: Material) -> tuple[tuple[Memory, ...], tuple[Association, ...]]:

@@ -17,7 +17,7 @@ SHARE_MIN = 0.002
 """Probabilities nearer to 0 and 1 count as this: beyond, they say no more."""
 
 
-class Judged(Struct, frozen=True):
+class JudgedClause(Struct, frozen=True):
     """A clause with the probability that it is kept, and of its type: by its words, and by the rules."""
 
     clause: Clause
@@ -31,10 +31,10 @@ class Judged(Struct, frozen=True):
         return max(self.types, key=lambda type: self.types[type])
 
 
-class Around(Struct, frozen=True):
+class NearSentences(Struct, frozen=True):
     """The sentences of a message, each by its clauses."""
 
-    sentences: Sequence[Sequence[Judged]]
+    sentences: Sequence[Sequence[JudgedClause]]
     answers: bool
     """Whether the assistant had asked something."""
 
@@ -57,7 +57,12 @@ class Around(Struct, frozen=True):
 
 
 def features_of_statement(
-    run: Sequence[Judged], sentence: Sequence[Judged], around: Around, *, type: MemoryType, is_of_work: bool
+    run: Sequence[JudgedClause],
+    sentence: Sequence[JudgedClause],
+    around: NearSentences,
+    *,
+    type: MemoryType,
+    is_of_work: bool,
 ) -> dict[str, float]:
     """The features of a statement of this type that is made of these clauses of the sentence, by name.
 
