@@ -1,4 +1,4 @@
-"""The store in a graph of Neo4j: one server, Aura or a cluster, shared by people and machines."""
+"""The store in a Neo4j graph: one server, Aura or a cluster, shared by people and machines."""
 
 import asyncio
 from collections.abc import Callable
@@ -40,23 +40,23 @@ from ragforge.store.neo4j.versions import Neo4jVersions
 
 
 class Here(Struct, frozen=True):
-    """What this machine keeps of a database."""
+    """The folder in which this machine stores its files for a database."""
 
     outbox: Outbox
     database_id: str
     machine: str
     lock_dir: Path
     stranded: tuple[Stranded, ...] = ()
-    """What waits for other databases that answered at the same address before."""
+    """The rows that wait for other databases that answered at the same address before."""
 
 
 class Neo4jStore:
-    """Implements `Store` on a database of a server, with an outbox on this machine."""
+    """Implements `Store` on a server's database, with an outbox on this machine."""
 
     def __init__(
         self, url: str, graph: Graph, here: Here, *, away: str = "", abandoned_stale: bool = False
     ) -> None:
-        """away: why the server could not be reached, where it could not. abandoned_stale: see `Carrier`."""
+        """away: why the server cannot be reached; empty if it can. abandoned_stale: see `Carrier`."""
         outbox = here.outbox
         self.url = url
         self._graph = graph
@@ -85,7 +85,7 @@ class Neo4jStore:
 
     @property
     def link(self) -> Link:
-        """What waits to be carried to the server, and whether it can be reached."""
+        """The rows that wait to be carried to the server, and whether it can be reached."""
         return replace(self._carrier.link, stranded=sum(each.rows for each in self._here.stranded))
 
     async def drain(self, *, timeout_s: float) -> Link:
@@ -99,28 +99,28 @@ class Neo4jStore:
 
     @property
     def stranded(self) -> tuple[Stranded, ...]:
-        """What waited here for other databases at this address, when the store was opened."""
+        """The rows that waited here for other databases at this address when the store was opened."""
         return self._here.stranded
 
     async def take_stranded(self) -> int:
-        """Let what waited for other databases be carried to this one; how many rows these are."""
+        """Queue the rows that waited for other databases for this one; return their number."""
         taken = 0
         for each in self._here.stranded:
             taken += await take_over(each, self._outbox, lock_dir=self._here.lock_dir)
         self._here = replace(self._here, stranded=())
-        # The heads came before their turns.
+        # The heads were written before their turns.
         self._carrier.abandoned_stale = True
         self._carrier.nudge()
         return taken
 
     async def discard_stranded(self) -> None:
-        """Remove what waited for other databases, for good."""
+        """Remove the rows that waited for other databases, permanently."""
         for each in self._here.stranded:
             await discard(each, lock_dir=self._here.lock_dir)
         self._here = replace(self._here, stranded=())
 
     async def changes(self) -> object | None:
-        """None: asking the server would take as long as searching."""
+        """Return None, because asking the server would take as long as searching."""
         return None
 
     async def status(self) -> StoreStatus:
@@ -131,7 +131,7 @@ class Neo4jStore:
         return await status(self._graph, info)
 
     async def check(self, *, repair: bool = False) -> list[str]:
-        """What is wrong with the database, in sentences; empty when it is sound."""
+        """Return the database's problems as sentences; empty if there are none."""
         if repair:
             await self._outbox.write(Rows.retry_refused)
         await self._nodes.arrive()
@@ -139,7 +139,7 @@ class Neo4jStore:
         refused = await self._outbox.read(Rows.refused)
         found = await findings(self._graph, repair=repair)
         if repair:
-            # Indexes may have been made again.
+            # Indexes may have been rebuilt.
             self._carrier.cool()
         return [
             *(
@@ -150,9 +150,9 @@ class Neo4jStore:
         ]
 
     async def close(self) -> None:
-        """Carry what waits, for at most 5 s, and release everything. Claims end with it.
+        """Carry what waits, for at most 5 s, and release everything, claims included.
 
-        A server that is away is hardly waited for again: what waits goes there at the next start.
+        An unreachable server is hardly waited for: what waits is carried after the next start.
         """
         if self._closed:
             return
@@ -168,7 +168,7 @@ class Neo4jStore:
         await self._graph.close()
 
     async def _reach(self) -> None:
-        """Make sure that the server is there, and that it is still the database that the rows belong to."""
+        """Check that the server answers, and that it still has the database that the rows belong to."""
         await self._graph.connect()
         info = await migrations.database_info(self._graph)
         if info is None or info.id != self._database_id:
@@ -183,9 +183,9 @@ class Neo4jStore:
 
 
 async def open_store(url: str, *, machine_dir: Path, password: str = "", adopt: bool = False) -> Neo4jStore:
-    """The store of the database at this address.
+    """Return the store of the database at this address.
 
-    A server that was reached before may be away now: then what is written waits here.
+    If a server that was reached before is unreachable now, what is written waits here.
 
     Raises UsageError for a wrong address, StoreUnavailable for a server that was never reached, StoreForeign,
     StoreOlder or StoreNewer.
@@ -225,8 +225,8 @@ async def open_store(url: str, *, machine_dir: Path, password: str = "", adopt: 
 async def migrate_store(
     url: str, *, machine_dir: Path, password: str = "", tell: Callable[[str], None]
 ) -> int:
-    """Bring the database to the schema of this version; the number of steps that were taken."""
-    del machine_dir  # nothing is kept here
+    """Migrate the database to the schema of this version; return the number of steps taken."""
+    del machine_dir  # nothing is stored here
     graph = Graph(Address.from_url(url, password))
     try:
         await graph.connect()

@@ -1,9 +1,9 @@
-"""Which turns are abandoned: on the path to no session's head. Their nodes say so, as `left: true`.
+"""Which turns are abandoned: not on the path to any session's head. Their nodes have `left: true`.
 
-It is kept right after the query that moves a head. If a turn is not abandoned, none above it is; so whatever
-happens to a turn, those above it are looked at only as far as they change. A load of many records in any
-order would look at the same turns again and again: it notes instead that all are to be looked at
-(`leftStale` on the node of the database), which whoever asks next does.
+It is updated right after the query that moves a head. If a turn is not abandoned, neither are its ancestors;
+so when a turn changes, its ancestors are checked only as far as they change. A load of many records in any
+order would check the same turns repeatedly: instead it records that all must be checked (`leftStale` on the
+node of the database), and the next reader that needs it does so.
 """
 
 from collections.abc import Mapping
@@ -17,7 +17,7 @@ BATCH = 1_000
 
 _HEAD = "EXISTS {{ MATCH (s:ConversationSession) WHERE s.headId = {0}.id }}"
 
-# A list of lists of ids, each looked at after those before it; in a map, whose lists have no sizes to plan
+# A list of lists of ids, each checked after those before it; in a map, whose lists have no sizes to plan
 # for: see `carry.py`. `turned`: how many changed.
 _SETTLE = f"""CYPHER replan=skip WITH [$ids.of] AS moved
 CALL (moved) {{
@@ -49,15 +49,15 @@ CALL (moved) {{
 """
 
 SETTLE_THESE = f"{_SETTLE}RETURN turned"
-# What was to be done is, unless a load came meanwhile. A batch that is sent again turns nothing.
+# All is up to date now, unless a load came meanwhile. A batch that is sent again changes nothing.
 SETTLE_MOVED = f"""{_SETTLE}
 WITH * MATCH (d:{Label.DATABASE})
 FOREACH (_ IN CASE WHEN turned > 0 THEN [1] ELSE [] END | SET d.memoryState = $mark)
 WITH d WHERE d.leftStale = $mark REMOVE d.leftStale
 """
 
-# Of a node `{0}`; no query names others as these do. Turns that are not stored (yet) say nothing. What the
-# user said by a command, no turn takes along.
+# Of a node `{0}`; no query uses the names in these. Turns that are not stored (yet) do not count. What the
+# user said by a command is abandoned with no turn.
 MEMORY_ABANDONED = """({0}.source <> 'person' AND coalesce(COLLECT {{
   UNWIND {0}.evidence AS proof MATCH (proven:ConversationTurn {{id: proof}})
   RETURN coalesce(proven.left, false) AS gone ORDER BY gone LIMIT 1
@@ -73,14 +73,14 @@ RETURN t.id AS id, t.parentId AS parent, t.turnIndex AS depth, coalesce(t.left, 
 """
 HEADS = f"MATCH (s:{Label.SESSION}) WHERE s.headId IS NOT NULL RETURN s.headId AS head"
 STALE = f"MATCH (d:{Label.DATABASE}) WHERE d.leftStale IS NOT NULL RETURN d.leftStale AS stale"
-# Another load may have come meanwhile, after which all are to be looked at once more.
+# Another load may have come meanwhile, after which all must be checked once more.
 FRESH = f"MATCH (d:{Label.DATABASE}) WHERE d.leftStale = $stale REMOVE d.leftStale"
 
 
 async def wrongly_marked(graph: Graph) -> list[str]:
-    """Ids of turns that are marked as abandoned and are not, or the other way round; the lowest first.
+    """Return the ids of turns that are wrongly marked as abandoned, or wrongly not; lowest first.
 
-    Not those that are their own ancestors: each would have to be abandoned before the other.
+    Excludes turns that are their own ancestors: each would have to be abandoned before the other.
     """
     # The head first: of a turn that comes meanwhile, it is better to know too little than too much.
     parents: dict[str, str | None] = {}
@@ -104,8 +104,8 @@ async def wrongly_marked(graph: Graph) -> list[str]:
 
 
 def _on_circles(parents: Mapping[str, str | None], depths: Mapping[str, int]) -> set[str]:
-    """The turns that are their own ancestors."""
-    # Somewhere on each circle one does not stand below its parent, and there are few such.
+    """Return the turns that are their own ancestors."""
+    # On each circle some turn is not below its parent, and there are few such turns.
     odd = [turn for turn, up in parents.items() if up and depths.get(up, -1) >= depths[turn]]
     found: set[str] = set()
     for turn in odd:
@@ -120,7 +120,7 @@ def _on_circles(parents: Mapping[str, str | None], depths: Mapping[str, int]) ->
 
 
 async def mark_afresh(graph: Graph, wrong: list[str]) -> None:
-    """Put these right, as what stands around them says by then."""
+    """Correct these marks, according to the turns around them at that time."""
     for start in range(0, len(wrong), BATCH):
         await graph.write(
             SETTLE_THESE, ids={"of": wrong[start : start + BATCH]}, deadline_s=timeouts.NEO4J_RUN_S_MAX
@@ -130,7 +130,7 @@ async def mark_afresh(graph: Graph, wrong: list[str]) -> None:
 
 
 async def mark_all(graph: Graph) -> None:
-    """Put all right, if a load left that to be done."""
+    """Correct all marks, if a load left that to be done."""
     found = await graph.read(STALE)
     if found:
         await mark_afresh(graph, await wrongly_marked(graph))

@@ -1,14 +1,14 @@
-"""Where a server is, and as whom to talk to it: `bolt://[user[:password]@]host[:port][/database]`.
+"""A server's address and login: `bolt://[user[:password]@]host[:port][/database]`.
 
 | scheme | what it does |
 | --- | --- |
-| `bolt://` | talks to this one server |
-| `neo4j://` | asks this server for the others of its cluster, and goes to the one that fits |
+| `bolt://` | connects to this one server |
+| `neo4j://` | asks this server for the others of its cluster, and connects to the right one |
 | `...+s://` | encrypted, with a certificate that this machine trusts (Aura, most clusters) |
 | `...+ssc://` | encrypted, with any certificate |
 
-`neo4j://` takes the cluster's routing context as `?name=value`. What has a meaning in an address (`/`, `@`,
-`:`, `#`, `?`, `%`) is written in percent-encoding where it is meant as it is.
+`neo4j://` takes the cluster's routing context as `?name=value`. Characters with a meaning in an address (`/`,
+`@`, `:`, `#`, `?`, `%`) are percent-encoded if they are meant literally.
 """
 
 import re
@@ -30,14 +30,14 @@ _DATABASE = re.compile(r"[^\s\x00-\x1f\x7f/\"'`]{1,65534}")
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """A server, a database on it, and who asks. Without user and password the server must ask for none."""
+    """A server, a database on it, and a login. Without user and password the server must require none."""
 
     scheme: str
     host: str
-    """Without brackets, when it is an IPv6 address."""
+    """Without brackets if it is an IPv6 address."""
     port: int = DEFAULT_PORT
     database: str = ""
-    """Empty for the one that the server gives this user."""
+    """Empty for the user's default one."""
     user: str = ""
     password: str = field(default="", repr=False)
     routing: tuple[tuple[str, str], ...] = ()
@@ -45,17 +45,17 @@ class Address:
 
     @classmethod
     def from_url(cls, url: str, password: str = "") -> "Address":
-        """The address that the URL names. password: where the URL has none.
+        """Return the address in the URL. password: used if the URL has none.
 
         Raises UsageError, which says what to write instead and never shows a password.
         """
         try:
             parts = urlsplit(url.strip())
         except ValueError:
-            # Brackets that do not hold an IPv6 address. Python's own error may quote the password.
+            # Brackets without an IPv6 address. Python's own error may quote the password.
             raise _unusable(url, "its host cannot be read") from None
         if _CONTROL.search(url.strip()):
-            # `urlsplit` would take them out of the password without a word.
+            # `urlsplit` would silently remove them from the password.
             raise _unusable("", "it contains a tab, a line break or another control character")
         _check_scheme(url, parts.scheme, parts.hostname or "")
         if "#" in url or "@" in parts.path or "@" in parts.query:
@@ -74,24 +74,24 @@ class Address:
 
     @property
     def shown(self) -> str:
-        """The URL without the password: for people, for files, and to find the password by."""
+        """The URL without the password: for people, for files, and as the key to look up the password."""
         user = f"{quote(self.user, safe='')}@" if self.user else ""
         database = f"/{quote(self.database, safe='')}" if self.database else ""
         return f"{self.scheme}://{user}{self._place}{database}{self._query}"
 
     @property
     def driver_uri(self) -> str:
-        """What the driver takes: no user, no password, no database."""
+        """The URI for the driver: no user, no password, no database."""
         return f"{self.scheme}://{self._place}{self._query}"
 
     @property
     def routed(self) -> bool:
-        """Whether the server is asked where to go."""
+        """Whether the server is asked which one to connect to."""
         return self.scheme.startswith("neo4j")
 
     @property
     def encrypted(self) -> bool:
-        """Whether nobody on the way can read along."""
+        """Whether the connection is encrypted."""
         return "+" in self.scheme
 
     def __str__(self) -> str:
@@ -119,7 +119,7 @@ def _check_scheme(url: str, scheme: str, host: str) -> None:
 
 
 def _login(url: str, netloc: str) -> tuple[str, str]:
-    """User and password; the host begins behind the last @, as in every URL."""
+    """Return user and password; the host starts after the last @, as in every URL."""
     login, at, _ = netloc.rpartition("@")
     name, colon, password = login.partition(":")
     try:
@@ -158,7 +158,7 @@ def _port(url: str, netloc: str) -> int:
 
 def _database(url: str, path: str) -> str:
     try:
-        # Neo4j knows databases by their names in small letters.
+        # Neo4j stores the names of databases in lowercase.
         name = unquote(path.removeprefix("/"), errors="strict").lower()
     except UnicodeDecodeError as error:
         raise _unusable(url, "the name of the database is not UTF-8") from error
@@ -189,13 +189,13 @@ def _unusable(url: str, why: str) -> UsageError:
 
 
 def _hidden(url: str) -> str:
-    """The URL with all that may be a part of a password left out, however it was mistyped."""
+    """Return the URL without any part that may belong to a password, however it was mistyped."""
     scheme, separator, rest = url.strip().partition("://")
     if not separator:
         # `localhost:7687`, or a user and a password without a scheme.
         return repr(rest or scheme.rpartition("@")[2].partition(":")[0])
     login, _, place = rest.rpartition("@")
-    # `bolt://user:password` has no @, so what follows a colon is shown only where it is a port.
+    # `bolt://user:password` has no @, so the part after a colon is shown only if it is a port.
     host, colon, behind = place.partition(":")
     if colon and not place.startswith("[") and not re.fullmatch(r"\d{1,5}([/?].*)?", behind):
         place = f"{host}:..."

@@ -1,4 +1,4 @@
-"""All that the graph holds, as records."""
+"""The whole graph, as records."""
 
 from collections.abc import AsyncGenerator, Mapping, Sequence
 
@@ -24,15 +24,15 @@ class Neo4jArchive:
         self._loader: Loader | None = None
 
     async def dump(self) -> AsyncGenerator[Record, None]:
-        """Every record, kind by kind, parents before children; it streams."""
+        """Yield every record, kind by kind, parents before children, as a stream."""
         await self._settle()
         await self._nodes.settle_abandoned()
         async for record in dump(self._nodes.graph):
             yield record
 
     async def load(self, records: Sequence[Record]) -> int:
-        """Keep the records; how many were new or newer here. They go to the graph directly, in bulk."""
-        # Before the first is written: whoever breaks off in the middle asks for it all the same.
+        """Store the records in the graph directly, in bulk; return how many were new or newer."""
+        # Before the first is written: if the load is interrupted, it is needed all the same.
         self._nodes.carrier.abandoned_stale = True
         if self._loader is None:
             database = self._nodes.outbox.database_id
@@ -43,14 +43,14 @@ class Neo4jArchive:
         return changed
 
     async def rewrite(self, records: Sequence[Record], *, without: Sequence[str]) -> None:
-        """Give stored records these texts, there and in what this machine keeps of them.
+        """Replace the texts of stored records, in the graph and in this machine's outbox.
 
-        Raises StoreUnavailable while the server is away.
+        Raises StoreUnavailable if the server is unreachable.
         """
         await rewrite_records(self._nodes, records, without)
 
     async def fetch(self, kind: RecordKind, ids: Sequence[str]) -> list[Record]:
-        """Those of the kind with these ids that there are, in any order."""
+        """Return the stored records of the kind with these ids, in any order."""
         await self._settle()
         if kind is RecordKind.MEMORY:
             await self._nodes.settle_abandoned()
@@ -65,7 +65,7 @@ class Neo4jArchive:
 
 
 def _forget(rows: Rows, records: Sequence[Record]) -> None:
-    """Remove what is here of these sessions, which may be older now than what the graph has."""
+    """Remove the local rows of these sessions, which may be older now than the graph's."""
     sessions = {each.id for each in records if isinstance(each, ConversationSession)}
     sessions |= {each.session_id for each in records if isinstance(each, Turn)}
     for session_id in sessions:

@@ -1,4 +1,4 @@
-"""All that the graph holds, as records."""
+"""Read the whole graph as records."""
 
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
@@ -36,17 +36,17 @@ if TYPE_CHECKING:
 
 
 class Source(Struct, frozen=True):
-    """Where the records of a kind stand."""
+    """Where the records of a kind are in the graph."""
 
     label: Label
     node: RecordNode[Any]
     whole: str
-    """A property that all of ours have: a node that only other people's have, or a bare one, is no record."""
+    """A property of all our nodes: a node of this label from others, or an empty one, is no record."""
     order: str
     more: str = ""
-    """What the record holds beside the node's properties, as further columns."""
+    """What the record contains besides the node's properties, as further columns."""
     named: str = ""
-    """What `Archive.fetch` finds it by, where that is not the node's id."""
+    """What `Archive.fetch` finds it by, if that is not the node's id."""
 
     @property
     def key(self) -> str:
@@ -55,7 +55,7 @@ class Source(Struct, frozen=True):
 
     @property
     def returned(self) -> str:
-        """The node as a list of values, for the driver reads names as slowly as values, and times slower."""
+        """The node as a list of values: the driver reads names as slowly as values, and times more slowly."""
         values = (
             f"datetime(n.{name}).epochMillis" if name in TIMES else f"n.{name}" for name in self.node.own
         )
@@ -91,16 +91,16 @@ SOURCES: Mapping[RecordKind, Source] = {
     RecordKind.DERIVED: Source(Label.DERIVED, DERIVATIONS, "data", "n.id"),
     RecordKind.SPENT: Source(Label.USAGE, MODEL_CALLS, "purpose", "n.id"),
     RecordKind.VERSION: Source(Label.VERSION, VERSIONS, "changes", "n.timestamp, n.id"),
-    # The node's id may stand for a name that is too long for one.
+    # The node's id may be a hash of a name that is too long for one.
     RecordKind.BRANCH: Source(
         Label.BRANCH, BRANCHES, "versionId", "n.projectId, n.name", named="n.projectId + '/' + n.name"
     ),
     RecordKind.MOVE: Source(Label.MOVE, MOVES, "action", "n.id"),
 }
-"""All but the embeddings, which stand on turns, summaries and memories, and the links between memories."""
+"""All but the embeddings, which are on turns, summaries and memories, and the links between memories."""
 
 _WHOLE_FIRST = (RecordKind.PROJECT, RecordKind.SESSION, RecordKind.BRANCH)
-"""Few enough to be held, and what moves while a dump runs: titles, heads, tips."""
+"""Few enough to keep in memory, and with what changes during a dump: titles, heads, tips."""
 
 _REFERRED = {*OWNERS, *(kind for each in DESCRIPTIONS.values() for kind in each.refers.values())}
 """What others belong to."""
@@ -119,12 +119,12 @@ RETURN '{kind}' AS kind, n.id AS id, n.embeddingModel AS model, n.embeddingHash 
 
 
 async def dump(graph: Graph) -> AsyncGenerator[Record, None]:
-    """Every record, kind by kind, parents before children; a few hundred of them are held at once.
+    """Yield every record, kind by kind, parents before children; a few hundred are in memory at once.
 
     Neo4j shows each query what others have committed until it reaches a node ("read committed"). So all
-    ids are noted first, and what was begun meanwhile is left out with all that belongs to it. Projects,
-    sessions and branches are read whole before that: no head or tip points to what was left out. Of the
-    rest, what was there comes out as it stands by then: a turn may be older than its steps.
+    ids are recorded first, and what was created meanwhile is left out with all that belongs to it. Projects,
+    sessions and branches are read completely before that: no head or tip points to what was left out. The
+    rest is returned in its state at reading: a turn may be older than its steps.
     """
     seen = _SeenIds()
     try:
@@ -154,7 +154,7 @@ async def dump(graph: Graph) -> AsyncGenerator[Record, None]:
 
 
 async def fetch(graph: Graph, kind: RecordKind, ids: Sequence[str]) -> list[Record]:
-    """Those of the kind with these ids that there are, in any order."""
+    """Return the stored records of the kind with these ids, in any order."""
     if kind is RecordKind.EMBEDDING:
         return await _fetch_embeddings(graph, ids)
     if kind is RecordKind.ASSOCIATION:
@@ -172,7 +172,7 @@ async def fetch(graph: Graph, kind: RecordKind, ids: Sequence[str]) -> list[Reco
 
 
 async def counts(graph: Graph) -> dict[RecordKind, int]:
-    """How many there are of every kind; 0 where there are none."""
+    """Return the number of records of every kind, including 0."""
     counted = [f"COUNT {{ {source.matched} }} AS {kind}" for kind, source in SOURCES.items()]
     embeddings = " + ".join(
         f"COUNT {{ MATCH (n:{label}) WHERE n.embedding IS NOT NULL }}" for label in OWNERS.values()
@@ -202,7 +202,7 @@ async def _of_kind(graph: Graph, kind: RecordKind) -> AsyncGenerator[Record, Non
                 yield association_of(row)
         return
     source = SOURCES[kind]
-    # Put in order before the properties are read, so that the server sorts short rows.
+    # Sorted before the properties are read, so that the server sorts short rows.
     query = f"{source.matched} WITH n ORDER BY {source.order} {source.returned}"
     async with aclosing(graph.stream(query, deadline_s=timeouts.NEO4J_RUN_S_MAX)) as rows:
         async for row in rows:
@@ -220,7 +220,7 @@ async def _fetch_embeddings(graph: Graph, ids: Sequence[str]) -> list[Record]:
 
 
 class _SeenIds:
-    """What has come out already, in a file without a name: a history may be larger than the memory."""
+    """The ids that were returned already, in an unnamed file: a history may be larger than the memory."""
 
     def __init__(self) -> None:
         self._database = cast("Connection", apsw.Connection(""))
@@ -230,11 +230,11 @@ class _SeenIds:
         )
 
     def know(self, kind: RecordKind, identifier: str) -> None:
-        """Note that there is one."""
+        """Record that it exists."""
         self._database.execute("INSERT OR IGNORE INTO known VALUES (?)", (f"{kind}/{identifier}",))
 
     def add(self, record: Record) -> bool:
-        """Whether it was known, and all that it belongs to has come out; then it counts as come out too."""
+        """Return whether it was known, and its owners were returned; if so, count it as returned too."""
         name = f"{kind_of(record)}/{key_of(record)}"
         if not all(self._has(f"{kind}/{each}") for kind, each in references(record)):
             return False

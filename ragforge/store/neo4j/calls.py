@@ -18,7 +18,7 @@ class Neo4jToolCalls:
         self._nodes = nodes
 
     async def add(self, call: ToolCall, step: Step) -> None:
-        """Keep a call that ended, with its step. Raises Conflict where the turn or the step is another's."""
+        """Store an ended call with its step. Raises Conflict if the turn or the step is another's."""
         if (call.turn_id, call.step_index) != (step.turn_id, step.index):
             raise Conflict(f"The call {call.id} belongs to a different step than the one given.")
         await self._nodes.need_whole(step.turn_id)

@@ -1,4 +1,4 @@
-"""What brings waiting rows to the graph, in the background, for as long as the store is open."""
+"""Carries waiting rows to the graph, in the background, while the store is open."""
 
 import asyncio
 import logging
@@ -23,7 +23,7 @@ log = logging.getLogger(__name__)
 ROWS_MAX = 500
 BYTES_MAX = 2_000_000
 VECTOR_BYTES_MAX = 700_000
-"""What goes in one query, so that a shared small server takes a fifth of the deadline for it."""
+"""The size of one query's rows, so that a shared small server needs a fifth of the deadline for it."""
 
 PATIENCE_MAX = 8
 SHARE_MIN = 1 / 64
@@ -33,65 +33,65 @@ Fenced = Callable[[tuple[str, ...]], Awaitable[None]]
 
 
 class Carrier:
-    """Carries rows in the order in which they began to wait. `link` says how it stands."""
+    """Carries rows in the order in which they started to wait. `link` is the current state."""
 
     def __init__(self, graph: Graph, outbox: Outbox, *, reach: Reach, fenced: Fenced, away: str = "") -> None:
-        """reach: makes sure that the server is there and is the one; fenced: is told of lost sessions."""
+        """reach: checks that the server answers and is the right one; fenced: receives lost sessions."""
         self._graph = graph
         self._outbox = outbox
         self._reach = reach
         self._fenced = fenced
         self._away = away
         self._trouble: StoreError | None = None
-        """What the newest try ended with, where it failed."""
+        """The error of the last attempt, if it failed."""
         self._held = ""
-        """Which other process keeps rows from being carried."""
+        """The other process that prevents rows from being carried."""
         self._lock_path = outbox.path.with_suffix(".carry.lock")
         self._wanted = asyncio.Event()
         self._moved = asyncio.Condition()
         self._task: asyncio.Task[None] | None = None
         self._patience = 1
         self._share = 1.0
-        """How much of a batch is sent at once: less to a server that was too slow for the one before."""
+        """The share of a batch that is sent at once: less if the server was too slow for the previous one."""
         self._warm = False
-        """Whether the server has planned what rows are written by."""
+        """Whether the server has planned the queries that write rows."""
         self._in_vain_s = float("-inf")
-        """When somebody last waited for a server that did not come back."""
+        """When a server that did not come back was last waited for."""
         self._partial = 0
         self._missing = ""
         self.abandoned_stale = False
-        """Whether all turns must be looked at to know which are abandoned; see `abandonment.py`."""
+        """Whether all turns must be checked to know which are abandoned; see `abandonment.py`."""
 
     @property
     def link(self) -> Link:
-        """What waits, and why the server cannot be reached where it cannot."""
+        """What waits, and why the server cannot be reached if it cannot."""
         waiting = self._outbox.waiting
         held = self._held if waiting else ""
         return Link(waiting, self._away, held=held, partial=self._partial, missing=self._missing)
 
     @property
     def away(self) -> bool:
-        """Whether the server could not be asked when it was tried last."""
+        """Whether the server did not answer the last attempt."""
         return bool(self._away) and not isinstance(self._trouble, ReadsOnly)
 
     def start(self) -> None:
-        """Begin to carry; what an earlier process left behind first."""
+        """Start to carry; first what an earlier process left behind."""
         self._wanted.set()
         self._task = asyncio.create_task(self._run(), name="ragforge-carrier")
 
     def nudge(self) -> None:
-        """There is something to carry."""
+        """Note that there is something to carry."""
         self._wanted.set()
 
     def cool(self) -> None:
-        """An index was made or dropped: with that the server forgets its plans, so it is warmed up anew."""
+        """Warm the server up again: an index was created or dropped, and with that it forgets its plans."""
         self._warm = False
         self._wanted.set()
 
     def lost(self, reason: str) -> None:
-        """A reader found the server away: nobody needs to wait for it until it is back.
+        """Note that a reader could not reach the server: nobody needs to wait for it until it is back.
 
-        Not one that wanted its answer earlier than a server that is there may give it.
+        Does nothing if the reader's deadline was shorter than an answering server may need.
         """
         self.note_partial(f"Only data on this machine was read, because the server did not answer. {reason}")
         if not self.away and not note_if_late():
@@ -99,13 +99,13 @@ class Carrier:
             self._wanted.set()
 
     def note_partial(self, why: str) -> None:
-        """An answer lacks something; a sentence says why."""
+        """Note that an answer is incomplete; a sentence says why."""
         self._partial += 1
         self._missing = why
 
     async def reached(self, timeout_s: float) -> bool:
-        """Whether the server is there; one that was away is tried again for this long, but not much longer
-        where that was in vain a moment ago: a command that asks it several times waits once."""
+        """Return whether the server answers. An unreachable one is tried again for this long, but hardly if
+        that failed a moment ago: a command that asks several times waits once."""
         if monotonic() - self._in_vain_s < timeouts.NEO4J_REACH_S_MAX:
             timeout_s = min(timeout_s, timeouts.NEO4J_REACH_AGAIN_S_MAX)
         with suppress(TimeoutError):
@@ -121,7 +121,7 @@ class Carrier:
         return not self.away
 
     async def settle(self, timeout_s: float) -> bool:
-        """Whether all that waits now, but vectors, arrived before the time was over."""
+        """Return whether all that waits now, except vectors, arrived in time."""
         if self._outbox.waiting == 0 and await self._outbox.count() == 0:
             return True
         target = await self._outbox.read(Rows.last_change)
@@ -135,13 +135,13 @@ class Carrier:
         return False
 
     async def settle_vectors(self) -> bool:
-        """Whether the vectors that wait have arrived too."""
+        """Return whether the waiting vectors have arrived too."""
         if self._away or not await self._outbox.count():
             return not self._away
         return (await self.drain(timeouts.NEO4J_VECTORS_SETTLE_S_MAX)).waiting == 0
 
     async def drain(self, timeout_s: float) -> Link:
-        """Carry all that waits, vectors too, for at most this long; a server that is away is tried once."""
+        """Carry all that waits, vectors too, for at most this long; an unreachable server is tried once."""
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds_left(timeout_s)):
                 while await self._outbox.count() and not isinstance(self._trouble, LoginRefused):
@@ -154,7 +154,7 @@ class Carrier:
         return self.link
 
     async def close(self) -> None:
-        """Stop carrying; what waits stays."""
+        """Stop carrying; what waits is kept."""
         if self._task is not None:
             self._task.cancel()
             with suppress(asyncio.CancelledError):
@@ -162,7 +162,7 @@ class Carrier:
             self._task = None
 
     async def _waits_since(self, change: int) -> bool:
-        """Whether anything of this write or an earlier one waits; vectors are never waited for."""
+        """Return whether anything of this write or an earlier one waits, vectors aside."""
         oldest = await self._outbox.read(Rows.waits_since)
         return oldest is not None and oldest <= change
 
@@ -185,7 +185,7 @@ class Carrier:
                 self._patience = min(PATIENCE_MAX, self._patience * 2)
                 await self._tell()
                 if isinstance(error, OutcomeUnknown):
-                    # Until the server has given up, it may still be at work on what was sent.
+                    # Until the server has given up, it may still process what was sent.
                     await asyncio.sleep(timeouts.NEO4J_SERVER_GRACE_S)
                 await (
                     asyncio.sleep(timeouts.NEO4J_LOGIN_RETRY_S)
@@ -194,7 +194,7 @@ class Carrier:
                 )
                 pause_s = min(timeouts.NEO4J_CARRY_RETRY_S_MAX, pause_s * 2)
             except Exception:
-                # A fault of ours must not end the carrying of what people were promised.
+                # A bug of ours must not end the carrying, because users rely on it.
                 log.exception("Carrying failed unexpectedly")
                 await self._pause(timeouts.NEO4J_CARRY_RETRY_S_MAX)
             await self._tell()
@@ -210,12 +210,12 @@ class Carrier:
             self._moved.notify_all()
 
     async def _warm_up(self) -> None:
-        """Let the server plan what rows are written by, unless it has."""
+        """Let the server plan the queries that write rows, unless it has."""
         while not self._warm:
-            # First: whoever makes an index meanwhile is heard.
+            # First: if an index is created meanwhile, that is noticed.
             self._warm = True
             try:
-                # A plan that was given up is lost: in the same time again a slow server would never be done.
+                # A plan that was given up is lost: with the same time, a slow server would never finish.
                 await warm_up(
                     self._graph,
                     database=self._outbox.database_id,
@@ -227,7 +227,7 @@ class Carrier:
             self._away, self._trouble = "", None
 
     async def _carry_next(self) -> bool:
-        """Carry one batch; whether there was one."""
+        """Carry one batch; return whether there was one."""
         await self._warm_up()
         if not await self._outbox.count():
             return False
@@ -246,7 +246,7 @@ class Carrier:
             deadline_s = (
                 timeouts.NEO4J_BULK_S_MAX if rows[0].cargo is Cargo.VECTORS else timeouts.NEO4J_STEP_S_MAX
             )
-            # Nobody waits for a repetition, and a server that is only slow must get done some time.
+            # Nobody waits for a retry, and a server that is only slow must finish at some point.
             arrived = await carry(
                 self._graph,
                 rows,
@@ -267,11 +267,11 @@ class Carrier:
         if arrived.fenced:
             await self._fenced(arrived.fenced)
         if arrived.late:
-            # A clock that was set back: not at once again, and again.
+            # The clock was set back: do not repeat it at once, again and again.
             await asyncio.sleep(timeouts.NEO4J_CARRY_RETRY_S_FIRST)
 
     async def _send_apart(self, rows: list[OutboxRow], error: StatementRefused) -> None:
-        """Halve the batch until the one row is found that the server will not take; it must stop no other."""
+        """Halve the batch until the one row is found that the server rejects; it must not stop the others."""
         if len(rows) == 1:
             log.error("The server refused %s %s: %s", rows[0].label, rows[0].id, error)
             await self._outbox.write(lambda here: here.mark_refused(rows[0], str(error)))

@@ -1,8 +1,8 @@
-"""Rows on their way to the graph: many of all kinds in one idempotent query.
+"""Write rows to the graph: many of all kinds in one idempotent query.
 
 Everything is merged by our own ids, so a batch that is sent again changes nothing. Properties of a session
-are guarded by the epoch of its writer: who was fenced meanwhile moves no head and no title any more, while
-the turns, steps and calls that were written there still arrive, as a branch.
+are guarded by its writer's epoch: a writer that was fenced meanwhile moves no head and changes no title any
+more, while the turns, steps and calls that it wrote still arrive, as a branch.
 """
 
 from array import array
@@ -46,10 +46,10 @@ CALL () {
 """
 
 # Writing a property takes the lock before the epoch is read: a claim that comes meanwhile waits.
-# A batch may come late: its answer was given up, and a stopped server went on with it after the batch that
-# followed. Such a one is skipped; all that it held was sent again.
-# A head that goes on to a new turn below it, which nearly every one does, leaves nothing behind. Of all
-# other moves `moved` holds the turns whose paths are looked at afterwards: the new head, the old, what came.
+# A batch may come late: its answer was given up, and a stopped server continued it after the next batch.
+# Such a batch is skipped; all that it contained was sent again.
+# A head that moves on to a new turn below it, as nearly every one does, abandons nothing. Of all other
+# moves `moved` contains the turns whose paths are checked afterwards: the new head, the old, what came.
 SESSIONS = """
 CALL () {
   UNWIND $rows.sessions AS row
@@ -81,7 +81,7 @@ CALL () {
 }
 """
 
-# The same where nothing else of the sessions is written.
+# The same if nothing else of the sessions is written.
 GUARDS = """
 CALL () {
   UNWIND $rows.sessions AS row
@@ -97,8 +97,8 @@ CALL () {
 }
 """
 
-# What was made here is written whole, but over nothing that is there. All else is written to what is there:
-# who was silent while his session was deleted makes no half of a node by going on.
+# What was created here is written whole, but never over what exists. All else is written only to what
+# exists: if the session was deleted while its writer was silent, no half a node is created.
 ROWS = """
 CALL (late) {{
   UNWIND $rows.{name} AS row
@@ -117,7 +117,7 @@ CALL (late) {{
 DRAW_PERSON = f"""FOREACH (id IN [each IN [n.person] WHERE each IS NOT NULL] |
     MERGE (who:{Label.PERSON} {{id: id}})
     MERGE (who)-[:WROTE]->(n))"""
-"""Of a turn `n`. The node holds nothing but the id, which is the same wherever it is first written."""
+"""Of a turn `n`. The node contains only the id, which is the same wherever it is first written."""
 
 TURNS = ROWS.format(
     name="turns",
@@ -143,9 +143,9 @@ CALLS = ROWS.format(
     draw="  MERGE (t)-[:HAS_TOOL_CALL]->(n)\n  MERGE (n)-[:PART_OF]->(t)",
 )
 
-# An extract never takes the place of a model's summary, and a model's takes that of an extract, whichever
-# machine was first. What a turn is embedded by holds its level 1 summary; a new text makes that vector old,
-# and so does none. What was written from the old text is to be written anew.
+# An extract never replaces a model's summary, and a model's replaces an extract, whichever machine was
+# first. A turn's embedding includes its level 1 summary, so that a new text, or none, makes that vector
+# outdated. What was written from the old text must be written again.
 SUMMARIES = """
 CALL (late) {
   UNWIND $rows.summaries AS row
@@ -193,7 +193,7 @@ CALL (late) {
 
 NOTHING_MOVED = "WITH d, [] AS fenced, [] AS late, [] AS moved\n"
 
-# Always the whole of a text, whatever of it is there: the server plans each once, and planning takes long.
+# Always the whole text, whichever rows there are: the server plans each text once, and planning takes long.
 PARTS: Mapping[Cargo, str] = {
     Cargo.CONVERSATION: PROJECTS + SESSIONS + TURNS + STEPS + CALLS,
     Cargo.SUMMARIES: GUARDS + SUMMARIES + "WITH d, fenced, late, [] AS moved\n",
@@ -203,7 +203,7 @@ PARTS: Mapping[Cargo, str] = {
     + "".join(EMBEDDING_PART.format(name=owner, label=label) for owner, label in OWNERS.items()),
 }
 
-# Which turns are abandoned by it is counted right after; until it is, the database says that it is to be.
+# Which turns that abandons is computed right after; until then, the database has a mark that it must be.
 ANSWER = """
 WITH d, fenced, late, [id IN reduce(ids = [], each IN moved | ids + each) WHERE id <> ''] AS moved
 FOREACH (_ IN CASE WHEN size(moved) = 0 OR d.leftStale IS NOT NULL THEN [] ELSE [1] END |
@@ -212,8 +212,8 @@ FOREACH (_ IN CASE WHEN $remembers THEN [1] ELSE [] END | SET d.memoryState = $m
 RETURN fenced, late, moved
 """
 
-# Another database may answer at the address by now, on a connection that was made to the one before.
-# Where the abandoned turns are not kept in line with what is written, it is noted that they must be.
+# The address may have another database by now, on a connection that was made to the previous one.
+# If the marks of abandoned turns are not updated with the write, the need to do so is recorded.
 HERE = f"""
 MATCH (d:{Label.DATABASE}) WHERE d.id = $database WITH d
 FOREACH (_ IN CASE WHEN $marks THEN [] ELSE [1] END | SET d.leftStale = $mark)
@@ -225,14 +225,14 @@ OTHER_DATABASE = (
 )
 
 TIES = frozenset({"sessionId", "projectId", "parentId", "turnId", "covers", "person"})
-"""Properties from which relationships are drawn."""
+"""Properties from which relationships are created."""
 
 
 class Writer(Protocol):
-    """What is needed of the connection."""
+    """The part of the connection that is used here."""
 
     async def write(self, query: str, /, **parameters: Any) -> list[dict[str, Any]]:
-        """The rows that a statement answers, once it is committed."""
+        """Return the statement's rows, once it is committed."""
         ...
 
 
@@ -243,15 +243,15 @@ class InTransaction:
         self._transaction = transaction
 
     async def write(self, query: str, /, *, deadline_s: float, **parameters: Any) -> list[dict[str, Any]]:
-        """The rows that a statement answers."""
+        """Return the statement's rows."""
         del deadline_s  # the transaction has one
         return await self._transaction.run(query, **parameters)
 
 
 class Arrived(Struct, frozen=True):
-    """What the graph said of a batch. fenced: sessions that others write now; late: what was skipped.
+    """The graph's answer to a batch. fenced: sessions with another writer now; late: what was skipped.
 
-    unsettled: which turns are abandoned is still to be counted.
+    unsettled: it must still be computed which turns are abandoned.
     """
 
     fenced: tuple[str, ...] = ()
@@ -268,10 +268,10 @@ async def carry(
     database: str,
     marks: bool = True,
 ) -> Arrived:
-    """Write the rows, which are of one cargo. batch: a number that is higher for each of this machine.
+    """Write the rows, which are of one cargo. batch: a number that increases for each of this machine.
 
     database: the id of the only one that may have them. marks: also mark which turns are abandoned now
-    (see `abandonment.py`); else all must be looked at afterwards. Raises StoreUnavailable where it is another
+    (see `abandonment.py`); else all must be checked afterwards. Raises StoreUnavailable if it is another
     database.
     """
     query, parameters = statement(rows, rows[0].cargo)
@@ -288,13 +288,13 @@ async def carry(
                 SETTLE_MOVED, deadline_s=deadline_s, ids={"of": answer["moved"]}, mark=parameters["mark"]
             )
         except StoreError:
-            # What was written has arrived; the database says what is still to be done.
+            # What was written has arrived; the database records what must still be done.
             unsettled = True
     return Arrived(tuple(answer["fenced"]), frozenset(answer["late"]), unsettled)
 
 
 async def warm_up(graph: Writer, *, database: str, deadline_s: float) -> None:
-    """Let the server plan what rows are written by: that takes it longer than a step may.
+    """Let the server plan the queries that write rows: that takes it longer than a step may.
 
     It plans for the types of the parameters too, so these are as they will be.
     """
@@ -307,7 +307,7 @@ async def warm_up(graph: Writer, *, database: str, deadline_s: float) -> None:
 
 
 def statement(rows: Sequence[OutboxRow], cargo: Cargo) -> tuple[str, dict[str, Any]]:
-    """The query and its parameters; the text is one for each cargo."""
+    """Return the query and its parameters; each cargo has a single text."""
     match cargo:
         case Cargo.CONVERSATION | Cargo.SUMMARIES:
             lists = _owned_lists(rows)
@@ -325,7 +325,7 @@ def statement(rows: Sequence[OutboxRow], cargo: Cargo) -> tuple[str, dict[str, A
 
 
 def whole_rows(pairs: Iterable[tuple[str, Props]]) -> list[OutboxRow]:
-    """Nodes to be written whole, over what is there too, such as those of a backup."""
+    """Return nodes to be written whole, also over existing ones, such as those of a backup."""
     return [
         OutboxRow(
             label,
@@ -339,7 +339,7 @@ def whole_rows(pairs: Iterable[tuple[str, Props]]) -> list[OutboxRow]:
 
 
 def new_row(label: str, props: Props) -> OutboxRow:
-    """A node to be written where there is none, and nowhere else: so its properties are sent once."""
+    """Return a node that is written only if it does not exist, so its properties are sent once."""
     return OutboxRow(label, props["id"], props, fresh=True)
 
 
@@ -364,7 +364,7 @@ def _owned_lists(rows: Sequence[OutboxRow]) -> dict[str, list[dict[str, Any]]]:
 
 
 def as_written(row: OutboxRow) -> dict[str, Any]:
-    """What the parts of the query are given of the row."""
+    """Return what the parts of the query need of the row."""
     changed = {name: row.props.get(name) for name in row.dirty}
     return {
         "id": row.id,
@@ -381,7 +381,7 @@ def as_written(row: OutboxRow) -> dict[str, Any]:
 def _session_as_written(row: OutboxRow, begun: Mapping[str, OutboxRow]) -> dict[str, Any]:
     made = _made_in(row.id, begun)
     written = as_written(row)
-    # A session that was deleted elsewhere while its words waited comes back with them.
+    # If a session was deleted elsewhere while its texts waited, it is created again with them.
     make = row.fresh or bool(made)
     onto = _onto(row.props.get("headId"), made, begun) if "headId" in row.dirty else None
     written |= {"make": make, "first": row.props if make else {}, "draw": make or written["draw"]}
@@ -389,7 +389,7 @@ def _session_as_written(row: OutboxRow, begun: Mapping[str, OutboxRow]) -> dict[
 
 
 def _guard(row: OutboxRow, begun: Mapping[str, OutboxRow]) -> dict[str, Any]:
-    """The row's session, of which nothing but the guard is written."""
+    """Return the row's session, of which only the guard is written."""
     assert row.session_id is not None
     made = _made_in(row.session_id, begun)
     return {
@@ -399,14 +399,14 @@ def _guard(row: OutboxRow, begun: Mapping[str, OutboxRow]) -> dict[str, Any]:
 
 
 def _made_in(session_id: str, begun: Mapping[str, OutboxRow]) -> list[str]:
-    """The turns that began in the session."""
+    """Return the turns that started in the session."""
     return [turn for turn, row in begun.items() if row.session_id == session_id]
 
 
 def _onto(head: str | None, made: Sequence[str], begun: Mapping[str, OutboxRow]) -> str | None:
-    """The turn that the head was at if all that was made goes on from there to where it is now.
+    """Return the turn where the head was, if all that was created leads from there to where it is now.
 
-    Empty for the start of a session, None where the head moved in another way.
+    Empty for the start of a session, None if the head moved in another way.
     """
     passed: set[str] = set()
     while head is not None and head in begun and head not in passed:

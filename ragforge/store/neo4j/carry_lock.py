@@ -1,6 +1,6 @@
-"""Of all processes of a machine one carries rows at a time, so that nothing overtakes; the others learn who.
+"""Only one process of a machine carries rows at a time, so that they stay in order; the others learn which.
 
-It is a lock of the operating system, which ends with its process. One that is suspended keeps it.
+It is a lock of the operating system, which ends with its process. A suspended process keeps it.
 """
 
 import asyncio
@@ -17,9 +17,9 @@ from ragforge.files.locks import Holder, holder_of, open_lock, sign, try_lock
 
 @asynccontextmanager
 async def alone(path: Path, *, held: Callable[[str], object]) -> AsyncGenerator[None, None]:
-    """Hold the file's lock. held: is told who has it where that takes long, and the empty text in the end.
+    """Hold the file's lock. held: receives who has it if that takes long, and the empty text at the end.
 
-    Raises StoreUnavailable where the file cannot be written.
+    Raises StoreUnavailable if the file cannot be written.
     """
     try:
         descriptor = open_lock(path)
@@ -29,7 +29,7 @@ async def alone(path: Path, *, held: Callable[[str], object]) -> AsyncGenerator[
         ) from error
     try:
         told_at_s = monotonic() + timeouts.NEO4J_CARRY_LOCK_TOLD_AFTER_S
-        # A lock of the operating system tells nobody when it is free.
+        # A lock of the operating system notifies nobody when it is free.
         while not try_lock(descriptor):
             is_long = monotonic() > told_at_s
             if is_long:
@@ -52,7 +52,7 @@ def _held_words(holder: Holder | None) -> str:
 
 
 def _is_suspended(pid: int) -> bool:
-    """Whether it was stopped, as by Ctrl+Z; where the system has no /proc, that is not known."""
+    """Whether the process is stopped, as by Ctrl+Z; unknown if the system has no /proc."""
     try:
         state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
     except (OSError, IndexError):

@@ -1,8 +1,8 @@
-"""What memories, their links, model calls beside the turns and derived records are written by.
+"""Queries that write memories, their links, model calls beside the turns, and derived records.
 
-A memory may be saved on several machines at once, and all must come to the same: what a save adds is merged
-in the graph (more weight, more evidence, the older beginning, the newer date, the user's word), in whatever
-order they arrive. Only what was changed on purpose is set.
+A memory may be saved on several machines at once, and the result must be the same everywhere: what a save
+adds is merged in the graph (more weight, more evidence, the older beginning, the newer date, the user's
+words), in whatever order saves arrive. Only deliberate changes are set.
 """
 
 from collections.abc import Sequence
@@ -14,16 +14,16 @@ from ragforge.store.neo4j.outbox import ASSOCIATION, OutboxRow
 from ragforge.store.neo4j.rows import Label
 
 SAVED = "saved"
-"""In `dirty`: what is there now is to be merged."""
+"""In `dirty`: the current values are to be merged."""
 RESTORED = "restored"
-"""In `dirty`: the user said it anew, so it is forgotten no more."""
+"""In `dirty`: the user said it again, so it is no longer forgotten."""
 
 ADDED = (
     *("importance", "confidence", "updated", "created", "validFrom", "searchDate", "evidence", "origin"),
     *("source", "strength", "appliesTo", "said"),
 )
 
-# A memory that was deleted elsewhere, with the session that it was for, does not come back by a change.
+# A memory that was deleted elsewhere, with the session it was for, is not created again by a change.
 MEMORIES = f"""
 CALL () {{
   UNWIND $rows.memories AS row
@@ -75,7 +75,7 @@ CALL () {{
 }}
 """
 
-# One a type, because a parameter cannot name it. Links of before they had a turn were said in none.
+# One a type, because a parameter cannot name it. Links from before they had a turn have none.
 ASSOCIATIONS = "".join(
     f"""
 CALL () {{
@@ -103,7 +103,7 @@ MEMORY_PARTS = MEMORIES + ASSOCIATIONS + USAGE + DERIVED_PARTS
 
 
 def memory_lists(rows: Sequence[OutboxRow]) -> dict[str, list[dict[str, Any]]]:
-    """The rows as the parts take them."""
+    """Return the rows in the form that the parts need."""
     links = [{"turn": "", **row.props} for row in rows if row.label == ASSOCIATION]
     return {
         "memories": [_as_written(row) for row in rows if row.label == Label.MEMORY],
@@ -118,10 +118,10 @@ def _as_written(row: OutboxRow) -> dict[str, Any]:
     changed = {name: row.props.get(name) for name in row.dirty - {SAVED, RESTORED}}
     forget = None
     if not is_whole and changed.get("forgottenAt") is not None:
-        # Whoever forgot it first says when.
+        # The first process that forgot it sets the time.
         forget = changed.pop("forgottenAt")
     scope = row.props.get("searchScope", "")
-    # The words of a session that is not stored are not searched for: its own are added where it is.
+    # The words of a session that is not stored are not searched for: its own are added if it is.
     without_session = " ".join(each for each in scope.split() if not each.startswith("s"))
     if is_whole:
         changed["searchScope"] = without_session

@@ -1,8 +1,8 @@
-"""What versions, branches and moves of heads are written by.
+"""Queries that write versions, branches and moves of heads.
 
-A version never changes but for its label, so whichever machine brings it first, it is the same. A branch
-points to where it was set last. Whatever is named and not stored (any more) is left out: a session that was
-deleted elsewhere while its versions waited takes none of them with it.
+Only the label of a version ever changes, so it is the same whichever machine sends it first. A branch
+points to where it was last set. References to what is not stored (any more) are left out: a session that
+was deleted elsewhere while its versions waited removes none of them.
 """
 
 from collections.abc import Sequence
@@ -14,11 +14,11 @@ from ragforge.store.neo4j.rows import Label, Props
 from ragforge.store.neo4j.search_words import scope_tokens
 
 GONE = "gone"
-"""Of a branch that waits: whether its name is to be taken away."""
+"""Of a waiting branch: whether its name is to be removed."""
 MACHINE = "machine"
-"""Of a branch that waits: which machine set it."""
+"""Of a waiting branch: the machine that set it."""
 
-# `ord` tells which parent is the first. Those that come in the same batch are made before the first is drawn.
+# `ord` tells which parent is the first. All of a batch are created before the first is linked.
 VERSIONS = f"""
 CALL () {{
   UNWIND $rows.versions AS row
@@ -52,7 +52,7 @@ CALL () {{
 }}
 """
 
-# A batch may come late, after one that followed it (see `carry.py`): it moves no branch back.
+# A batch may come late, after a following one (see `carry.py`): it moves no branch back.
 BRANCHES = f"""
 CALL () {{
   UNWIND $rows.branches AS row
@@ -95,7 +95,7 @@ VERSION_PARTS = VERSIONS + BRANCHES + MOVES
 
 
 def version_lists(rows: Sequence[OutboxRow]) -> dict[str, list[dict[str, Any]]]:
-    """The rows as the parts take them."""
+    """Return the rows in the form that the parts need."""
     return {
         "versions": [_version(row) for row in rows if row.label == Label.VERSION],
         "branches": [_branch(row) for row in rows if row.label == Label.BRANCH],
@@ -116,10 +116,10 @@ def _version(row: OutboxRow) -> dict[str, Any]:
 
 
 def _alone(version: Props) -> Props:
-    """What changes of the version where its session or turn is not stored any more."""
+    """Return the changes of a version whose session or turn is no longer stored."""
     scope = scope_tokens(version["projectId"], "", HitKind.VERSION)
     without: Props = {"sessionId": None, "turnId": None, "searchScope": scope}
-    # The title is the first words of the turn's message, where there was one.
+    # The title is the first words of the turn's message, if there was one.
     return without | ({"title": "", "searchNear": ""} if version["turnId"] else {})
 
 

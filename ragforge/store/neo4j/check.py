@@ -1,4 +1,4 @@
-"""What is wrong with a graph, in sentences: its constraints and indexes first, then what should hold."""
+"""Check a graph and return its problems as sentences: constraints and indexes first, then the laws."""
 
 import asyncio
 from collections.abc import AsyncGenerator
@@ -18,9 +18,9 @@ FINDINGS_MAX = 20
 
 
 async def findings(graph: Graph, *, repair: bool) -> list[str]:
-    """All that does not hold, at most FINDINGS_MAX of each kind; empty when the graph is sound.
+    """Return all violations, at most FINDINGS_MAX of each kind; empty if the graph is sound.
 
-    With repair, what can be derived is made again, and the sentences say so. Raises StoreUnavailable.
+    With repair, what can be derived is rebuilt, and the sentences say so. Raises StoreUnavailable.
     """
     info = await database_info(graph)
     if info is None:
@@ -37,12 +37,12 @@ async def findings(graph: Graph, *, repair: bool) -> list[str]:
 
 
 async def _of_abandoned(graph: Graph, *, repair: bool) -> list[str]:
-    """Turns of which it is said that they are abandoned, and they are not, or the other way round."""
+    """Return the turns that are wrongly marked as abandoned, or wrongly not."""
     wrong = await wrongly_marked(graph)
     for _ in range(timeouts.NEO4J_ABANDONED_LOOKS_MAX - 1):
         if not wrong:
             break
-        # Somebody may be undoing something at this moment.
+        # An undo may be running at this moment.
         await asyncio.sleep(timeouts.NEO4J_CHECK_PAUSE_S)
         still = set(await wrongly_marked(graph))
         wrong = [turn for turn in wrong if turn in still]
@@ -86,18 +86,18 @@ async def _of_schema(
 
 
 def _fault(wanted: Definition, there: Standing | None) -> str:
-    """What is wrong with a constraint or index; empty when nothing is."""
+    """Return the problem of a constraint or index; empty if there is none."""
     noun = "constraint" if wanted.kind is Kind.UNIQUE else "index"
     if there is None:
         return f"The {noun} {wanted.name} is missing."
-    # One that does the same has another name.
+    # An equivalent one has another name.
     if there.definition.name == wanted.name and not fits(wanted, there):
         return f"The {noun} {wanted.name} differs from the expected one."
     return "" if there.state == "ONLINE" else f"The {noun} {wanted.name} is not online: {there.words}."
 
 
 async def _duplicates(graph: Graph, missing: Definition) -> AsyncGenerator[str, None]:
-    """What the missing constraint would have kept out."""
+    """Return what the missing constraint would have prevented."""
     (label,), (key,) = missing.labels, missing.properties
     rows = await graph.read(
         f"MATCH (n:{label}) WHERE n.{key} IS NOT NULL WITH n.{key} AS id, count(*) AS nodes WHERE nodes > 1 "
@@ -110,9 +110,9 @@ async def _duplicates(graph: Graph, missing: Definition) -> AsyncGenerator[str, 
 
 
 async def _of_laws(graph: Graph, info: DatabaseInfo, *, repair: bool) -> list[str]:
-    """What breaks a law and still does a moment later.
+    """Return what violates a law and still does a moment later.
 
-    Others may be writing, and a query sees a part of what they commit: nothing is repaired because of that.
+    Others may be writing, and a query sees a part of what they commit: that must cause no repair.
     """
     all_laws = laws(embedder=info.embedder, dimensions=info.dimensions)
     seen = [await _breaking(graph, law, info) for law in all_laws]
@@ -122,7 +122,7 @@ async def _of_laws(graph: Graph, info: DatabaseInfo, *, repair: bool) -> list[st
     found: list[str] = []
     is_repaired = False
     for law, before in zip(all_laws, seen, strict=True):
-        # What was repaired may be seen by a law that held until then.
+        # The repair may have caused violations of a law that was valid until then.
         wrong = await _breaking(graph, law, info) if before or is_repaired else []
         if not is_repaired and len(before) < FINDINGS_MAX:
             wrong = [each for each in wrong if each in before]
@@ -134,7 +134,7 @@ async def _of_laws(graph: Graph, info: DatabaseInfo, *, repair: bool) -> list[st
 
 
 async def _breaking(graph: Graph, law: Law, info: DatabaseInfo) -> list[str]:
-    """The ids of what breaks the law, at most FINDINGS_MAX."""
+    """Return the ids of what violates the law, at most FINDINGS_MAX."""
     rows = await graph.read(
         law.find,
         deadline_s=timeouts.NEO4J_LAW_S_MAX,
@@ -146,7 +146,7 @@ async def _breaking(graph: Graph, law: Law, info: DatabaseInfo) -> list[str]:
 
 
 async def _repaired(graph: Graph, law: Law, info: DatabaseInfo) -> str:
-    """Repair it, and say how that went."""
+    """Repair it, and return the result as a sentence."""
     try:
         await graph.run(
             law.repair,

@@ -1,8 +1,8 @@
 """The right to write a session, among all machines that share the graph.
 
 On this machine it is a lock of the operating system, which ends with its process. Among machines it is a
-lease on the session's node, renewed in the server's time, with an epoch: who lets it lapse may be
-succeeded, and what the older epoch still sends moves the session no more.
+lease on the session's node, renewed in the server's time, with an epoch: if it lapses, another may succeed
+its holder, and what the older epoch still sends no longer moves the session.
 """
 
 import asyncio
@@ -27,7 +27,7 @@ from ragforge.store.sqlite.claims import FileClaim
 log = logging.getLogger(__name__)
 
 
-# The write takes the lock: of many who ask at once, one reads what the others find afterwards.
+# The write takes the lock: if many ask at once, one reads what the others find afterwards.
 LOCK = f"""
 MATCH (s:{Label.SESSION} {{sessionId: $id}})
 SET s.carriedAt = datetime.realtime()
@@ -63,7 +63,7 @@ class GraphClaim:
         self.writer = new_id()
         self.guard = guard
         self.confirmed = False
-        """Whether the server knows of it; one made while it was away is confirmed later."""
+        """Whether the server knows of it; one made while it was unreachable is confirmed later."""
         self.released = False
         self._lost = ""
         self._release = release
@@ -74,7 +74,7 @@ class GraphClaim:
         return self._lost
 
     def lose(self, holder: str) -> None:
-        """It is another's now."""
+        """Record that another process has it now."""
         self._lost = self._lost or (
             f"Session {short_id(self.session_id)} was taken over by {holder or 'another machine'}, because "
             "this one did not respond for too long. What was said here since then becomes a branch of it."
@@ -102,7 +102,7 @@ class Claims:
         return session_id in self._held
 
     async def take(self, session_id: str) -> GraphClaim:
-        """Become the session's one writer. Raises SessionBusy, Conflict or StoreUnavailable."""
+        """Become the session's only writer. Raises SessionBusy, Conflict or StoreUnavailable."""
         guard = await FileClaim.obtain(self._lock_dir, session_id)
         claim = GraphClaim(session_id, guard, self._let_go)
         try:
@@ -124,16 +124,16 @@ class Claims:
         return claim
 
     async def fenced(self, session_ids: tuple[str, ...]) -> None:
-        """The graph says that others write these sessions now."""
+        """Mark these sessions as lost: the graph says that they have other writers now."""
         lost = [self._held[each] for each in session_ids if each in self._held]
-        # Nothing waits for the carrier here, because it is the carrier that tells this.
+        # This must not wait for the carrier, because the carrier is the caller.
         await self._renew_these(lost)
         for claim in lost:
             claim.lose("")
             claim.confirmed = True
 
     async def release_all(self) -> None:
-        """Give up every claim."""
+        """Release every claim."""
         if self._heart is not None:
             self._heart.cancel()
             with contextlib.suppress(asyncio.CancelledError):
@@ -143,9 +143,9 @@ class Claims:
             await claim.release()
 
     async def _confirm(self, claim: GraphClaim) -> None:
-        """Decide it on the server, and end what an earlier writer left running."""
+        """Claim it on the server, and end what an earlier writer left running."""
         row = await self._nodes.outbox.read(lambda rows: rows.get(Label.SESSION, claim.session_id))
-        # What a dead writer left is ended there as it really stood, so all of it must be there first.
+        # The turns of a dead writer are ended with their true state, so all of it must have arrived first.
         await self._nodes.arrive(
             reach_s=timeouts.NEO4J_CLAIM_REACH_S_MAX if row else timeouts.NEO4J_REACH_S_MAX
         )
@@ -168,7 +168,7 @@ class Claims:
                 epoch=epoch,
                 fresh=not same,
             )
-            # One that was made without the server runs its own turns already.
+            # A claim made without the server runs its own turns already.
             if not self.holds(claim.session_id):
                 await interrupt_left_turns(transaction, claim.session_id, taken_over=taken_over)
             return int(epoch)
@@ -188,7 +188,7 @@ class Claims:
         self._nodes.outbox.claims[claim.session_id] = found
 
     def _check_free(self, claim: GraphClaim, before: dict[str, object]) -> None:
-        """Raise SessionBusy while another machine's lease lasts. This one's ended with its file lock."""
+        """Raise SessionBusy while another machine's lease lasts. This machine's ends with its file lock."""
         if before["writer"] in (None, claim.writer) or before["machine"] == self._machine:
             return
         seen, server_now = before["seen"], before["now"]
@@ -201,7 +201,7 @@ class Claims:
             )
 
     async def _bring(self, session_id: str) -> None:
-        """Have here what the next turn rests on, for the server may go away before it."""
+        """Store here what the next turn needs, because the server may become unreachable before it."""
         await self._nodes.outbox.write(lambda rows: rows.forget_session(session_id))
         await self._nodes.need(Label.SESSION, session_id)
         row = await self._nodes.outbox.read(lambda rows: rows.get(Label.SESSION, session_id))
@@ -214,7 +214,7 @@ class Claims:
             await self._nodes.bring([turn.props["parentId"]])
 
     async def _take_here(self, session_id: str) -> bool:
-        """Without the server: whether the session is here, for only such a one can go on."""
+        """Without the server: return whether the session is here, for only such a one can be continued."""
         row = await self._nodes.outbox.read(lambda rows: rows.get(Label.SESSION, session_id))
         if row is None:
             return False
@@ -254,7 +254,7 @@ class Claims:
         await self._renew_these([each for each in self._held.values() if each.confirmed])
 
     async def _renew_these(self, claims: list[GraphClaim]) -> None:
-        """Say that they are still held, and hear of those that are not any more, by whom they were taken."""
+        """Renew the leases, and mark those that were taken over, with their new holders."""
         try:
             found = await self._nodes.graph.write(
                 RENEW, claims=[{"id": each.session_id, "writer": each.writer} for each in claims]

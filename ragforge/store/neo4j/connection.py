@@ -1,8 +1,8 @@
-"""The connection to a server. Every call has a deadline of ours, for the driver's do not bound a stopped
+"""The connection to a server. Every call has a deadline of ours, because the driver's do not bound a stopped
 server: a query on a pooled connection was seen to hang for 40 s under all of them.
 
-What is cut off by its deadline may have been done or not; the connection that it used is closed, so that
-nobody reads its late answer. Errors come out in our words only (see `errors.py`).
+What its deadline interrupts may have been done or not; the connection that it used is closed, so that nobody
+reads its late answer. Errors are raised in our own words only (see `errors.py`).
 """
 
 import asyncio
@@ -55,35 +55,35 @@ _PLAIN = frozenset({str, int, float, bool, type(None), bytes})
 
 
 class Transaction(Protocol):
-    """Several statements that are decided together."""
+    """Several statements that are committed together."""
 
     async def run(self, query: str, /, **parameters: Any) -> list[Row]:
-        """The statement's rows."""
+        """Return the statement's rows."""
         ...
 
 
 PLAN_ONCE = "CYPHER replan=skip "
-"""For a query whose plan is right whatever there is: all is found by unique ids or indexes that it names.
+"""For a query whose plan is right for any data: all is found by unique ids or indexes that it names.
 
-A server plans anew when a graph has grown, after a few turns of a new one, and takes seconds for that when it
+A server replans when a graph has grown, after a few turns of a new one, and takes seconds for that when it
 is busy."""
 
 
 def as_one(query: str, columns: Sequence[str]) -> str:
-    """The query with all its rows in one record, which has them as lists of these columns' values.
+    """Return the query with all its rows in one record, as lists of these columns' values.
 
-    For queries whose plans do not depend on what there is: see PLAN_ONCE.
+    For queries whose plans do not depend on the data: see PLAN_ONCE.
     """
     return f"{PLAN_ONCE}CALL () {{\n{query}\n}}\nRETURN collect([{', '.join(columns)}]) AS rows"
 
 
 def rows_of(answer: Sequence[Row], columns: Sequence[str]) -> list[Row]:
-    """The rows of the answer to such a query."""
+    """Return the rows of the answer to such a query."""
     return [dict(zip(columns, row, strict=True)) for row in answer[0]["rows"]]
 
 
 class Graph:
-    """The server. One a process is enough: it holds the connections, and any task may call it."""
+    """The server. One per process is enough: it holds the connections, and any task may call it."""
 
     def __init__(self, address: Address, *, bookmarks: Collection[str] = ()) -> None:
         self.address = address
@@ -98,7 +98,7 @@ class Graph:
         self._plans = QueryPlans(self._plan)
 
     async def connect(self) -> None:
-        """Reach the server, and learn its version. Raises StoreUnavailable, LoginRefused."""
+        """Connect to the server, and read its version. Raises StoreUnavailable, LoginRefused."""
         # In a thread: loading the driver takes half a second.
         await asyncio.to_thread(import_module, "neo4j")
         query = "CALL dbms.components() YIELD name, versions, edition"
@@ -107,7 +107,7 @@ class Graph:
         except StoreUnavailable:
             if not self._bookmarks:
                 raise
-            # The database may be an older one by now, and a server waits long for what it never held.
+            # The database may be an older one by now, and a server waits long for a state that it never had.
             self._forget_bookmarks()
             rows = await self.read(query, deadline_s=timeouts.NEO4J_CONNECT_S_MAX)
         kernel = next((row for row in rows if "Kernel" in row["name"]), rows[0])
@@ -119,15 +119,15 @@ class Graph:
 
     @property
     def bookmarks(self) -> list[str]:
-        """What the next process gives to its Graph, to see what this one wrote on any member of a cluster."""
+        """What the next process passes to its Graph, to see this one's writes on any member of a cluster."""
         return list(self._bookmarks)
 
     async def read(self, query: str, /, *, deadline_s: float | None = None, **parameters: Any) -> list[Row]:
-        """The rows. In a cluster, from a member that reads; what was written here before is seen."""
+        """Return the rows. In a cluster, a reading member answers, including what was written here."""
         deadline_s = timeouts.NEO4J_READ_S_MAX if deadline_s is None else deadline_s
 
         async def attempt() -> list[Row]:
-            # Not all of the time: its plan may be waited for on a connection that is dead.
+            # Not all of the time: its plan may be waited for on a dead connection.
             await self._plans.wait_for(query, timeout_s=deadline_s / 2)
             try:
                 return await self._auto_commit(query, parameters, writes=False, deadline_s=deadline_s)
@@ -138,16 +138,16 @@ class Graph:
         return await self._called(attempt, doing=READING, deadline_s=deadline_s)
 
     async def read_as_one(self, query: str, columns: Sequence[str], /, **parameters: Any) -> list[Row]:
-        """The rows of a query that returns these columns, sent as one record.
+        """Return the rows of a query that returns these columns, sent as one record.
 
         A record by itself costs the driver 0.1 ms and a time in it 0.2 ms; `epochMillis` costs nothing.
         """
         return rows_of(await self.read(as_one(query, columns), **parameters), columns)
 
     async def write(self, query: str, /, *, deadline_s: float | None = None, **parameters: Any) -> list[Row]:
-        """The rows of one statement in one transaction. It must be idempotent, for it may be sent again.
+        """Return the rows of one statement in one transaction. It must be idempotent: it may be sent again.
 
-        Raises OutcomeUnknown when no answer came in time, and StatementRefused for what it cannot hold.
+        Raises OutcomeUnknown if no answer came in time, and StatementRefused for what it cannot store.
         """
         deadline_s = timeouts.NEO4J_WRITE_S_MAX if deadline_s is None else deadline_s
         return await self._called(
@@ -157,14 +157,14 @@ class Graph:
         )
 
     async def run(self, query: str, /, *, deadline_s: float | None = None, **parameters: Any) -> list[Row]:
-        """The rows of what commits by itself: schema, CALL {} IN TRANSACTIONS. As `write`, but patient."""
+        """Do as `write` for what commits by itself (schema, CALL {} IN TRANSACTIONS), but more patiently."""
         deadline_s = timeouts.NEO4J_RUN_S_MAX if deadline_s is None else deadline_s
         return await self.write(query, deadline_s=deadline_s, **parameters)
 
     async def stream(
         self, query: str, /, *, deadline_s: float | None = None, **parameters: Any
     ) -> AsyncGenerator[Row, None]:
-        """The rows as they come, FETCH_ROWS of them in memory at once; the deadline is for each."""
+        """Yield the rows as they arrive, FETCH_ROWS of them in memory at once; the deadline is for each."""
         deadline_s = timeouts.NEO4J_READ_S_MAX if deadline_s is None else deadline_s
         session: AsyncSession | None = None
 
@@ -193,10 +193,10 @@ class Graph:
     async def transaction(
         self, work: Callable[[Transaction], Awaitable[T]], *, deadline_s: float | None = None
     ) -> T:
-        """What the work returns, after its statements were committed together.
+        """Return the work's result, after its statements were committed together.
 
-        It may run several times, so it leaves nothing behind but in the database; what it raises rolls back.
-        Raises OutcomeUnknown when no answer came in time.
+        It may run several times, so it has effects only in the database; what it raises rolls back.
+        Raises OutcomeUnknown if no answer came in time.
         """
         limit_s = timeouts.NEO4J_WRITE_S_MAX if deadline_s is None else deadline_s
 
@@ -210,11 +210,11 @@ class Graph:
 
     @property
     def is_planning(self) -> bool:
-        """Whether there is anything that was cut off and is still to be planned."""
+        """Whether a query was interrupted and is still to be planned."""
         return self._plans.waiting > 0
 
     async def planned(self, *, timeout_s: float) -> bool:
-        """Wait while the server plans what was cut off; whether there was anything, and all is planned."""
+        """Wait for plans of interrupted queries; return whether there were any and all are planned."""
         return await self._plans.finish(timeout_s=timeout_s)
 
     async def close(self) -> None:
@@ -223,7 +223,7 @@ class Graph:
         driver, self._driver = self._driver, None
         if driver is None:
             return
-        # The goodbye needs nobody who hears it.
+        # It does not matter whether the server receives the goodbye.
         with suppress(OSError, *_driver_errors()):
             async with asyncio.timeout(timeouts.NEO4J_CLOSE_S_MAX):
                 await driver.close()
@@ -231,7 +231,7 @@ class Graph:
     async def _auto_commit(
         self, query: str, parameters: Mapping[str, Any], *, writes: bool, deadline_s: float
     ) -> list[Row]:
-        """One statement in one round trip; a transaction around it would cost a second."""
+        """Run one statement in one round trip; a transaction around it would cost another."""
         from neo4j import Query
 
         timed = Query(cast("LiteralString", query), timeout=deadline_s + timeouts.NEO4J_SERVER_GRACE_S)
@@ -252,7 +252,7 @@ class Graph:
     async def _called(
         self, attempt: Callable[[], Awaitable[T]], *, doing: str, deadline_s: float, retries: bool = True
     ) -> T:
-        """What the attempt returns before the deadline; errors that pass by themselves are waited out."""
+        """Return the attempt's result before the deadline; retry on errors that pass by themselves."""
         passing: Exception | None = None
         deadline_s = seconds_left(deadline_s)
         try:
@@ -263,7 +263,7 @@ class Graph:
                         return await attempt()
                     except _driver_errors() as error:
                         broken += _is_broken(error)
-                        # A pooled connection may have died with a server that is up again: once is enough.
+                        # A pooled connection may be dead although the server is up: one retry is enough.
                         if not retries or broken > 1 or not self._passes(error):
                             raise
                         passing = error
@@ -279,14 +279,14 @@ class Graph:
             raise worded(error, self.address, doing=doing) from error
 
     def _passes(self, error: Exception) -> bool:
-        """Whether trying again is of use."""
+        """Whether a retry may help."""
         if is_bookmark_error(error):
-            # The database was restored or replaced: what was seen there before is no measure any more.
+            # The database was restored or replaced: bookmarks from before are no longer valid.
             return self._forget_bookmarks()
         return isinstance(error, _driver_errors()) and error.is_retryable()
 
     def _forget_bookmarks(self) -> bool:
-        """Begin without; whether there were any."""
+        """Drop the bookmarks; return whether there were any."""
         had, self._bookmarks = bool(self._bookmarks), []
         self._bookmark_manager = None
         return had
@@ -297,7 +297,7 @@ class Graph:
         if self._driver is None:
             self._driver = _driver(self.address)
         if self._bookmark_manager is None and self.address.routed:
-            # One server shows what it has committed by itself; asking it to wait for a bookmark costs.
+            # A single server shows what it has committed anyway; asking it to wait for a bookmark costs time.
             self._bookmark_manager = AsyncGraphDatabase.bookmark_manager(
                 initial_bookmarks=Bookmarks.from_raw_values(self._bookmarks),
                 bookmarks_consumer=self._remember,
@@ -315,7 +315,7 @@ class Graph:
 
 
 class _Running:
-    """A transaction that has begun. The driver's errors pass through the work, to be worded behind it."""
+    """A transaction that has begun. The driver's errors pass through the work, to be worded by the caller."""
 
     def __init__(self, transaction: "AsyncTransaction", address: Address) -> None:
         self._transaction = transaction
@@ -328,24 +328,24 @@ class _Running:
 
 
 def version_of(text: str) -> tuple[int, ...]:
-    """The numbers that a version begins with: `5.27-aura` is (5, 27)."""
+    """Return the numbers that a version begins with: `5.27-aura` is (5, 27)."""
     found = re.match(r"\d+(\.\d+)*", text)
     return tuple(int(number) for number in found[0].split(".")) if found else ()
 
 
 def plain_row(record: Mapping[str, Any]) -> Row:
-    """The row in Python's own values: times in UTC, nodes and relationships as their properties."""
+    """Return the row in Python's own values: times in UTC, nodes and relationships as their properties."""
     return {name: plain(value) for name, value in record.items()}
 
 
 def plain(value: Any) -> Any:
-    """The value, without the driver's types."""
+    """Return the value without the driver's types."""
     if type(value) in _PLAIN:
         return value
     match value:
         case list():
             items = cast("list[Any]", value)
-            # A vector has thousands of numbers, and none of them needs a look.
+            # A vector has thousands of numbers, none of which needs a conversion.
             return items if _PLAIN.issuperset(map(type, items)) else [plain(item) for item in items]
         case Mapping():
             return {name: plain(item) for name, item in cast("Mapping[str, Any]", value).items()}
@@ -360,7 +360,7 @@ def _plain_special(value: Any) -> Any:
     match value:
         case DateTime():
             native = value.to_native()
-            # A time without a zone is another program's; Neo4j's own functions mean UTC by it.
+            # A time without a zone is from another program; Neo4j's own functions mean UTC by it.
             return native.replace(tzinfo=UTC) if native.tzinfo is None else native.astimezone(UTC)
         case Date():
             return value.to_native()
@@ -371,7 +371,7 @@ def _plain_special(value: Any) -> Any:
 
 
 def _driver(address: Address) -> "AsyncDriver":
-    # Half a second, which nobody pays who has no server.
+    # Half a second, which only users with a server pay.
     from neo4j import AsyncGraphDatabase
 
     # It logs what it also raises.
@@ -407,7 +407,7 @@ def _is_broken(error: Exception) -> bool:
 
 @contextmanager
 def _fitting(address: Address) -> Generator[None, None, None]:
-    """Words what the driver says of a value that it cannot send."""
+    """Convert the driver's errors about a value that it cannot send."""
     try:
         yield
     except (ValueError, TypeError, OverflowError) as error:

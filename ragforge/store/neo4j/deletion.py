@@ -1,4 +1,4 @@
-"""Deleting a session from the graph without breaking any other."""
+"""Delete a session from the graph without breaking any other."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -26,8 +26,8 @@ MATCH (t:{Label.TURN} {{sessionId: $id}}) RETURN t.id AS id, t.parentId AS paren
 """
 HEAD = f"MATCH (s:{Label.SESSION} {{sessionId: $id}}) RETURN s.headId AS head"
 
-# Where another session rests on this one's turns: its head lies here, or a turn of its own is a child of
-# one here. The latter holds for turns that an undo left behind too: they must not lose their root.
+# Where another session depends on this one's turns: its head is here, or a turn of its own is a child of
+# one here. The latter includes turns that an undo abandoned: they must not lose their root.
 RESTING = f"""
 CALL () {{
   MATCH (s:{Label.SESSION}) WHERE s.sessionId <> $id AND s.headId IS NOT NULL
@@ -66,7 +66,7 @@ OPTIONAL MATCH (d:{Label.DERIVED} {{ownerId: t.id}}) WHERE d.ownerKind = 'turn'
 SET d.projectId = row.project
 """
 
-# What their model calls cost stays, without a word of them. A step's id is that of its turn and a number.
+# What their model calls cost is kept, without their texts. A step's id is that of its turn and a number.
 KEEP_COSTS = f"""
 MATCH (t:{Label.TURN})<-[:PART_OF]-(n:{Label.STEP}) WHERE t.id IN $turns AND n.provider <> '{NO_MODEL}'
 MERGE (u:{Label.USAGE} {{id: n.id}})
@@ -82,10 +82,10 @@ OPTIONAL MATCH (t)<-[:PART_OF]-(part)
 DETACH DELETE part, t
 """
 
-# Who wrote nothing that is left.
+# People with no turns left.
 REMOVE_PEOPLE = f"MATCH (p:{Label.PERSON}) WHERE NOT EXISTS {{ (p)-[:WROTE]->() }} DELETE p"
 
-# Its own, those of what goes, and all that stand on one of them, whoever has it.
+# Its own, those of removed turns, and all that are built on one of them, whoever's they are.
 SUMMARIES = f"""
 CALL () {{
   MATCH (x:{Label.SUMMARY} {{sessionId: $id}}) RETURN x
@@ -96,7 +96,7 @@ MATCH (x)<-[:SUMMARIZES*0..]-(gone:{Label.SUMMARY})
 RETURN collect(DISTINCT gone.id) AS ids
 """
 
-# The turns that stay need another summary, and a vector without the words of the one that went.
+# The turns that stay need another summary, and a vector without the removed one's words.
 REMOVE_SUMMARIES = f"""
 MATCH (x:{Label.SUMMARY}) WHERE x.id IN $ids
 CALL (x) {{ OPTIONAL MATCH (x)-[:SUMMARIZES]->(t:{Label.TURN}) SET t.embeddingStale = true }}
@@ -107,8 +107,8 @@ CALL (x) {{
 DETACH DELETE x
 """
 
-# Those of the session alone, and those attested only by abandoned turns that go: with its turns gone,
-# what the user took back would count as never doubted.
+# Those of the session alone, and those attested only by abandoned turns that are removed: without its turns,
+# what the user undid would count as never doubted.
 MEMORIES = f"""
 CALL () {{
   MATCH (n:{Label.MEMORY} {{sessionId: $id}}) WHERE n.scope = 'session' RETURN n
@@ -123,7 +123,7 @@ DETACH DELETE n
 RETURN id
 """
 
-# What was said in an abandoned turn and goes would count again.
+# Links from an abandoned turn that is removed would count again.
 REMOVE_LINKS = f"""
 MATCH (t:{Label.TURN}) WHERE t.id IN $turns AND t.left
 WITH collect(t.id) AS turns
@@ -147,14 +147,14 @@ DETACH DELETE n
 RETURN id
 """
 
-# They were made in no session that is stored, and are found in none.
+# No stored session is their origin, so they are found in none.
 REMOVE_ORIGIN = f"""
 MATCH (n:{Label.MEMORY} {{sessionId: $id}})
 SET n.sessionId = '', n.searchScope = replace(n.searchScope, $token, '')
 RETURN n.id AS id
 """
 
-# The version tree stays, for others stand on it.
+# The version tree stays, because others depend on it.
 HAND_OVER_VERSIONS = f"""
 UNWIND $rows AS row
 MATCH (n:{Label.VERSION} {{turnId: row.turn}})
@@ -191,17 +191,17 @@ REMOVE_SESSION = f"MATCH (s:{Label.SESSION} {{sessionId: $id}}) DETACH DELETE s"
 
 
 class _Plan(Struct, frozen=True):
-    """What goes, and to whom the rest goes."""
+    """What is removed, and which sessions get the rest."""
 
     gone: tuple[str, ...]
     lowest: str | None
     """The first turn on the way up from the head that stays."""
     heirs: Mapping[str, tuple[str, str]]
-    """For each turn that stays, its next session and that one's project."""
+    """For each turn that stays, its next session and that session's project."""
 
 
 class _Changed(Struct, frozen=True):
-    """Ids of what else went or changed."""
+    """Ids of what else was removed or changed."""
 
     memories: Sequence[str] = ()
     links: Sequence[str] = ()
@@ -211,9 +211,9 @@ class _Changed(Struct, frozen=True):
 
 
 async def delete_session(nodes: Nodes, session_id: str, *, dry_run: bool = False) -> Deleted:
-    """Remove the session and what no other session rests on; hand the rest to the oldest that does.
+    """Remove the session and what no other session depends on; give the rest to the oldest that does.
 
-    Decided and done in one transaction of the server. Raises StoreUnavailable while it is away.
+    Decided and done in one transaction of the server. Raises StoreUnavailable if it is unreachable.
     """
     await nodes.arrive()
 
@@ -284,7 +284,7 @@ async def _carry_out(transaction: Transaction, session_id: str, plan: _Plan) -> 
         await transaction.run(REMOVE_TURNS, turns=batch)
     await transaction.run(REMOVE_SESSION, id=session_id)
     await transaction.run(REMOVE_PEOPLE)
-    # `s<session> `, wherever it stands among the words of the scope.
+    # `s<session> `, wherever it is among the words of the scope.
     token = scope_tokens("", session_id, HitKind.MEMORY).split()[1] + " "
     memories += await transaction.run(REMOVE_ORIGIN, id=session_id, token=token)
     moves = await _remove_moves(transaction, session_id)
@@ -300,9 +300,9 @@ async def _carry_out(transaction: Transaction, session_id: str, plan: _Plan) -> 
 
 
 async def _hand_over_versions(transaction: Transaction, heirs: Mapping[str, str]) -> list[str]:
-    """The versions of these turns go with them to another session; their ids."""
+    """Give the versions of these turns to the turns' new sessions; return their ids."""
     rows = [
-        # Behind the project: `s<session> kv`.
+        # After the project: `s<session> kv`.
         {
             "turn": turn,
             "heir": heir,
@@ -317,7 +317,7 @@ async def _hand_over_versions(transaction: Transaction, heirs: Mapping[str, str]
 
 
 async def _leave_versions(transaction: Transaction, session_id: str, turns: Sequence[str]) -> list[str]:
-    """The session's versions name neither it nor these turns, which go, any more; their ids."""
+    """Remove the session and these turns from its versions; return their ids."""
     found = await transaction.run(VERSIONS, id=session_id, turns=list(turns))
     ids = [each["id"] for each in found]
     for batch in _batches(ids):
@@ -329,12 +329,12 @@ async def _leave_versions(transaction: Transaction, session_id: str, turns: Sequ
 
 
 async def _remove_moves(transaction: Transaction, session_id: str) -> list[str]:
-    """The moves that the session made go; their ids."""
+    """Remove the moves that the session made; return their ids."""
     return [each["id"] for each in await transaction.run(REMOVE_MOVES, id=session_id)]
 
 
 def _alone(version: Props) -> Props:
-    """What changes of the version when its session goes."""
+    """Return the changes of a version whose session is removed."""
     without: Props = {"sessionId": None, "turnId": None}
     if version.get("turnId"):
         # It was the first words of the turn's message.

@@ -1,7 +1,7 @@
-"""How derived records stand in the graph, and what they are written by.
+"""Derived records in the graph, and the queries that write them.
 
-A node has the label `Derived` and its kind's own, and the kind's relationship to its owner. What of the data
-a property can hold is one of the node as well, for queries; `data` has all of it, as JSON.
+A node has the label `Derived` and its kind's own, and the kind's relationship to its owner. Those data that
+a property can store are properties as well, for queries; `data` has all of them, as JSON.
 """
 
 import re
@@ -23,9 +23,9 @@ OWNERS = {
 
 _WORD = re.compile(r"_+([A-Za-z0-9])")
 
-# One fragment a kind of owner, because a parameter cannot name the property that a session is known by.
-# What was forgotten stays so; what takes whose place is `replaces`. An owner that was deleted elsewhere gets
-# none.
+# One fragment a kind of owner, because a parameter cannot name the property with a session's id.
+# What was forgotten stays forgotten; `replaces` says which record replaces which. An owner that was deleted
+# elsewhere gets none.
 DERIVED_PARTS = "".join(
     f"""
 CALL () {{
@@ -57,12 +57,12 @@ derived_of = DERIVATIONS.record
 
 
 def derived_row(record: Derived) -> Props:
-    """The record as it waits here; see `readable` for what else its node has."""
+    """Return the record as its row here; see `readable` for what else its node has."""
     return DERIVATIONS.row(record, id=record.id)
 
 
 def derived_lists(rows: Sequence[OutboxRow]) -> dict[str, list[dict[str, Any]]]:
-    """The rows as the parts take them."""
+    """Return the rows in the form that the parts need."""
     derived = [row for row in rows if row.label == Label.DERIVED]
     return {
         f"of_{kind}": [_as_written(row) for row in derived if row.props["ownerKind"] == kind]
@@ -83,7 +83,7 @@ def _as_written(row: OutboxRow) -> dict[str, Any]:
 
 
 def readable(data: JsonObject) -> Props:
-    """What of the data a property can hold, by its name there: `open_files` as `openFiles`."""
+    """Return the data that properties can store, by property name: `open_files` as `openFiles`."""
     named = {_WORD.sub(lambda match: match[1].upper(), name): value for name, value in data.items()}
     return {name: value for name, value in named.items() if name and _fits(value)}
 

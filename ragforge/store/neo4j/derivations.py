@@ -59,7 +59,7 @@ class Neo4jDerived:
         self._nodes = nodes
 
     async def save(self, record: Derived) -> None:
-        """Keep it, in the place of the one with its id. Raises Conflict, UsageError."""
+        """Store it, replacing the one with its id. Raises Conflict, UsageError."""
         kept = as_kept(record)
         await self._nodes.need(OWNERS[kept.owner_kind][0], kept.owner)
 
@@ -102,9 +102,9 @@ class Neo4jDerived:
         return [derived_of(each["n"]) for each in found]
 
     async def lacking(self, wanted: UnderivedFilter) -> list[Underived]:
-        """Owners without a record of the kind, by this model, made as it is made now; the newest first.
+        """Return the owners without a current record of the kind by this model, newest first.
 
-        Raises StoreUnavailable while the server is away.
+        Raises StoreUnavailable if the server is unreachable.
         """
         found = await self._nodes.insist(
             _changed(wanted) + LACKING,
@@ -119,7 +119,7 @@ class Neo4jDerived:
         return [Underived(each["id"], each["project"], each["at"]) for each in found]
 
     async def forget(self, ids: Sequence[str], at: datetime) -> None:
-        """Forget them; those that are forgotten already keep their time."""
+        """Forget them; those forgotten already keep their time."""
         await self._set_forgotten(ids, utc(at))
 
     async def restore(self, ids: Sequence[str]) -> None:
@@ -137,7 +137,7 @@ class Neo4jDerived:
         await self._nodes.write(write)
 
     async def _bring(self, ids: Sequence[str]) -> None:
-        """Have here what is to be changed, as it is in the graph now; while that is away, as it was seen."""
+        """Read the current nodes from the graph, to be changed here; without a server, use the rows here."""
         await self._nodes.settle()
         try:
             found = await self._nodes.ask(GET, ids=valid_ids(ids))
@@ -147,7 +147,7 @@ class Neo4jDerived:
 
 
 def _changed(wanted: UnderivedFilter) -> str:
-    """The part of the query that finds the owners."""
+    """Return the part of the query that finds the owners."""
     if wanted.kind.owner is not DerivedOwner.SESSION:
         return CHANGED[wanted.kind.owner]
     conditions = [
@@ -160,7 +160,7 @@ def _changed(wanted: UnderivedFilter) -> str:
 
 
 def _fitting(wanted: DerivedFilter) -> str:
-    """The query, with the conditions that are asked for alone, so that each question has its index."""
+    """Return the query with only the requested conditions, so that each case has its index."""
     of_project = "AND n.projectId = $project" if wanted.project_id is not None else ""
     of_owners = "AND n.ownerId IN $owners" if wanted.owners else ""
     return f"""

@@ -1,8 +1,8 @@
-"""What a server or its driver says, in words for people. The driver's own errors end here.
+"""Errors of a server or its driver, in words for people. The driver's own errors end here.
 
 | what happened | what is raised | what the user reads |
 | --- | --- | --- |
-| nobody listens, DNS, a firewall | StoreUnavailable | start it, or check the address |
+| nothing listens, DNS, a firewall | StoreUnavailable | start it, or check the address |
 | TLS on one side only, unknown certificate | StoreUnavailable | which scheme to use instead |
 | something else listens there (HTTP) | StoreUnavailable | the port of Bolt |
 | wrong user or password, none given | LoginRefused | set it again |
@@ -10,11 +10,11 @@
 | too many wrong passwords | LoginRefused | wait |
 | no such database, or it is stopped | StoreUnavailable | its name, how to see all |
 | the user may not | StoreUnavailable | which right is missing |
-| the database only reads | ReadsOnly | how it is written again |
+| the database is read-only | ReadsOnly | how to make it writable again |
 | a cluster without a leader | StoreUnavailable | wait, look at its members |
-| no answer before the deadline, cut while writing | OutcomeUnknown | may have been done; it is tried again |
+| no answer before the deadline, interrupted write | OutcomeUnknown | may have been done; it is retried |
 | memory or disk full | StoreUnavailable | give it more |
-| a statement or value that it cannot hold | StatementRefused | what it said |
+| a statement or value that it cannot process | StatementRefused | what it said |
 | older than MINIMUM_VERSION | StoreUnavailable | upgrade |
 """
 
@@ -34,7 +34,7 @@ from ragforge.store.neo4j.address import Address
 MINIMUM_VERSION = (5, 26)
 SAID_CHARS_MAX = 300
 DEADLINE_SAID_S_MIN = 0.1
-"""A block can leave a read less, and such a number would only puzzle."""
+"""A block may leave a read less time, and such a number would only confuse."""
 
 _OTHER = "or choose the store on this machine with RAGFORGE_STORE=sqlite:///PATH"
 NO_ANSWER = (
@@ -44,35 +44,35 @@ NO_ANSWER = (
 
 
 class OutcomeUnknown(StoreUnavailable):
-    """The server may have done what it was asked, or not: ask for the same again."""
+    """The server may have done what it was asked, or not: the request must be repeated."""
 
 
 class LoginRefused(StoreLoginRefused):
-    """The server does not take this user and password; `expired` when the password must be changed first."""
+    """The server rejects this user and password; `expired` if the password must be changed first."""
 
 
 class ReadsOnly(StoreUnavailable):
-    """The server is there and can be asked, but nothing can be written."""
+    """The server answers reads, but nothing can be written."""
 
 
 class StatementRefused(StoreError):
-    """The server is there, but cannot do this statement with these values: another row may be fine."""
+    """The server answers, but cannot process this statement with these values: another row may work."""
 
 
 class Reported(Struct, frozen=True):
-    """What a server reported. Neo4j calls an error `Neo.KIND.CATEGORY.TITLE`."""
+    """An error that a server reported. Neo4j calls it `Neo.KIND.CATEGORY.TITLE`."""
 
     code: str
     message: str
 
     @property
     def kind(self) -> str:
-        """Whose fault it is: `ClientError`, `TransientError` or `DatabaseError`."""
+        """Which side caused it: `ClientError`, `TransientError` or `DatabaseError`."""
         return self._part(1)
 
     @property
     def category(self) -> str:
-        """What it is about, such as `Security`."""
+        """Its area, such as `Security`."""
         return self._part(2)
 
     @property
@@ -85,7 +85,7 @@ class Reported(Struct, frozen=True):
 
 
 class ServerRefusal(Struct, frozen=True):
-    """A way in which servers refuse: how it is known, what is raised, and what the user reads.
+    """A kind of refusal by servers: how to recognise it, what is raised, and what the user reads.
 
     sentence: with the names that `_refused` fills in.
     """
@@ -96,12 +96,12 @@ class ServerRefusal(Struct, frozen=True):
 
 
 def _titled(*titles: str, category: str = "") -> Callable[[Reported], bool]:
-    """True of errors with one of these titles; in the category, where one is given."""
+    """Return a test for errors with one of these titles, in the category if one is given."""
     return lambda error: error.title in titles and category in ("", error.category)
 
 
 def _holds(*parts: str) -> Callable[[Reported], bool]:
-    """True of errors whose title holds one of these."""
+    """Return a test for errors whose title contains one of these."""
     return lambda error: any(part in error.title for part in parts)
 
 
@@ -191,12 +191,12 @@ REFUSALS: tuple[ServerRefusal, ...] = (
         "ragforge: please report it.",
     ),
 )
-"""The first that fits counts."""
+"""The first match counts."""
 
 
 def worded(error: Exception, address: Address, *, doing: str) -> StoreError:
-    """The error for people. doing: what was tried, as "read from" or "write to"."""
-    # Loading the driver takes half a second; whoever has its error has it loaded.
+    """Return the error for people. doing: what was tried, as "read from" or "write to"."""
+    # Loading the driver takes half a second; with an error of it, it is loaded.
     from neo4j.exceptions import DriverError, Neo4jError
 
     match error:
@@ -217,8 +217,8 @@ def worded(error: Exception, address: Address, *, doing: str) -> StoreError:
 
 
 def value_refused(error: Exception, address: Address) -> StatementRefused:
-    """A value that is not even sent: text that is not UTF-8, an integer past 64 bits, a foreign type."""
-    # Its own words may hold the value.
+    """Return the error for a value that is not even sent: invalid UTF-8, more than 64 bits, another type."""
+    # Its own words may contain the value.
     return StatementRefused(
         f"Neo4j at {address.shown} cannot store one of the values ({type(error).__name__})."
     )
@@ -230,14 +230,14 @@ def is_bookmark_error(error: Exception) -> bool:
 
 
 def no_answer(address: Address, *, doing: str, deadline_s: float | None = None) -> OutcomeUnknown:
-    """Nothing came back in time."""
+    """Return the error for an answer that did not come in time."""
     readable = "" if deadline_s is None or deadline_s < DEADLINE_SAID_S_MIN else f"{round(deadline_s, 1):g} s"
     within = f"within {readable}" if readable else "in time"
     return OutcomeUnknown(NO_ANSWER.format(doing=doing, at=f"Neo4j at {address.shown}", within=within))
 
 
 def too_old(address: Address, version: str) -> StoreUnavailable:
-    """A server that lacks what we need."""
+    """Return the error for a server that lacks what we need."""
     least = ".".join(map(str, MINIMUM_VERSION))
     return StoreUnavailable(
         f"Neo4j at {address.shown} is version {version}; ragforge needs {least} or newer. "
@@ -246,7 +246,7 @@ def too_old(address: Address, version: str) -> StoreUnavailable:
 
 
 def _refused(reported: Reported, address: Address, *, doing: str) -> StoreError:
-    """An error that the server reported."""
+    """Return the error for one that the server reported."""
     refusal = next(each for each in REFUSALS if each.fits(reported))
     return refusal.error(
         refusal.sentence.format(
@@ -265,7 +265,7 @@ def _refused(reported: Reported, address: Address, *, doing: str) -> StoreError:
 
 
 def _unreachable(error: Exception, address: Address, *, doing: str) -> StoreError:
-    """An error of the driver's own: the way to the server, or how it was set up."""
+    """Return the error for one of the driver: about the connection, or its configuration."""
     from neo4j.exceptions import (
         ConfigurationError,
         ConnectionPoolError,
@@ -351,12 +351,12 @@ def _is_full(message: str) -> bool:
 
 
 def _is_too_large(message: str) -> bool:
-    """Whether a value is longer than its index takes, which is reported as a failure of the server."""
+    """Whether a value is longer than its index allows, which is reported as a failure of the server."""
     return bool(re.search(r"too large to index|immense term", message, re.IGNORECASE))
 
 
 def _causes(error: BaseException | None) -> Iterator[BaseException]:
-    """The error and all that led to it."""
+    """Yield the error and all its causes."""
     seen: set[int] = set()
     waiting = [error]
     while waiting:
@@ -372,7 +372,7 @@ def _said(error: BaseException, address: Address) -> str:
 
 
 def _cut(text: str, address: Address) -> str:
-    """What was said, in one line and without the password."""
+    """Return the message, in one line and without the password."""
     line = hide_url_passwords(" ".join(text.split()))
     if address.password:
         line = line.replace(address.password, "[redacted]")

@@ -1,4 +1,4 @@
-"""Which database stands behind an address, as far as this machine has seen."""
+"""Which database is at an address, as far as this machine knows."""
 
 import os
 from pathlib import Path
@@ -9,21 +9,21 @@ from ragforge.domain.errors import StoreUnavailable, remedy
 
 
 class KnownServers:
-    """A small file: address without password, and the id of the database that answered there last."""
+    """A small file: addresses without passwords, and the id of the database that answered there last."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
 
     def find(self, address: str) -> str:
-        """The id of the database, empty where the address never answered."""
+        """Return the id of the database; empty if the address never answered."""
         return self._read().get(address, "")
 
     def ids(self) -> set[str]:
-        """The databases that stand behind some address."""
+        """Return the ids of all databases that are at some address."""
         return set(self._read().values())
 
     def remember(self, address: str, database_id: str) -> None:
-        """Keep it. Raises StoreUnavailable where the file cannot be written."""
+        """Store it. Raises StoreUnavailable if the file cannot be written."""
         known = self._read()
         if known.get(address) == database_id:
             return
@@ -41,5 +41,5 @@ class KnownServers:
         try:
             return msgspec.json.decode(self._path.read_bytes(), type=dict[str, str])
         except (OSError, msgspec.DecodeError):
-            # Not there yet, or not ours any more: the servers are asked again.
+            # Missing, or damaged: the servers are asked again.
             return {}

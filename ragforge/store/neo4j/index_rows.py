@@ -1,4 +1,4 @@
-"""The derived properties of rows: what the full-text index holds of them, and whether a vector is old."""
+"""The derived properties of rows: the contents of the full-text index, and whether a vector is outdated."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -23,7 +23,7 @@ CALLS_MAX = 200
 
 
 def turn_props(turn: Mapping[str, Any], *, near: Sequence[str]) -> Props:
-    """Of a turn that begins. near: what the user said in the two turns before."""
+    """Return those of a turn that starts. near: what the user said in the two turns before."""
     text = turn_text(
         turn["userMessage"],
         turn["assistantMessage"],
@@ -37,7 +37,7 @@ def turn_props(turn: Mapping[str, Any], *, near: Sequence[str]) -> Props:
 
 
 def turn_index(turn: Mapping[str, Any], *, near: Sequence[str], calls: Sequence[Mapping[str, Any]]) -> Props:
-    """Of a turn whose texts, or those around it, are others now. near: what the user said around it."""
+    """Return those of a turn after its texts, or those around it, changed. near: what the user said there."""
     pairs = [(call["toolName"], call["toolArgs"]) for call in calls[:CALLS_MAX]]
     text = turn_text(
         turn["userMessage"],
@@ -51,7 +51,7 @@ def turn_index(turn: Mapping[str, Any], *, near: Sequence[str], calls: Sequence[
 
 
 def reply_props(turn: Mapping[str, Any], calls: Sequence[Mapping[str, Any]]) -> Props:
-    """Of a turn that ended: its answer, and the tools and files of its calls."""
+    """Return those of a turn that ended: its answer, and the tools and files of its calls."""
     pairs = [(call["toolName"], call["toolArgs"]) for call in calls[:CALLS_MAX]]
     text = turn_text(
         "",
@@ -66,7 +66,7 @@ def reply_props(turn: Mapping[str, Any], calls: Sequence[Mapping[str, Any]]) -> 
 
 
 def child_props(parent: Mapping[str, Any], child: Mapping[str, Any]) -> Props:
-    """Of a turn whose first child ended: it is found by the child's words too. Nothing for a later child."""
+    """Return those of a turn whose first child ended, with its words; nothing for a later child."""
     if parent.get("nearChild") is not None:
         return {}
     text = turn_text("", "", near=[child["userMessage"]], calls=(), at=child["timestamp"])
@@ -78,7 +78,7 @@ def child_props(parent: Mapping[str, Any], child: Mapping[str, Any]) -> Props:
 
 
 def tools_props(turn: Mapping[str, Any], call: Mapping[str, Any]) -> Props:
-    """Of a turn that has one more call: it is found by the call's tool and file."""
+    """Return those of a turn with one more call: it is found by the call's tool and file."""
     text = turn_text("", "", near=(), calls=[(call["toolName"], call["toolArgs"])], at=call["timestamp"])
     words = index_props(text, scope="", cut=stemmer())["searchTools"].split()
     known = (turn.get("searchTools") or "").split()
@@ -87,7 +87,7 @@ def tools_props(turn: Mapping[str, Any], call: Mapping[str, Any]) -> Props:
 
 
 def call_props(call: Mapping[str, Any]) -> Props:
-    """Of a tool call."""
+    """Return those of a tool call."""
     result = json.loads(call["toolResult"])["text"]
     text = call_text(call["toolName"], call["toolArgs"], result, at=call["timestamp"])
     scope = scope_tokens(call["projectId"], call["sessionId"], HitKind.TOOL_CALL)
@@ -95,7 +95,7 @@ def call_props(call: Mapping[str, Any]) -> Props:
 
 
 def summary_props(summary: Mapping[str, Any]) -> Props:
-    """Of a summary."""
+    """Return those of a summary."""
     text = summary_text(
         summary["summary"],
         files=summary["filesMentioned"],
@@ -108,7 +108,7 @@ def summary_props(summary: Mapping[str, Any]) -> Props:
 
 
 def memory_props(memory: Mapping[str, Any]) -> Props:
-    """Of a memory."""
+    """Return those of a memory."""
     text = memory_text(memory["content"], kind=memory["type"], topic=memory["topic"], at=memory["created"])
     project = "" if memory["scope"] == MemoryScope.GLOBAL else memory["projectId"]
     scope = scope_tokens(project, memory["sessionId"], HitKind.MEMORY)
@@ -116,7 +116,7 @@ def memory_props(memory: Mapping[str, Any]) -> Props:
 
 
 def version_props(version: Mapping[str, Any]) -> Props:
-    """Of a version."""
+    """Return those of a version."""
     text = version_text(
         version["title"],
         label=version["label"],
@@ -130,7 +130,7 @@ def version_props(version: Mapping[str, Any]) -> Props:
 
 
 def outdate_vector(rows: Rows, kind: str, identifier: str) -> None:
-    """Let a vector that still waits arrive as an old one, because its text changed after it was made."""
+    """Mark a vector that still waits as outdated, because its text changed after it was computed."""
     key = f"{kind}/{identifier}"
     if rows.get(EMBEDDING, key):
         rows.put(EMBEDDING, key, {"stale": True})

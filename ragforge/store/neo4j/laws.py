@@ -1,7 +1,7 @@
-"""What should hold in the graph, as queries for what does not, with what puts it right again.
+"""Laws of the graph: queries for what violates them, and statements that repair it.
 
 A query returns the ids of what it finds as `id`; `{limit}` stands where it may stop. Relationships are
-drawn from the properties that name what a node belongs to, so these decide. Words are never deleted.
+created from the properties that name what a node belongs to, so these decide. Texts are never deleted.
 """
 
 from msgspec import Struct
@@ -15,22 +15,22 @@ _MEMORY, _VERSION = Label.MEMORY, Label.VERSION
 
 
 def _noun(label: Label) -> str:
-    """What people call it."""
+    """Return the label's name for people."""
     return str(label).removeprefix("Conversation")
 
 
 class Law(Struct, frozen=True):
-    """sentence: with {} for the id. repair: a statement for all that breaks it, where there is one."""
+    """sentence: with {} for the id. repair: a statement for all violations, if there is one."""
 
     sentence: str
     find: str
     repair: str = ""
     repaired: str = ""
-    """What was done, as a sentence."""
+    """The repair, as a sentence."""
 
 
 class Tie(Struct, frozen=True):
-    """A relationship and the property it is drawn from: (owner {key}) - (owned {named_by}).
+    """A relationship and the property it is created from: (owner {key}) - (owned {named_by}).
 
     inward: it points from the owned to its owner.
     """
@@ -44,12 +44,12 @@ class Tie(Struct, frozen=True):
 
     @property
     def pattern(self) -> str:
-        """Between `o`, the owner, and `n`."""
+        """The pattern between `o`, the owner, and `n`."""
         return f"(o)<-[r:{self.type}]-(n)" if self.inward else f"(o)-[r:{self.type}]->(n)"
 
     @property
     def id(self) -> str:
-        """The property that the owned is known by."""
+        """The property with the id of the owned."""
         return "n.sessionId" if self.owned is _SESSION else "n.id"
 
 
@@ -71,16 +71,16 @@ TIES = (
 
 
 def laws(*, embedder: str, dimensions: int) -> list[Law]:
-    """All of them, for the embedder in use."""
+    """Return all of them, for the current embedder."""
     found = [law for tie in TIES for law in _of_tie(tie)]
-    # A call is drawn twice to its turn; one sentence tells that it has none.
+    # A call has two relationships to its turn; one sentence is enough if it has none.
     found = list({(law.sentence, law.find): law for law in found}.values())
     found = [*found, *_OTHERS, *_OF_TREE, *_of_covers(), *_of_memories(), *_of_derived()]
     return [*found, *_of_vectors(embedder, dimensions)]
 
 
 def _of_tie(tie: Tie) -> tuple[Law, ...]:
-    """Its ends are stored, and it stands where they say, once."""
+    """Return the laws of a tie: both ends are stored, and the relationship exists there and only once."""
     return _orphans(tie), _astray(tie), _doubled(tie), _undrawn(tie)
 
 
@@ -156,7 +156,7 @@ _OTHERS = (
         f"MATCH (n:{_TURN}) WITH n, {_DUE} AS due WHERE n.turnIndex <> due RETURN n.id AS id LIMIT $limit",
     ),
     Law(
-        # Whose index is right cannot stand on a circle, so few are looked at.
+        # A turn with the right index cannot be on a circle, so few are checked.
         "Turn {} is its own ancestor.",
         f"MATCH (n:{_TURN}) WITH n, {_DUE} AS due WHERE n.turnIndex <> due "
         f"MATCH (n)<-[:NEXT*1..]-(a:{_TURN}) WHERE a = n RETURN DISTINCT n.id AS id LIMIT $limit",
@@ -216,7 +216,7 @@ _OF_TREE = (
         f"{_STORED} AND ({_LATE} OR p.projectId <> n.projectId) RETURN DISTINCT n.id AS id LIMIT $limit",
     ),
     Law(
-        # Who comes after all parents stands on no circle, so few are looked at.
+        # A version that is later than all its parents is on no circle, so few are checked.
         "Version {} is its own ancestor.",
         f"{_STORED} AND {_LATE} WITH DISTINCT n "
         f"MATCH (n)-[:PARENT]->(up:{_VERSION}) WITH n, up "
@@ -231,7 +231,7 @@ _OF_TREE = (
 
 
 def _of_covers() -> tuple[Law, ...]:
-    """What a summary stands for is a list, so it is not a Tie."""
+    """Return the laws of what a summary covers, which is a list, so it is not a Tie."""
     covered = f"(c:{_TURN}|{_SUMMARY})"
     stored = (
         f"CASE WHEN n.level = 1 THEN COLLECT {{ MATCH (c:{_TURN}) WHERE c.id IN n.covers RETURN c }} "
@@ -263,7 +263,7 @@ def _of_covers() -> tuple[Law, ...]:
 
 
 def _of_memories() -> tuple[Law, ...]:
-    """Project and session own a memory by the same relationship, and its evidence is a list."""
+    """Return the laws of memories, whose owners share a relationship, and whose evidence is a list."""
     owned = f"MATCH (n:{_MEMORY})<-[r:HAS_MEMORY]-(o)"
     foreign = (
         f"{owned} WHERE NOT coalesce(o:{Label.PROJECT} AND o.id = n.projectId "
@@ -308,7 +308,7 @@ def _of_memories() -> tuple[Law, ...]:
 
 
 def _of_derived() -> tuple[Law, ...]:
-    """The relationship to the owner is of the kind's own type."""
+    """Return the laws of derived records, whose relationship to the owner is of the kind's own type."""
     owners = ((Label.PROJECT, "id", "project"), (_SESSION, "sessionId", "session"), (_TURN, "id", "turn"))
     stored = " UNION ".join(
         f"MATCH (n:{Label.DERIVED} {{ownerKind: '{kind}'}}) "

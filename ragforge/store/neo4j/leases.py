@@ -1,4 +1,4 @@
-"""Leases on the server, by its clock: one node each, with who has it and until when."""
+"""Leases on the server, by its clock: one node each, with its holder and its end."""
 
 import hashlib
 
@@ -9,7 +9,7 @@ from ragforge.store.json_text import storable
 from ragforge.store.neo4j.nodes import Nodes
 from ragforge.store.neo4j.rows import Label
 
-# The write takes the lock: of many who ask at once, one reads what the others find afterwards.
+# The write takes the lock: if many ask at once, one reads what the others find afterwards.
 TAKE = f"""
 MERGE (l:{Label.LEASE} {{id: $what}})
 SET l.asked = datetime.realtime()
@@ -23,7 +23,7 @@ GIVE_BACK = f"MATCH (l:{Label.LEASE} {{id: $what}}) WHERE l.holder = $holder DEL
 
 
 NAME_CHARS_MAX = 200
-"""An index takes no more than some thousand bytes; what is longer is known by its hash."""
+"""An index entry is limited to a few thousand bytes; longer names are stored as their hash."""
 
 
 class Neo4jLeases:
@@ -34,7 +34,7 @@ class Neo4jLeases:
         self._holder = new_id()
 
     async def take(self, what: str, *, seconds: float) -> bool:
-        """Take it or prolong one's own; False while somebody else has it, True while the server is away."""
+        """Take it or renew one's own; False if somebody else has it, True while the server is unreachable."""
         if self._nodes.carrier.away:
             return True
         try:
@@ -51,7 +51,7 @@ class Neo4jLeases:
         return bool(row["free"])
 
     async def give_back(self, what: str) -> None:
-        """Give it up; harmless where it is not ours. While the server is away, it ends by itself."""
+        """Release it; harmless if it is not ours. While the server is unreachable, it ends by itself."""
         if self._nodes.carrier.away:
             return
         try:

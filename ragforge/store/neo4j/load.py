@@ -1,7 +1,7 @@
-"""Records into the graph, many at once: what is there already stays unless the record is newer.
+"""Load records into the graph in bulk: existing ones stay unless the record is newer.
 
-Several batches may be on their way: while one is written the next is asked for and made ready, on what the
-first brings. They are written one after another, in the order in which they came.
+Several batches may be in progress: while one is written, the next is requested and prepared, on the basis of
+the first. They are written one after another, in the order in which they came.
 """
 
 import asyncio
@@ -58,38 +58,38 @@ BATCH = 1000
 
 
 class _Batch(Struct):
-    """What is to be written: what is new by the shortest way, all else as rows are carried."""
+    """What is to be written: new records by the shortest way, all else as rows are carried."""
 
     there: There
-    """With what the batch brings."""
+    """Including what the batch adds."""
     rests_on: There | None
-    """What is being written before it, where something is."""
+    """The batch that is being written before it, if any."""
     new: New = field(default_factory=New)
     rows: dict[tuple[str, str], OutboxRow] = field(default_factory=dict[tuple[str, str], OutboxRow])
     changed: int = 0
-    """Records that are new or newer."""
+    """The number of records that are new or newer."""
 
     def add(self, rows: Sequence[OutboxRow]) -> bool:
-        """Whether there are any."""
+        """Add the rows; return whether there are any."""
         self.rows |= {(row.label, row.id): row for row in rows}
         return bool(rows)
 
 
 class Loader:
-    """Brings records to the database of this id."""
+    """Writes records to the database of this id."""
 
     def __init__(self, graph: Graph, *, database: str, settle: Callable[[], Awaitable[None]]) -> None:
-        """settle: lets what was written before arrive."""
+        """settle: waits until what was written before has arrived."""
         self._graph = graph
         self._database = database
         self._settle = settle
         self._making = asyncio.Lock()
         self._writing = asyncio.Lock()
         self._coming: There | None = None
-        """What is being written."""
+        """The batch that is being written."""
 
     async def load(self, records: Sequence[Record]) -> int:
-        """Keep them; how many were new or newer. May be called again before it has returned.
+        """Store them; return how many were new or newer. May be called again before it has returned.
 
         Raises Conflict for what belongs to nothing, UsageError for a vector that cannot be compared.
         """
@@ -100,7 +100,7 @@ class Loader:
                 check_memory(record)
         changed = 0
         parts = [records[start : start + BATCH] for start in range(0, len(records), BATCH)]
-        # Locks are given in the order in which they are asked for.
+        # Locks are granted in the order in which they are requested.
         async with self._making:
             await self._settle()
             batch = None
@@ -111,7 +111,7 @@ class Loader:
         return changed + await self._written(batch) if batch is not None else 0
 
     async def _begun(self, records: Sequence[Record]) -> _Batch:
-        """What is to be written, which nothing else is meanwhile."""
+        """Prepare a batch, and take the right to write it, so that no other is written meanwhile."""
         batch = await self._made_ready(records)
         await self._writing.acquire()
         try:
@@ -124,7 +124,7 @@ class Loader:
         return batch
 
     async def _written(self, batch: _Batch) -> int:
-        """How many records were new or newer, once they are written."""
+        """Write the batch; return how many records were new or newer."""
         try:
             await self._write(batch)
             batch.there.arrived = True
@@ -134,10 +134,10 @@ class Loader:
         return batch.changed
 
     async def _made_ready(self, records: Sequence[Record]) -> _Batch:
-        # First what is coming, then what is there: what arrives in between is in both.
+        # First the batch in progress, then the graph: what arrives in between is in both.
         coming = self._coming
         (answer,) = await self._graph.read(THERE, deadline_s=timeouts.NEO4J_LOAD_S_MAX, ids=named(records))
-        # Words are cut into stems: long enough to be in the way of whoever types meanwhile.
+        # Words are stemmed, which takes long enough to delay somebody who types meanwhile.
         return await asyncio.to_thread(_made_ready, records, There(answer), coming)
 
     async def _write(self, batch: _Batch) -> None:
@@ -162,7 +162,7 @@ def _made_ready(records: Sequence[Record], there: There, coming: There | None) -
 
 
 def _add(record: Record, there: There, batch: _Batch) -> bool:
-    """Whether anything is to be written of the record: the graph may have it, or a newer one."""
+    """Add the record to the batch; return False if the graph has it, or a newer one."""
     match record:
         case Project():
             return batch.add(_if_new(Label.PROJECT, project_row(record), there.projects))
@@ -185,7 +185,7 @@ def _add(record: Record, there: There, batch: _Batch) -> bool:
         case Embedding():
             return _add_vector(record, there, batch.new)
         case Spent():
-            if record.id in there.steps:  # kept of a session that was deleted there, and is here
+            if record.id in there.steps:  # left from a session that was deleted there, and exists here
                 return False
             return batch.add(_if_new(Label.USAGE, spent_row(record), there.spent))
         case Version():
@@ -199,7 +199,7 @@ def _add(record: Record, there: There, batch: _Batch) -> bool:
 
 
 def _if_new(label: Label, props: Props, known: set[str]) -> list[OutboxRow]:
-    """Its row, where there is none of the id."""
+    """Return its row, if the id is new."""
     if props["id"] in known:
         return []
     known.add(props["id"])
@@ -237,7 +237,7 @@ def _add_turn(turn: Turn, there: There, batch: _Batch) -> bool:
     near = [words for words in (parent["userMessage"], parent["parentWords"]) if words] if parent else []
     props |= turn_props(props, near=near)
     if known:
-        # What it is found by of its child and its calls is there already.
+        # It has the search words of its child and its calls already.
         props = {name: value for name, value in props.items() if name not in ("searchNear", "searchTools")}
         batch.add(whole_rows([(Label.TURN, props | {"embeddingStale": True})]))
     else:
@@ -305,7 +305,7 @@ def _memory_rows(memory: Memory, there: There) -> list[OutboxRow]:
 
 
 def _forgotten_rows(memory: Memory, props: Props, known: Props) -> list[OutboxRow]:
-    """What a memory takes that is there and was forgotten here since it was saved."""
+    """Return the change for an existing memory that was forgotten here since it was saved."""
     if known.get(FORGOTTEN) or not was_forgotten_since(memory):
         return []
     known[FORGOTTEN] = props[FORGOTTEN]
@@ -313,7 +313,7 @@ def _forgotten_rows(memory: Memory, props: Props, known: Props) -> list[OutboxRo
 
 
 def _check_version(version: Version, there: There) -> None:
-    """Raise Conflict where the project, session or turn that it names is not stored."""
+    """Raise Conflict if the project, session or turn that it names is not stored."""
     there.need_project(version.project_id, "a version")
     if version.session_id:
         there.project_of(version.session_id)
@@ -322,7 +322,7 @@ def _check_version(version: Version, there: There) -> None:
 
 
 def _version_rows(version: Version, there: There) -> list[OutboxRow]:
-    """What is to be written of it. Raises Conflict where a parent is not stored or another project's."""
+    """Return the rows to write for it. Raises Conflict if a parent is not stored or another project's."""
     if version.id in there.versions:
         return _origin_rows(version, there.versions[version.id])
     parents: list[Props] = []
@@ -339,7 +339,7 @@ def _version_rows(version: Version, there: There) -> list[OutboxRow]:
 
 
 def _branch_rows(branch: Branch, there: There) -> list[OutboxRow]:
-    """What is to be written of it. Raises Conflict where its version is not one of the project's."""
+    """Return the rows to write for it. Raises Conflict if its version is not one of the project's."""
     version = there.versions.get(branch.version_id)
     if version is None or version["projectId"] != branch.project_id:
         raise Conflict(
@@ -355,7 +355,7 @@ def _branch_rows(branch: Branch, there: There) -> list[OutboxRow]:
 
 
 def _origin_rows(version: Version, known: Props) -> list[OutboxRow]:
-    """What a version takes whose session was deleted here and has come back: session, turn and title."""
+    """Return session, turn and title for a version whose session was deleted here and has come back."""
     if known.get("sessionId") or known.get("turnId") or not version.session_id:
         return []
     row = version_row(version) | {"timestamp": known["timestamp"]}
@@ -366,7 +366,7 @@ def _origin_rows(version: Version, known: Props) -> list[OutboxRow]:
 
 
 def _found_by(row: Props) -> Props:
-    """What changes of what it is found by; its label and note here may be others."""
+    """Return the changed search words; its label and note here may differ."""
     return {name: value for name, value in version_props(row).items() if name != "searchUser"}
 
 
@@ -407,7 +407,7 @@ def _add_vector(embedding: Embedding, there: There, new: New) -> bool:
 
 
 def _joined_versions(batch: _Batch, rows: Sequence[OutboxRow]) -> list[OutboxRow]:
-    """The rows, each with what is to be written of the same version already."""
+    """Return the rows, each merged with the batch's earlier row for the same version."""
     return [_joined(batch.rows.get((row.label, row.id)), row) for row in rows]
 
 

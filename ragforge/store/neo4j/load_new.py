@@ -1,8 +1,8 @@
-"""Turns, steps, calls and vectors that an archive brings to a graph without them: by the shortest way.
+"""Write an archive's turns, steps, calls and vectors to a graph that lacks them, by the shortest way.
 
-`carry.py` writes what a session goes on with: any change of any row, guarded by the session's writer. Here a
-row is new and whole. It is a list of values in the order of COLUMNS, for the driver packs every value by
-itself, names too, and that takes as long as all else that is done here. For the same reason times travel as
+`carry.py` writes what a running session adds: any change of any row, guarded by the session's writer. Here a
+row is new and whole. It is a list of values in the order of COLUMNS, because the driver packs every value
+separately, names too, and that takes as long as everything else here. For the same reason times are sent as
 milliseconds and vectors as text. Everything is merged by our own ids, so a batch may be sent again.
 """
 
@@ -45,25 +45,25 @@ class New(Struct):
     )
     """By label and id."""
     changes: dict[str, Props] = field(default_factory=dict[str, Props])
-    """Of turns that are there: what they are found by of what came later."""
+    """Of existing turns: the search words that later turns and calls add to them."""
     vectors: dict[OwnerKind, list[list[str]]] = field(
         default_factory=lambda: {kind: list[list[str]]() for kind in OwnerKind}
     )
 
     def add_vector(self, embedding: Embedding) -> None:
-        """Add the vector of something that is there."""
+        """Add the vector of something that exists."""
         self.vectors[embedding.owner.kind].append(
             [
                 embedding.owner.id,
                 storable(embedding.model),
                 embedding.text_hash,
-                # What is 32 bits there reads back the same from the shortest text of its 64 bits.
+                # 32-bit numbers read back the same from the shortest text of their 64-bit values.
                 ",".join(map(repr, array("f", embedding.vector))),
             ]
         )
 
     def change(self, turn_id: str, changes: Props) -> None:
-        """Set these of the turn, which is new or there."""
+        """Set these of the turn, new or existing."""
         if new := self.nodes[Label.TURN].get(turn_id):
             new.update(changes)
         else:
@@ -71,7 +71,7 @@ class New(Struct):
 
 
 def _at(label: Label, name: str) -> str:
-    """The value of this property in a row, in Cypher."""
+    """Return the Cypher for the value of this property in a row."""
     return f"row[{COLUMNS[label].index(name)}]"
 
 
@@ -117,7 +117,7 @@ _NODES = "".join(
         _part(
             Label.STEP,
             owner=_of_turn(Label.STEP),
-            # Where its session was deleted here, what it cost was kept; now it says so itself.
+            # If its session was deleted here, its cost was kept; now the step itself has it.
             draw=f"""MERGE (n)-[:PART_OF]->(t)
   WITH n
   MATCH (u:{Label.USAGE} {{id: n.id}})
@@ -155,8 +155,8 @@ CALL () {{
     for kind in OwnerKind
 )
 
-# Another database may answer at the address by now. The node of the database is written last: whoever moves a
-# head waits for it. Which turns are abandoned is to be counted after this, see `abandonment.py`.
+# Another database may answer at the address by now. The node of the database is written last: a writer that
+# moves a head waits for it. Which turns are abandoned must be computed after this, see `abandonment.py`.
 _QUERY = f"""{PLAN_ONCE}
 MATCH (d:{Label.DATABASE}) WHERE d.id = $database
 WITH d

@@ -1,4 +1,4 @@
-"""What the graph has of the things that a batch of an archive names: see `load.py`."""
+"""What the graph has of the records that a batch of an archive names: see `load.py`."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -30,11 +30,11 @@ LISTS = {
     RecordKind.BRANCH: "branches",
     RecordKind.MOVE: "moves",
 }
-"""What the ids of a kind are called in a question; vectors and links are found by what they belong to."""
+"""The parameter names for the ids of each kind; vectors and links are found by what they belong to."""
 
-# What is there of the things named, with what tells which is newer, and of turns what their rows need. A list
+# What exists of the named records, with what tells which is newer, and of turns what their rows need. A list
 # a subquery: to group what follows by a long list would cost its length for every row. All is found by unique
-# ids: planning anew while the graph grows takes longer than the reading. In one map, as rows are carried.
+# ids: replanning while the graph grows takes longer than reading. In one map, as rows are carried.
 THERE = f"""
 CYPHER replan=skip
 RETURN
@@ -86,7 +86,7 @@ RETURN
 
 
 class There:
-    """What the graph has of the things that a batch names; the batch is added while it is made ready."""
+    """What the graph has of the records that a batch names; the batch is added while it is prepared."""
 
     def __init__(self, answer: Mapping[str, Any]) -> None:
         self.projects = set[str](answer["projects"])
@@ -103,10 +103,10 @@ class There:
         self.branches: dict[str, Any] = {found["id"]: found["timestamp"] for found in answer["branches"]}
         self.moves = set[str](answer["moves"])
         self.arrived = False
-        """Whether what the batch brings is there."""
+        """Whether the graph has the batch by now."""
 
     def add(self, coming: "There") -> None:
-        """Add what another batch brings, which is being written."""
+        """Add the records of another batch, which is being written."""
         for name in ("projects", "steps", "calls", "links", "spent", "moves"):
             getattr(self, name).update(getattr(coming, name))
         self.sessions |= coming.sessions
@@ -116,25 +116,25 @@ class There:
         self.derived |= coming.derived
         for mine, others in ((self.turns, coming.turns), (self.memories, coming.memories)):
             for key, props in others.items():
-                # What the other batch did not need to know, this one has asked for.
+                # What the other batch did not need to know, this one has requested.
                 known = {name: value for name, value in props.items() if value is not None}
                 mine[key] = props | mine.get(key, {}) | known
 
     def need_project(self, project_id: str, what: str) -> None:
-        """Raise Conflict where there is no such project."""
+        """Raise Conflict if there is no such project."""
         if project_id not in self.projects:
             raise Conflict(
                 f"The project {project_id} is not in the store, but {what} of it should be loaded."
             )
 
     def project_of(self, session_id: str) -> str:
-        """The session's project. Raises Conflict where there is no such session."""
+        """Return the session's project. Raises Conflict if there is no such session."""
         if session_id not in self.sessions:
             raise Conflict(f"The session {session_id} is not in the store, but its turns should be loaded.")
         return self.sessions[session_id][2]
 
     def turn(self, turn_id: str) -> Props:
-        """The turn. Raises Conflict where there is none."""
+        """Return the turn. Raises Conflict if there is none."""
         if turn_id not in self.turns:
             raise Conflict(
                 f"The turn {turn_id} is not in the store, but some of its records should be loaded."
@@ -142,7 +142,7 @@ class There:
         return self.turns[turn_id]
 
     def vector(self, owner: Owner) -> Sequence[str | None] | None:
-        """Model and hash of the owner's vector; None where the owner is not stored."""
+        """Return model and hash of the owner's vector; None if the owner is not stored."""
         match owner.kind:
             case OwnerKind.TURN:
                 return self.turns[owner.id]["vector"] if owner.id in self.turns else None
@@ -153,7 +153,7 @@ class There:
 
 
 def named(records: Sequence[Record]) -> dict[str, list[str]]:
-    """The ids of all that the records are or belong to, by kind. said: turns of which words are needed."""
+    """Return the ids of the records and their owners, by kind. said: turns whose texts are needed."""
     ids: dict[str, set[str]] = {"said": set(), **{name: set() for name in LISTS.values()}}
     for record in records:
         kind, key = RecordKind(kind_of(record)), key_of(record)

@@ -1,10 +1,10 @@
-"""What is owed: summaries, roll-ups and vectors, as indexed marks, so that asking costs what there is to do.
+"""Due work (summaries, roll-ups, vectors) as indexed marks, so that a query costs no more than it finds.
 
-Every write to what belongs to a session sets `carriedAt` of the session's node, whichever version of ragforge
-it comes from. So whoever asks looks first at the sessions that were written since somebody last looked, and
-sets the marks of what is theirs: `summaryDue` on turns, `embeddingStale` on what has no vector, `awaitsChars`
-(what awaits its roll-up at the level where that is most) on the session. A mark may be there too long, never
-too late: whoever reads one checks whether it still holds.
+Every write to what belongs to a session sets `carriedAt` of the session's node, in any version of ragforge.
+So a reader first checks the sessions that were written since the last check, and sets the marks in them:
+`summaryDue` on turns, `embeddingStale` on what has no vector, `awaitsChars` (the number of characters that
+await a roll-up, at the level with the most) on the session. A mark may stay too long, but never comes too
+late: a reader checks whether it is still valid.
 """
 
 from datetime import datetime, timedelta
@@ -14,20 +14,20 @@ from ragforge.store.neo4j.connection import PLAN_ONCE, Graph
 from ragforge.store.neo4j.rows import Label
 
 SESSIONS_MAX = 200
-"""So many are looked at by one query."""
+"""How many one query checks."""
 
 OF_ALL = str(Label.DATABASE)
 OF_PROJECT = f"{Label.PROJECT} {{id: $project}}"
 
-# `{0}` is the node that knows until when all was looked at: of the project, or of the database.
+# `{0}` is the node with the time until which all was checked: of the project, or of the database.
 LOOKED = """
 MATCH (d:{0}) WITH d, datetime.realtime() AS now, coalesce(d.owedAt, datetime('1970-01-01')) AS since LIMIT 1
 RETURN now, since, since < now - $margin AS old
 """
 NOTE = "MATCH (d:{0}) SET d.owedAt = $until"
 
-# A turn awaits its place in a summary of level 2: level 1 only retells it. All is read first, and the session
-# is written before what belongs to it, as the carrier does, so that the two cannot lock each other out.
+# A turn waits for a summary of level 2: level 1 only retells it. All is read first, and the session is
+# written before what belongs to it, as the carrier does, so that the two cannot deadlock.
 MARK = f"""{PLAN_ONCE}
 MATCH (s:{Label.SESSION}) USING INDEX SEEK s:{Label.SESSION}({{0}}) WHERE {{1}}s.carriedAt >= $since
 WITH s, s.carriedAt AS at ORDER BY at LIMIT $limit
@@ -64,13 +64,13 @@ RETURN count(s) AS sessions, max(at) AS last
 
 
 async def mark_owed(graph: Graph, project_id: str | None) -> None:
-    """Mark what is owed in the project's sessions, or in all, that were written since this was done last.
+    """Mark what is due in the project's sessions, or in all, that were written since the last time.
 
-    Whoever is interrupted has marked the oldest, and the next goes on from there. Raises StoreUnavailable.
+    If it is interrupted, the oldest are marked, and the next call continues there. Raises StoreUnavailable.
     """
     owner = OF_ALL if project_id is None else OF_PROJECT
     by = ("carriedAt", "") if project_id is None else ("projectId, carriedAt", "s.projectId = $project AND ")
-    # What began before another look may be committed after it.
+    # What began before the previous check may be committed after it.
     margin = timedelta(seconds=timeouts.NEO4J_OWED_MARGIN_S)
     found = await graph.read(LOOKED.format(owner), project=project_id, margin=margin)
     if not found:
@@ -82,7 +82,7 @@ async def mark_owed(graph: Graph, project_id: str | None) -> None:
         if marked["sessions"] < limit:
             break
         if marked["last"] <= since:
-            # More were written at one moment than are looked at by one query.
+            # More were written at the same moment than one query checks.
             limit *= 2
         since = marked["last"]
         await graph.write(NOTE.format(owner), project=project_id, until=since)

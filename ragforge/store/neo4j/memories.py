@@ -60,7 +60,7 @@ _VALUES = [f"n.{name}{'.epochMillis' if name in TIMES else ''} AS {name}" for na
 
 
 def _whole(replaced: str = REPLACED, abandoned: str = MEMORY_ABANDONED.format("n")) -> str:
-    """The end of a query that gives memories `n` as they are stored, and their state if it is not known."""
+    """Return the end of a query: it returns memories `n` as stored, and their state if it is not known."""
     return f"RETURN {', '.join(_VALUES)}, {replaced} AS replaced, {abandoned} AS abandoned"
 
 
@@ -83,7 +83,7 @@ ORDERS = {
 
 OF_PROJECT, OF_ALL = ("n.projectId = $project",), ("n.scope = 'global'",)
 WAYS = (OF_PROJECT, OF_ALL)
-"""How a memory is in a project."""
+"""The ways in which a memory belongs to a project."""
 
 HOLDS = (
     f"n.forgottenAt IS NULL AND n.owner IN ['', $person] AND NOT {REPLACED} "
@@ -92,7 +92,7 @@ HOLDS = (
 _KINDS = " AND ".join(
     ["n.type IN ['preference', 'goal', 'todo']", *(f"n.{each} IS NOT NULL" for each in BY_KIND)]
 )
-# Each branch with its index: of a project that has many memories the wishes are few.
+# Each branch with its index: in a project with many memories, few are wishes.
 _MUST = f"""
   MATCH (n:{Label.MEMORY}) USING INDEX SEEK n:{Label.MEMORY}(projectId, strength)
   WHERE n.projectId = $project AND n.strength = 'must' RETURN n
@@ -194,9 +194,9 @@ class Neo4jMemories:
         self._nodes = nodes
 
     async def save(self, memory: Memory) -> None:
-        """Keep it, merged with the one of the same id, here and there.
+        """Store it, merged with the one of the same id, here and in the graph.
 
-        Raises UsageError for one that cannot be kept, Conflict where its project is not stored.
+        Raises UsageError for one that cannot be stored, Conflict if its project is not stored.
         """
         check_memory(memory)
         await self._nodes.need(Label.PROJECT, memory.project_id)
@@ -268,7 +268,7 @@ class Neo4jMemories:
         return [memory_of(with_times(each)) for each in rows_of(answer, COLUMNS)]
 
     async def state(self) -> object | None:
-        """The mark of the newest change (`memory_state.py`); None where rows wait or the server is away."""
+        """Return the last change's mark (`memory_state.py`); None if rows wait or without the server."""
         await self._nodes.settle()
         if self._nodes.carrier.away or self._nodes.outbox.waiting:
             return None
@@ -343,7 +343,7 @@ class Neo4jMemories:
         return [memory_of(with_times(each)) for each in rows_of(answer, COLUMNS)]
 
     async def with_id_part(self, part: str, *, limit: int = 5) -> list[str]:
-        """Ids that begin so, in their order."""
+        """Return the ids that begin so, sorted."""
         part, limit = storable(part).lower(), max(0, limit)
         await self._nodes.settle()
         try:
@@ -353,7 +353,7 @@ class Neo4jMemories:
         return [each["id"] for each in found]
 
     async def forgotten(self, *, project_id: str) -> list[Memory]:
-        """The project's and the global ones that are forgotten, the newest first."""
+        """Return the project's and the global memories that are forgotten, newest first."""
         await self._nodes.settle()
         try:
             answer = await self._nodes.ask(as_one(FORGOTTEN, COLUMNS), project=project_id)
@@ -362,7 +362,7 @@ class Neo4jMemories:
         return [memory_of(with_times(each)) for each in rows_of(answer, COLUMNS)]
 
     async def forget(self, ids: Sequence[str], at: datetime) -> None:
-        """Forget them; those that are forgotten already keep their time."""
+        """Forget them; those forgotten already keep their time."""
         await self._change(ids, {"forgottenAt": utc(at)}, when_forgotten=False)
 
     async def restore(self, ids: Sequence[str]) -> None:
@@ -381,11 +381,11 @@ class Neo4jMemories:
         await self._nodes.write(write)
 
     async def touch(self, ids: Sequence[str], at: datetime) -> None:
-        """Count that they were used at this moment, once, in the graph alone; not where it is away."""
+        """Count one use of each at this moment, in the graph only; nothing while it is unreachable."""
         await self._count(TOUCH, ids, at=utc(at))
 
     async def count_answers(self, ids: Sequence[str], *, held: bool) -> None:
-        """Count it in the graph alone; not where it is away."""
+        """Count the answers, in the graph only; nothing while it is unreachable."""
         await self._count(COUNT[held], ids)
 
     async def _count(self, query: str, ids: Sequence[str], **values: Any) -> None:
@@ -397,11 +397,11 @@ class Neo4jMemories:
                 query, ids=valid_ids(ids), deadline_s=timeouts.NEO4J_WRITE_S_MAX, **values
             )
         except StoreError:
-            # Nothing depends on it; whoever needs the server learns that it is away.
+            # Nothing depends on it; the next call that needs the server notices that it is unreachable.
             return
 
     async def associate(self, associations: Sequence[Association]) -> None:
-        """Keep the links, all or none, one that is there with its newer time. Raises Conflict."""
+        """Store the links, all or none; an existing one gets the newer time. Raises Conflict."""
         for end in {end for each in associations for end in (each.from_id, each.to_id)}:
             await self._nodes.need(Label.MEMORY, end)
 
@@ -434,7 +434,7 @@ class Neo4jMemories:
         await self._nodes.write(write)
 
     async def _bring(self, ids: Sequence[str]) -> None:
-        """Have here what is to be changed, as it is in the graph now; while that is away, as it was seen."""
+        """Read the current nodes from the graph, to be changed here; without a server, use the rows here."""
         await self._nodes.settle()
         try:
             found = await self._nodes.ask(
@@ -449,15 +449,15 @@ class Neo4jMemories:
 
 
 def _with_words(props: Props) -> Props:
-    """The node with what it is found by, as its row has it here."""
+    """Return the node with its search words, as its row has it here."""
     return props | memory_props(props)
 
 
 def _fitting(wanted: MemoryFilter) -> str:
-    """The query, with the conditions that are asked for alone, so that each question has its index.
+    """Return the query with only the requested conditions, so that each case has its index.
 
-    The indexes are named, for a server chooses by how many values it has seen: all could be of one kind.
-    What is dear to know is asked last, of as many as it takes to fill the list.
+    The indexes are named, because a server chooses by how many values it has seen: all could be of one kind.
+    Expensive conditions are checked last, only for as many as it takes to fill the list.
     """
     conditions = [
         *(["(n.scope <> 'session' OR n.sessionId = $session)"] if wanted.session_id is not None else []),
@@ -473,7 +473,7 @@ def _fitting(wanted: MemoryFilter) -> str:
         *([] if wanted.replaced else [f"NOT {replaced}"]),
         *([] if wanted.abandoned else [f"NOT ({abandoned})"]),
     ]
-    # What was asked of each is known of those that are left.
+    # Conditions that were checked need not be computed again for the rest.
     whole = _whole(replaced if wanted.replaced else "false", abandoned if wanted.abandoned else "false")
     sort = f"n.{ORDERS[wanted.sort]}"
     order, listed = f"{sort} DESC, n.created DESC, n.id", (f"{sort} IS NOT NULL", "n.created IS NOT NULL")
@@ -482,14 +482,14 @@ def _fitting(wanted: MemoryFilter) -> str:
         f"WITH n ORDER BY {as_indexed} WITH n WHERE {' AND '.join(dear) or 'true'}\n"
         f"RETURN n ORDER BY {as_indexed} LIMIT $limit"
         for way in (WAYS if wanted.project_id is not None else ((),))
-        # The index of a project's memories ends the search at the limit if all that it holds is ordered by.
+        # The index of a project's memories ends the search at the limit if the order has all its properties.
         for as_indexed in (f"n.projectId DESC, {order}" if way == OF_PROJECT else order,)
     )
     return f"CALL () {{\n{each}\n}}\nWITH n ORDER BY {order} LIMIT $limit {whole} ORDER BY {order}"
 
 
 def _found_by(way: Sequence[str], wanted: MemoryFilter) -> str:
-    """The node `n`, with the index that finds it."""
+    """Return the pattern of node `n`, with the index that finds it."""
     if way == OF_ALL:
         by = "scope"
     elif way == OF_PROJECT and wanted.binding:

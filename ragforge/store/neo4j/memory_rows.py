@@ -1,7 +1,7 @@
-"""How memories, the links between them and model calls beside the turns stand in the graph.
+"""Memories, the links between them, and model calls beside the turns, as nodes and relationships.
 
-As in `rows.py`: flat nodes that name what they belong to. `evidence` names the turns that a memory rests
-on, in their order, those too that are not stored (yet); its EVIDENCE relationships are drawn from it.
+As in `rows.py`: flat nodes that name what they belong to. `evidence` lists the turns that support a memory,
+in their order, including those not stored (yet); its EVIDENCE relationships are created from it.
 """
 
 from collections.abc import Sequence
@@ -14,12 +14,12 @@ from ragforge.store.neo4j.abandonment import LINK_ABANDONED, MEMORY_ABANDONED
 from ragforge.store.neo4j.rows import Label, RecordNode
 
 TYPES = {kind: kind.upper() for kind in AssociationKind}
-"""The relationship that each kind of association is."""
+"""The relationship type of each kind of association."""
 FORGOTTEN = "forgottenAt"
-"""When it was forgotten."""
+"""The time when it was forgotten."""
 
-# What a user took back by leaving its turn replaces nothing, nor does what came before the memory itself
-# last replaced another: then it had returned.
+# A link from an abandoned turn replaces nothing, nor does one from before the memory itself last replaced
+# another: by then it had returned.
 REPLACED = f"""
 EXISTS {{
   MATCH (n)<-[link:UPDATES]-(newer:{Label.MEMORY})

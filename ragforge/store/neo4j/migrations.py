@@ -1,9 +1,9 @@
-"""Building the schema and bringing it up to date, in the numbered steps of `steps.py`.
+"""Build the schema and bring it up to date, in the numbered steps of `steps.py`.
 
-Each step that was taken stands in the graph as a RagforgeMigration node with its checksum; the node of
-version 0 is the lock against a second process. Schema and data are changed in transactions of their own,
-every statement can be repeated, and a step is recorded after its last: whoever is killed in between has
-only to be followed by another, once the lock has expired.
+Each completed step is in the graph as a RagforgeMigration node with its checksum; the node of version 0
+is the lock against a second process. Schema and data are changed in separate transactions, every statement
+can be repeated, and a step is recorded after its last: if the process is killed in between, the next one
+continues once the lock has expired.
 """
 
 import asyncio
@@ -32,27 +32,27 @@ from ragforge.store.neo4j.schema import DEFAULT_DIMENSIONS, LASTING, await_onlin
 from ragforge.store.neo4j.steps import STEPS, Step, statements
 
 NAMED_MAX = 5
-"""Labels of other people that are named in an error."""
+"""How many foreign labels an error names."""
 
 LOCKABLE = (
     "CREATE CONSTRAINT migration_version IF NOT EXISTS FOR (n:RagforgeMigration) REQUIRE n.version IS UNIQUE"
 )
-"""Before everything else: two processes that merge one node make one only where this holds."""
+"""Before everything else: without it two processes that merge one node may create two."""
 
 
 class DatabaseInfo(Struct, frozen=True):
-    """What the database says of itself. schema: the last step that was taken."""
+    """The database's own node. schema: the last completed step."""
 
     id: str
     schema: int
     embedder: str = ""
     dimensions: int = DEFAULT_DIMENSIONS
     abandoned_stale: bool = False
-    """Whether all turns must be looked at to know which are abandoned; see `abandonment.py`."""
+    """Whether all turns must be checked to know which are abandoned; see `abandonment.py`."""
 
 
 async def database_info(graph: Graph) -> DatabaseInfo | None:
-    """What the database says of itself, or None where it is not ours (yet). Writes nothing."""
+    """Return the database's own node, or None if it is not ours (yet). Writes nothing."""
     rows = await graph.read(f"MATCH (d:{Label.DATABASE}) RETURN properties(d) AS d ORDER BY d.id LIMIT 1")
     if not rows:
         return None
@@ -67,14 +67,14 @@ async def database_info(graph: Graph) -> DatabaseInfo | None:
 
 
 async def prepare(graph: Graph, *, adopt: bool, steps: tuple[Step, ...] = STEPS) -> DatabaseInfo:
-    """The database, built if it is empty. adopt: also where it holds what is not ours.
+    """Return the database, built if it is empty. adopt: also if it contains foreign data.
 
     Raises StoreOlder, StoreNewer, StoreForeign, and StoreDamaged for a step that is not one of ours.
     """
     info = await database_info(graph)
     if info is None:
         if not adopt and (foreign := await foreign_labels(graph)) and await database_info(graph) is None:
-            # Otherwise it is what another process is building at this moment.
+            # Otherwise another process is building it at this moment.
             raise _foreign(graph, foreign)
         await _take_steps(graph, steps, tell=lambda _: None)
         info = await database_info(graph)
@@ -85,7 +85,7 @@ async def prepare(graph: Graph, *, adopt: bool, steps: tuple[Step, ...] = STEPS)
     _check_version(graph, info, steps)
     await _check_checksums(graph, steps)
     if info.schema < len(steps) and await _is_unused(graph):
-        # Whoever began to build it was interrupted.
+        # The process that started to build it was interrupted.
         await _take_steps(graph, steps, tell=lambda _: None)
         info = await database_info(graph) or info
     if info.schema < len(steps):
@@ -98,9 +98,9 @@ async def prepare(graph: Graph, *, adopt: bool, steps: tuple[Step, ...] = STEPS)
 
 
 async def migrate(graph: Graph, tell: Callable[[str], None], *, steps: tuple[Step, ...] = STEPS) -> int:
-    """Take the steps that are missing, and tell of each; how many they were.
+    """Run the missing steps, and report each; return their number.
 
-    Raises StoreUnavailable where there is no database of ours, and else as `prepare`.
+    Raises StoreUnavailable if there is no database of ours, and otherwise like `prepare`.
     """
     info = await database_info(graph)
     if info is None:
@@ -113,7 +113,7 @@ async def migrate(graph: Graph, tell: Callable[[str], None], *, steps: tuple[Ste
 
 
 async def foreign_labels(graph: Graph) -> list[str]:
-    """Labels of nodes where no database of ours is, most frequent first; "" for nodes without any."""
+    """Return the labels in a database that is not ours, most frequent first; "" for unlabelled nodes."""
     rows = await graph.read(
         "CALL db.labels() YIELD label WITH label WHERE label <> $own "
         "CALL (label) { MATCH (n:$(label)) RETURN count(n) AS nodes } "
@@ -122,25 +122,25 @@ async def foreign_labels(graph: Graph) -> list[str]:
     )
     if rows:
         return [row["label"] for row in rows]
-    # In this order: what another process makes between the two is no stranger's.
+    # In this order, so that a node which another process of ours adds in between does not count as foreign.
     every = await graph.read("MATCH (n) RETURN count(n) AS nodes")
     own = await graph.read(f"MATCH (n:{Label.MIGRATION}) RETURN count(n) AS nodes")
     return [""] if every[0]["nodes"] > own[0]["nodes"] else []
 
 
 async def _is_unused(graph: Graph) -> bool:
-    """Whether nothing was ever kept in the database, so that nobody else can be using it."""
+    """Whether nothing was ever stored in the database, so that nobody else can be using it."""
     kept = (Label.PROJECT, Label.SESSION, Label.MEMORY)
     found = await graph.read(f"RETURN {' OR '.join(f'EXISTS {{ (:{label}) }}' for label in kept)} AS used")
     return not found[0]["used"]
 
 
 async def _take_steps(graph: Graph, steps: tuple[Step, ...], *, tell: Callable[[str], None]) -> int:
-    """Take those that are missing; how many."""
+    """Run the missing steps; return their number."""
     taken = 0
     await graph.run(LOCKABLE, deadline_s=timeouts.NEO4J_MIGRATION_STATEMENT_S_MAX)
     async with _locked(graph) as holder:
-        # What another process did while this one waited.
+        # Another process may have run steps while this one waited.
         await _check_checksums(graph, steps)
         done = {row["version"] for row in await _recorded(graph)}
         for version, step in enumerate(steps, start=1):
@@ -157,7 +157,7 @@ async def _take_steps(graph: Graph, steps: tuple[Step, ...], *, tell: Callable[[
 
 
 async def _change_schema(graph: Graph, step: Step) -> None:
-    """All of the step's at once: five times faster than one by one."""
+    """Run all statements of the step at once: five times faster than one by one."""
     current = ""
 
     async def work(transaction: Transaction) -> None:
@@ -175,7 +175,7 @@ async def _change_schema(graph: Graph, step: Step) -> None:
 
 
 async def _record(graph: Graph, version: int, step: Step, *, holder: str) -> None:
-    """Write down that the step was taken, if the lock is still ours; the first makes the database ours."""
+    """Record the step, if the lock is still ours; the first one makes the database ours."""
     rows = await graph.write(
         f"""
         MATCH (lock:{Label.MIGRATION} {{version: 0}})
@@ -208,7 +208,7 @@ async def _record(graph: Graph, version: int, step: Step, *, holder: str) -> Non
 
 
 async def _await_indexes(graph: Graph, tell: Callable[[str], None]) -> None:
-    """Wait until the indexes are filled; some time later they will be, so that is not an error."""
+    """Wait until the indexes are filled; if they are filled later, that is not an error."""
     wanted = (*LASTING, *vector_indexes(DEFAULT_DIMENSIONS, filters=False))
     until = time.monotonic() + timeouts.NEO4J_INDEXES_S_MAX
     while not await await_online(graph, wanted, wait_s=timeouts.NEO4J_INDEXES_SLICE_S):
@@ -220,7 +220,7 @@ async def _await_indexes(graph: Graph, tell: Callable[[str], None]) -> None:
 
 @asynccontextmanager
 async def _locked(graph: Graph) -> AsyncGenerator[str, None]:
-    """The lock against other processes, held while the body runs; its value names us."""
+    """Hold the lock against other processes while the body runs; yields the name of the holder, us."""
     holder = f"{socket.gethostname()} {os.getpid()} {new_id()}"
     until = time.monotonic() + timeouts.NEO4J_MIGRATION_LOCK_S_MAX
     while other := await _take_lock(graph, holder, deadline_s=timeouts.NEO4J_MIGRATION_LOCK_S_MAX):
@@ -247,7 +247,7 @@ async def _locked(graph: Graph) -> AsyncGenerator[str, None]:
 
 
 async def _take_lock(graph: Graph, holder: str, *, deadline_s: float) -> str:
-    """Who holds the lock instead of us; empty when it is ours."""
+    """Return who holds the lock instead of us; empty if it is ours."""
     rows = await graph.write(
         f"""
         MERGE (lock:{Label.MIGRATION} {{version: 0}})
@@ -269,7 +269,7 @@ async def _take_lock(graph: Graph, holder: str, *, deadline_s: float) -> str:
 async def _keep_lock(graph: Graph, holder: str) -> None:
     while True:
         await asyncio.sleep(timeouts.NEO4J_MIGRATION_HEARTBEAT_S)
-        # A beat may be lost; whether the lock was, is asked again with each step that is recorded.
+        # A heartbeat may fail; the lock is checked again with each step that is recorded.
         with suppress(StoreError):
             await _take_lock(graph, holder, deadline_s=timeouts.NEO4J_MIGRATION_HEARTBEAT_S)
 

@@ -1,6 +1,6 @@
-"""Nodes by their id: from here where they wait or are being written here, else from the graph.
+"""Read nodes by their id: rows of this machine if they wait or are being written here, else the graph's.
 
-While the server is away, what is here answers alone.
+While the server is unreachable, only the rows here are read.
 """
 
 from collections.abc import Callable, Sequence
@@ -23,7 +23,7 @@ from ragforge.store.neo4j.version_rows import BRANCHES, MOVES, VERSIONS
 if TYPE_CHECKING:
     from ragforge.store.neo4j.replica import Replica
 
-# By name, because all of them would bring the vector along, which weighs more than the rest.
+# By name, because all of them would include the vector, which is larger than the rest.
 FIELDS: dict[Label, tuple[str, ...]] = {
     Label.PROJECT: PROJECTS.names,
     Label.SESSION: SESSIONS.names,
@@ -41,12 +41,12 @@ FIELDS: dict[Label, tuple[str, ...]] = {
 
 
 def fields(name: str, label: Label) -> str:
-    """A node's properties as a map, in Cypher; `name` is the variable that holds it."""
+    """Return a node's properties as a map, in Cypher; `name` is the variable that holds it."""
     return f"{name} {{{', '.join(f'.{field}' for field in FIELDS[label])}}}"
 
 
 def identifier(label: Label) -> str:
-    """The property that is the label's id."""
+    """Return the property that is the label's id."""
     return "sessionId" if label is Label.SESSION else "id"
 
 
@@ -59,12 +59,12 @@ RETURN {fields("t", Label.TURN)} AS turn,
 
 
 def valid_ids(ids: Sequence[str]) -> list[str]:
-    """Those that any database can hold; nothing is stored under the others."""
+    """Return the ids that any database can store; nothing is stored under the others."""
     return [each for each in ids if storable(each) == each]
 
 
 class Nodes:
-    """What the nouns read and write through."""
+    """What the parts of the store read and write through."""
 
     def __init__(self, graph: Graph, outbox: Outbox, carrier: Carrier) -> None:
         self.graph = graph
@@ -73,22 +73,22 @@ class Nodes:
 
     @cached_property
     def here(self) -> "Replica":
-        """What answers while the server is away."""
-        from ragforge.store.neo4j.replica import Replica  # mostly the server is there
+        """The replica that answers while the server is unreachable."""
+        from ragforge.store.neo4j.replica import Replica  # mostly the server can be reached
 
         return Replica(self.outbox)
 
     async def write(self, write: Callable[[Rows], object]) -> None:
-        """Keep the rows here; they are carried to the graph as soon as it answers."""
+        """Store the rows here; they are carried to the graph as soon as it answers."""
         await self.outbox.write(write)
         self.carrier.nudge()
 
     async def ask(
         self, query: str, /, *, deadline_s: float | None = None, **parameters: Any
     ) -> list[dict[str, Any]]:
-        """The graph's answer, for those who have another where there is none.
+        """Return the graph's answer, for callers that have a fallback.
 
-        Raises StoreUnavailable, at once where the server is known to be away.
+        Raises StoreUnavailable, at once if the server is known to be unreachable.
         """
         self.check()
         try:
@@ -99,20 +99,20 @@ class Nodes:
             raise
 
     def check(self) -> None:
-        """Raise StoreUnavailable where the server is known to be away, in place of waiting for it again."""
+        """Raise StoreUnavailable if the server is known to be unreachable, without waiting again."""
         if self.carrier.away:
             self.carrier.lost(self.carrier.link.away)
             raise StoreUnavailable(self.carrier.link.away)
 
     async def insist(self, query: str, /, **parameters: Any) -> list[dict[str, Any]]:
-        """The graph's answer, which nothing here can stand for: a server that was away is tried again."""
+        """Return the graph's answer, for which there is no fallback: an unreachable server is tried again."""
         await self.arrive()
         return await self.ask(query, deadline_s=timeouts.NEO4J_READ_S_MAX, **parameters)
 
     async def arrive(self, *, vectors: bool = False, reach_s: float | None = None) -> None:
-        """Let all that was written until now be in the graph, for what is decided or read there alone.
+        """Wait until all that was written so far is in the graph, for what is decided or read only there.
 
-        Raises StoreUnavailable while the server is away or too slow for that.
+        Raises StoreUnavailable if the server is unreachable or too slow for that.
         """
         end_s = monotonic() + timeouts.NEO4J_ARRIVE_S_MAX
         while True:
@@ -121,12 +121,12 @@ class Nodes:
                 self.carrier.settle_vectors() if vectors else self.carrier.settle(timeouts.NEO4J_SETTLE_S_MAX)
             ):
                 return
-            # A step that took too long is sent again at once, and a server that only woke up takes it then.
+            # A step that took too long is sent again at once, which works if the server was only starting.
             if not self.carrier.away or monotonic() > end_s:
                 raise StoreUnavailable(self._what_waits())
 
     async def reach(self, *, timeout_s: float | None = None) -> None:
-        """Try a server that was away again. Raises StoreUnavailable where it still is."""
+        """Try an unreachable server again. Raises StoreUnavailable if it still is."""
         if not await self.carrier.reached(timeouts.NEO4J_REACH_S_MAX if timeout_s is None else timeout_s):
             raise StoreUnavailable(self.carrier.link.away)
 
@@ -140,12 +140,12 @@ class Nodes:
         )
 
     async def settle(self) -> None:
-        """Let what was written until now arrive first, so that the graph's answer holds it."""
+        """Wait until what was written so far has arrived, so that the graph's answer includes it."""
         if not await self.carrier.settle(timeouts.NEO4J_SETTLE_S_MAX) and not self.carrier.away:
             self.carrier.note_partial(f"The newest changes may be missing. {self._what_waits()}")
 
     async def settle_abandoned(self) -> None:
-        """Bring in line which turns are abandoned, where a load did not."""
+        """Update which turns are abandoned, if a load left that to be done."""
         if self.carrier.abandoned_stale and not self.carrier.away:
             try:
                 await mark_all(self.graph)
@@ -171,9 +171,9 @@ class Nodes:
         return found[0]["n"] if found else None
 
     async def read(self, label: Label, wanted: Sequence[str]) -> dict[str, Props]:
-        """Those that are stored, by their ids; where nothing else answers, those that are here.
+        """Return the stored nodes by their ids; those that are here if nothing else answers.
 
-        Raises StoreUnavailable where none of them is.
+        Raises StoreUnavailable if none of them is here.
         """
         ids = valid_ids(wanted)
         if not ids:
@@ -197,11 +197,11 @@ class Nodes:
         return found
 
     def is_ours(self, row: OutboxRow) -> bool:
-        """Whether what is here is newer than, or the same as, what the graph has."""
+        """Whether the row here is newer than the graph's, or the same."""
         return row.waits or row.session_id in self.outbox.claims
 
     async def need(self, label: Label, wanted: str | None) -> None:
-        """Bring the node here, to be changed or built upon. Raises Conflict where there is none."""
+        """Read the node into the outbox, to be changed or referred to. Raises Conflict if there is none."""
         if wanted is None:
             return
         if valid_ids([wanted]) and await self.outbox.read(lambda rows: rows.get(label, wanted)):
@@ -213,7 +213,7 @@ class Nodes:
         await self.outbox.write(lambda rows: rows.keep(label, [found]))
 
     async def need_whole(self, turn_id: str) -> None:
-        """Bring the turn here with all its steps and calls. Raises Conflict where there is none."""
+        """Read the turn with all its steps and calls into the outbox. Raises Conflict if there is none."""
         for_sure = valid_ids([turn_id])
         row = await self.outbox.read(lambda rows: rows.get(Label.TURN, turn_id)) if for_sure else None
         if row and row.complete:
@@ -222,7 +222,7 @@ class Nodes:
         await self.need(Label.TURN, turn_id)
 
     async def bring(self, turn_ids: Sequence[str]) -> None:
-        """Bring the turns here whole, as far as there are such."""
+        """Read the whole turns into the outbox, except those that do not exist."""
         found = await self.ask(WHOLE_TURNS, ids=list(turn_ids))
 
         def keep(rows: Rows) -> None:
@@ -234,7 +234,7 @@ class Nodes:
         await self.outbox.write(keep)
 
     async def of_turns(self, label: Label, turn_ids: Sequence[str]) -> list[Props]:
-        """Steps or calls of the turns, in no order."""
+        """Return the steps or calls of the turns, in no particular order."""
         here, asked, known = await self.outbox.read(
             lambda rows: self._split(rows, label, valid_ids(turn_ids))
         )
@@ -253,7 +253,7 @@ class Nodes:
     def _split(
         self, rows: Rows, label: Label, turn_ids: Sequence[str]
     ) -> tuple[list[Props], list[str], dict[str, list[Props]]]:
-        """What is ours; the turns to ask for; and what is known of those, should nobody answer."""
+        """Return our own; the turns to ask the graph for; and those known here in case it does not answer."""
         here: list[Props] = []
         asked: list[str] = []
         known: dict[str, list[Props]] = {}

@@ -1,7 +1,7 @@
-"""Rows for a database that answered at an address and does not any more: it was emptied or replaced.
+"""Rows for a database that is no longer at its address, because it was emptied or replaced.
 
-They wait in the outbox of that database, which has a file of its own. A user decides: they are taken over
-into the outbox of the database that is there now, with what they rest on as far as it is here, or discarded.
+They wait in the outbox of that database, which has a file of its own. The user decides: they are moved to the
+outbox of the current database, with what they depend on as far as it is here, or discarded.
 """
 
 from collections import Counter
@@ -18,12 +18,12 @@ from ragforge.store.neo4j.rows import Label
 from ragforge.store.sqlite.connection import Connection, raw_connection
 
 ADDRESSES = "addresses"
-"""The fact of an outbox under which the addresses stand at which its database has answered, a line each."""
+"""The name of an outbox's fact with the addresses at which its database has answered, one a line."""
 
 _OF_WRITER = ("writerEpoch", "writerMachine")
-"""Of a session: who writes it in the database that is gone."""
+"""Of a session: its writer in the database that is gone."""
 
-# The graph takes a row only where what it hangs on is there, so that comes first.
+# The graph accepts a row only if what it belongs to exists, so that comes first.
 _ORDER = {
     label: place
     for place, label in enumerate(
@@ -45,7 +45,7 @@ _ORDER = {
 
 
 class Stranded(Struct, frozen=True):
-    """What waits for one database that is gone. counts: rows by label; titles: of their sessions."""
+    """Rows that wait for one database that is gone. counts: rows by label; titles: of their sessions."""
 
     database_id: str
     path: Path
@@ -54,22 +54,22 @@ class Stranded(Struct, frozen=True):
 
     @property
     def rows(self) -> int:
-        """How many there are."""
+        """The number of rows."""
         return sum(self.counts.values())
 
 
 def note_address(rows: Rows, address: str) -> None:
-    """Remember in an outbox that its database answered at the address."""
+    """Record in an outbox that its database answered at the address."""
     known = set(rows.fact(ADDRESSES).splitlines())
     if address not in known:
         rows.set_fact(ADDRESSES, "\n".join(sorted(known | {address})))
 
 
 def find_stranded(folder: Path, address: str, *, here: str, known: Collection[str]) -> list[Stranded]:
-    """What waits in the folder for databases that were at the address, other than the one that is `here`.
+    """Return what waits in the folder for databases that were at the address, other than the one at `here`.
 
-    known: ids of databases that stand behind some address. An outbox that knows no address counts where its
-    database is behind none.
+    known: ids of databases that are at some address. An outbox that knows no address counts if its database
+    is at none.
     """
     found: list[Stranded] = []
     for path in sorted(folder.glob("*.db")):
@@ -79,7 +79,7 @@ def find_stranded(folder: Path, address: str, *, here: str, known: Collection[st
             with closing(raw_connection(path)) as connection:
                 stranded = _stranded(connection, path, address, is_known=path.stem in known)
         except apsw.Error:
-            # No outbox of ours; whoever opens it by its address hears of it.
+            # No outbox of ours; opening it by its address reports that.
             continue
         if stranded.rows:
             found.append(stranded)
@@ -99,9 +99,9 @@ def _stranded(connection: Connection, path: Path, address: str, *, is_known: boo
 
 
 async def take_over(stranded: Stranded, into: Outbox, *, lock_dir: Path) -> int:
-    """Let the rows wait for the database that is there now, with what they rest on; how many these are.
+    """Queue the rows for the current database, with what they depend on; return their number.
 
-    Broken off, the same goes on: what was taken is found there. Raises StoreError.
+    If it is interrupted, repeat it: rows that were moved already are recognised. Raises StoreError.
     """
     outbox = open_outbox(stranded.path, lock_dir=lock_dir)
     try:
@@ -114,7 +114,7 @@ async def take_over(stranded: Stranded, into: Outbox, *, lock_dir: Path) -> int:
 
 
 async def discard(stranded: Stranded, *, lock_dir: Path) -> None:
-    """Remove what waits for the database that is gone, for good. Raises StoreError."""
+    """Remove what waits for the database that is gone, permanently. Raises StoreError."""
     outbox = open_outbox(stranded.path, lock_dir=lock_dir)
     try:
         await outbox.write(Rows.forget_all)
@@ -123,7 +123,7 @@ async def discard(stranded: Stranded, *, lock_dir: Path) -> None:
 
 
 def _with_what_they_rest_on(rows: Rows) -> list[OutboxRow]:
-    """All that waits, and what is here of its sessions, of the turns before, of versions and memories."""
+    """Return all that waits, and its sessions, previous turns, versions and memories that are here."""
     found: dict[tuple[str, str], OutboxRow] = {}
     left = rows.all_waiting()
     while left:
@@ -136,7 +136,7 @@ def _with_what_they_rest_on(rows: Rows) -> list[OutboxRow]:
 
 
 def _rested_on(rows: Rows, row: OutboxRow) -> list[OutboxRow]:
-    """What the row needs beside it to make sense to a reader, as far as it is here."""
+    """Return the rows that a reader needs to make sense of this one, as far as they are here."""
     props = row.props
     wanted = [
         (Label.PROJECT, props.get("projectId")),
@@ -157,7 +157,7 @@ def _rested_on(rows: Rows, row: OutboxRow) -> list[OutboxRow]:
 
 
 def _place(row: OutboxRow) -> tuple[int, int, str]:
-    # Versions and their like are as old as their ids are low.
+    # Ids of versions and their like increase with time.
     return (
         _ORDER.get(row.label, len(_ORDER)),
         row.props.get("turnIndex") or row.props.get("level") or 0,

@@ -1,9 +1,9 @@
-"""The local half of the store: rows that were written here, durable before they are on their way.
+"""The local half of the store: rows that were written here, durable before they are sent.
 
-A row is a node of the graph, whole, with the names of those properties that the graph does not have yet.
-What waits is a state, not a list of what was done: carrying a row twice changes nothing, and a row that
-changed five times while the server was away is carried once. Rows stay after they were carried, so that
-a session goes on while the server is away.
+A row is a whole node of the graph, with the names of those properties that the graph does not have yet.
+What waits is a state, not a log: carrying a row twice changes nothing, and a row that changed five times
+while the server was unreachable is carried once. Rows stay after they were carried, so that a session
+continues without the server.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -28,7 +28,7 @@ from ragforge.store.sqlite.rows import from_ms, one
 T = TypeVar("T")
 
 EMBEDDING = "Embedding"
-"""Not a node: a vector on its way to its owner. Its row goes when it has arrived."""
+"""Not a node: a vector on its way to its owner. Its row is removed when it has arrived."""
 ASSOCIATION = "Association"
 """Not a node: a link between two memories."""
 
@@ -38,17 +38,17 @@ TIMES = frozenset(
     for field in each.kept
     if field.type in (datetime, datetime | None)
 )
-"""Properties that are times, whatever they are of."""
+"""Properties that are times, of any label."""
 
 
 def with_times(row: Mapping[str, Any]) -> dict[str, Any]:
-    """The row with those of its times that came as milliseconds, which the driver reads faster."""
+    """Return the row with its times converted from milliseconds, which the driver reads faster."""
     times = {name: from_ms(row[name]) for name in TIMES & row.keys() if row[name] is not None}
     return {**row, **times}
 
 
 class Cargo(StrEnum):
-    """What is carried together, by one text; the earlier is carried first, for the later rests on it."""
+    """Rows that are carried together, by one query; in this order: the later depend on the earlier."""
 
     CONVERSATION = "conversation"
     SUMMARIES = "summaries"
@@ -85,23 +85,23 @@ class OutboxRow(Struct, frozen=True):
     waits: bool = False
     epoch: int = 0
     fresh: bool = False
-    """Made here. Should the graph have it all the same, only what changed since is written to it."""
+    """Created here. If the graph has it nevertheless, only what changed since is written to it."""
     complete: bool = False
     dirty: frozenset[str] = field(default_factory=frozenset[str])
 
     @property
     def cargo(self) -> Cargo:
-        """What it is carried with."""
+        """The cargo that it is carried with."""
         return CARGO.get(self.label, Cargo.CONVERSATION)
 
     @property
     def session_id(self) -> str | None:
-        """The session whose writer writes it; None for what anybody may write."""
+        """The session whose writer writes it; None if anybody may write it."""
         return self.props.get("sessionId") if self.cargo in OWNED else None
 
 
 def _row_of(found: tuple[Any, ...]) -> OutboxRow:
-    """The row of what SELECT finds."""
+    """Return the row from a result of SELECT."""
     label, identifier, change, waits_since, epoch, fresh, complete, dirty, props = found
     values: Props = msgspec.json.decode(props)
     for name in TIMES & values.keys():
@@ -121,7 +121,7 @@ def _row_of(found: tuple[Any, ...]) -> OutboxRow:
 
 
 KEPT_ROWS_MAX = 5_000
-"""Carried rows that stay for times without a server; the oldest beyond it go when the file is opened."""
+"""Carried rows that are kept for times without a server; older ones are removed when the file is opened."""
 
 FIRST = """
 CREATE TABLE row (
@@ -164,7 +164,7 @@ class Outbox:
         self.claims: dict[str, int] = {}
         """The sessions that this process may write, with the epoch of each claim."""
         self.waiting = 0
-        """Rows that wait, as of the newest write or count here."""
+        """The number of rows that wait, as of the last write or count here."""
 
     @property
     def database_id(self) -> str:
@@ -175,7 +175,7 @@ class Outbox:
         return await self._database.read(lambda connection: job(Rows(connection, self.claims)))
 
     async def write(self, job: "Callable[[Rows], T]") -> T:
-        """What the job returns, once all that it wrote is durable."""
+        """Return the job's result, once all that it wrote is durable."""
 
         def counted(connection: Connection) -> T:
             rows = Rows(connection, self.claims)
@@ -186,12 +186,12 @@ class Outbox:
         return await self._database.write(counted)
 
     async def count(self) -> int:
-        """Rows that wait, those of other processes too."""
+        """Count the rows that wait, including those of other processes."""
         self.waiting = await self.read(Rows.count_waiting)
         return self.waiting
 
     async def compact(self) -> None:
-        """Leave nothing in the file of what rows held before."""
+        """Remove all traces of earlier contents of rows from the file."""
         await self._database.compact()
 
     async def close(self) -> None:
@@ -200,7 +200,7 @@ class Outbox:
 
 
 def open_outbox(path: Path, *, lock_dir: Path) -> Outbox:
-    """The outbox in this file, made where it is missing. Raises StoreError."""
+    """Open the outbox in this file, which is created if it is missing. Raises StoreError."""
     with explained(StoreFile(Role.OUTBOX, path)):
         prepare(path, OUTBOX, lock_dir=lock_dir)
     return Outbox(path)
@@ -214,30 +214,30 @@ class Rows:
         self._claims = claims
 
     def state(self) -> object:
-        """A value that is another one once anything was written, by this process or another."""
+        """Return a value that changes with every write, by this process or another."""
         return self._connection.pragma("data_version")
 
     def get(self, label: str, identifier: str | None) -> OutboxRow | None:
-        """The row, or None where it is not here."""
+        """Return the row, or None if it is not here."""
         if identifier is None:
             return None
         found = one(self._connection, f"{SELECT} WHERE label = ? AND id = ?", (label, identifier))
         return None if found is None else _row_of(found)
 
     def of_turn(self, label: Label, turn_id: str) -> list[OutboxRow]:
-        """The turn's steps, or its calls, that are here."""
+        """Return the turn's steps, or its calls, that are here."""
         return self._all("turn = ? AND label = ?", (turn_id, label))
 
     def of_session(self, label: Label, session_id: str) -> list[OutboxRow]:
-        """A session's rows of a kind that are here."""
+        """Return a session's rows of a kind that are here."""
         return self._all("session = ? AND label = ?", (session_id, label))
 
     def of_label(self, label: str) -> list[OutboxRow]:
-        """All rows of a kind that are here."""
+        """Return all rows of a kind that are here."""
         return self._all("label = ?", (label,))
 
     def turn_waits(self, turn_id: str) -> bool:
-        """Whether anything of the turn is still to be carried."""
+        """Return whether anything of the turn is still to be carried."""
         found = one(
             self._connection,
             "SELECT 1 FROM row WHERE waits_since > 0 AND (turn = ? OR (label = ? AND id = ?)) LIMIT 1",
@@ -256,12 +256,11 @@ class Rows:
         notes: Collection[str] = (),
         surely: bool = False,
     ) -> OutboxRow:
-        """Keep a new row, or the changes of one that is here; what really changed waits to be carried.
+        """Store a new row, or the changes of an existing one; what really changed waits to be carried.
 
         along: properties that are carried with any other change, because others may have written them there.
-        notes: names that stand in `dirty` instead of those of the properties, for changes that are not values
-        to be set.
-        surely: all are carried, even those that seem to be there already, over what is there.
+        notes: names for `dirty` instead of those of the properties, for changes that set no values.
+        surely: carry all, even those that the graph seems to have already, overwriting what it has.
         """
         before = self.get(label, identifier)
         known = before.props if before else {}
@@ -290,7 +289,7 @@ class Rows:
         return row
 
     def reword(self, label: str, identifier: str, changes: Mapping[str, Any]) -> None:
-        """Put these in a row that is here; only where it waits they are carried, with the rest of it."""
+        """Set these in an existing row; they are carried only if it waits, with the rest of it."""
         row = self.get(label, identifier)
         if row is not None:
             dirty = row.dirty | changes.keys() if row.waits else row.dirty
@@ -298,12 +297,12 @@ class Rows:
             self._write(replace(row, props=props, dirty=dirty, change=self.next_change()), waits_since=0)
 
     def add(self, row: OutboxRow) -> None:
-        """Let a row that is not here wait to be carried, as it is."""
+        """Add a row that is not here, to be carried as it is."""
         change = self.next_change()
         self._write(replace(row, change=change, waits=True), waits_since=change)
 
     def keep(self, label: Label, found: Iterable[Props], *, complete: bool = False) -> None:
-        """Keep what the graph said, but never over a row that still waits."""
+        """Store the graph's nodes, but never over a row that still waits."""
         for props in found:
             identifier = props["sessionId"] if label is Label.SESSION else props["id"]
             before = self.get(label, identifier)
@@ -319,34 +318,34 @@ class Rows:
                 self._write(row, waits_since=0)
 
     def set_epoch(self, session_id: str, epoch: int) -> None:
-        """Remember under which claim the session was written last: one without the server goes on with it."""
+        """Record the session's last claim of writing: a claim without the server continues with its epoch."""
         self._connection.execute(
             "UPDATE row SET epoch = ? WHERE label = ? AND id = ?", (epoch, Label.SESSION, session_id)
         )
 
     def last_change(self) -> int:
-        """Number of the newest write."""
+        """Return the number of the last write."""
         return int(self.fact("change") or 0)
 
     def next_change(self) -> int:
-        """A number for a write, higher than all before."""
+        """Return a number for a write, higher than all before."""
         number = self.last_change() + 1
         self.set_fact("change", str(number))
         return number
 
     def next_batch(self) -> int:
-        """A number for a batch, higher than all before; by the clock, so that an old copy goes on too."""
+        """Return a number for a batch, higher than all before; by the clock, so that an old copy works."""
         number = max(int(self.fact("batch") or 0) + 1, time_ns() // 1_000_000)
         self.set_fact("batch", str(number))
         return number
 
     def count_waiting(self) -> int:
-        """Rows that are still to be carried and were not refused."""
+        """Count the rows that are still to be carried and were not refused."""
         found = one(self._connection, f"SELECT count(*) FROM row WHERE {WAITS}")
         return found[0] if found else 0
 
     def waits_since(self) -> int | None:
-        """The number of the first write of which anything but vectors waits; None where nothing does."""
+        """Return the number of the first write of which more than vectors waits; None if there is none."""
         found = one(
             self._connection,
             f"SELECT waits_since FROM row WHERE {WAITS} AND label != ? ORDER BY waits_since LIMIT 1",
@@ -355,7 +354,7 @@ class Rows:
         return found[0] if found else None
 
     def waiting(self, cargo: Cargo, *, rows_max: int, bytes_max: int) -> list[OutboxRow]:
-        """What is to be carried next of the cargo, the longest waiting first."""
+        """Return the next rows of the cargo to be carried, the longest waiting first."""
         found: list[OutboxRow] = []
         size = 0
         labels = [label for label, its in CARGO.items() if cargo in (its, Cargo.CONVERSATION)]
@@ -372,17 +371,17 @@ class Rows:
         return [*found, *self._sessions_of(found)]
 
     def all_waiting(self) -> list[OutboxRow]:
-        """Everything that waits, the longest waiting first; what the server refused too."""
+        """Return everything that waits, the longest waiting first, including what the server refused."""
         return self._all("waits_since > 0 ORDER BY waits_since, change", ())
 
     def _sessions_of(self, rows: Sequence[OutboxRow]) -> list[OutboxRow]:
-        """Of turns that begin, the sessions that are not among the rows: those come back with their words."""
+        """Return the missing sessions of new turns among the rows: if deleted, they are created again."""
         known = {row.id for row in rows if row.label == Label.SESSION}
         begun = {row.session_id: None for row in rows if row.label == Label.TURN and row.fresh}
         return [row for each in begun if each not in known and (row := self.get(Label.SESSION, each))]
 
     def mark_carried(self, rows: Sequence[OutboxRow]) -> None:
-        """These versions of the rows have arrived. What changed meanwhile goes on waiting."""
+        """Mark these versions of the rows as arrived. What changed meanwhile continues to wait."""
         for row in rows:
             sql = (
                 "DELETE FROM row WHERE label = ? AND id = ? AND change = ?"
@@ -393,13 +392,13 @@ class Rows:
             self._connection.execute(sql, (row.label, row.id, row.change))
 
     def mark_refused(self, row: OutboxRow, reason: str) -> None:
-        """The server will never take this row as it is; it stays here and `check` tells of it."""
+        """Mark a row that the server will never accept as it is; it stays here and `check` reports it."""
         self._connection.execute(
             "UPDATE row SET refused = ? WHERE label = ? AND id = ?", (reason or "refused", row.label, row.id)
         )
 
     def refused(self) -> list[tuple[str, str, str]]:
-        """Label, id and reason of what the server would not take."""
+        """Return label, id and reason of what the server refused."""
         found = self._connection.execute(
             "SELECT label, id, refused FROM row WHERE refused != '' ORDER BY change"
         )
@@ -410,20 +409,20 @@ class Rows:
         self._connection.execute("UPDATE row SET refused = '' WHERE refused != ''")
 
     def forget_session(self, session_id: str, *, waiting_too: bool = False) -> None:
-        """Remove what is here of a session: it is read afresh, or was deleted."""
+        """Remove a session's rows from here: it is read again, or was deleted."""
         self._connection.execute(
             "DELETE FROM row WHERE session = ? AND (waits_since = 0 OR ?)", (session_id, waiting_too)
         )
 
     def forget(self, label: str, ids: Iterable[str]) -> None:
-        """Remove what is here of these, as far as nothing of it waits."""
+        """Remove these rows from here, except those that wait."""
         self._connection.executemany(
             "DELETE FROM row WHERE label = ? AND id = ? AND waits_since = 0",
             [(label, identifier) for identifier in ids],
         )
 
     def forget_turns(self, turn_ids: Iterable[str]) -> None:
-        """Remove what is here of these turns."""
+        """Remove the rows of these turns from here."""
         for identifier in turn_ids:
             self._connection.execute(
                 "DELETE FROM row WHERE turn = ? OR (label = ? AND id = ?)",
@@ -431,11 +430,11 @@ class Rows:
             )
 
     def forget_all(self) -> None:
-        """Remove everything, also what waits."""
+        """Remove everything, including what waits."""
         self._connection.execute("DELETE FROM row")
 
     def prune(self) -> None:
-        """Remove the oldest of the rows that were carried, beyond KEPT_ROWS_MAX."""
+        """Remove the oldest of the carried rows, beyond KEPT_ROWS_MAX."""
         self._connection.execute(
             "DELETE FROM row WHERE waits_since = 0 AND change <= coalesce((SELECT change FROM row "
             "WHERE waits_since = 0 ORDER BY change DESC LIMIT 1 OFFSET ?), -1)",
@@ -443,19 +442,19 @@ class Rows:
         )
 
     def fact(self, name: str) -> str:
-        """What was remembered under this name, empty where nothing was."""
+        """Return the value stored under this name; empty if there is none."""
         found = one(self._connection, "SELECT value FROM fact WHERE name = ?", (name,))
         return found[0] if found else ""
 
     def set_fact(self, name: str, value: str) -> None:
-        """Remember it."""
+        """Store a value under this name."""
         self._connection.execute("INSERT OR REPLACE INTO fact VALUES (?, ?)", (name, value))
 
     def _all(self, condition: str, values: Sequence[object]) -> list[OutboxRow]:
         return [_row_of(found) for found in self._connection.execute(f"{SELECT} WHERE {condition}", values)]
 
     def _write(self, row: OutboxRow, *, waits_since: int) -> None:
-        # A row that waits keeps its place in the line when it changes again.
+        # A row that waits keeps its place in the queue when it changes again.
         self._connection.execute(
             "INSERT INTO row "
             "(label, id, session, turn, change, waits_since, epoch, fresh, complete, dirty, props) "

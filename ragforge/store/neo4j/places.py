@@ -1,4 +1,4 @@
-"""Where something that was found lies in the graph: its session, its turn, and whether that is abandoned."""
+"""Where a search result is in the graph: its session, its turn, and whether that is abandoned."""
 
 import asyncio
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -20,7 +20,7 @@ LABELS: Mapping[HitKind, Label] = {
 }
 
 Key = tuple[HitKind, str]
-"""What was found: its kind and its id."""
+"""A result: its kind and its id."""
 
 # A summary names what it covers oldest first: its newest turn is at the end of the last of each level.
 NEWEST_TURN = f"""
@@ -58,10 +58,10 @@ SAID: Mapping[HitKind, tuple[str, str, str, str, str, str]] = {
 }
 
 OUTLIVING = (HitKind.MEMORY, HitKind.VERSION)
-"""What may stand without a session, or name one that was deleted before it was written."""
+"""Kinds that may have no session, or name one that was deleted before they were written."""
 SESSION = f"CASE WHEN EXISTS {{ (:{Label.SESSION} {{sessionId: n.sessionId}}) }} THEN n.sessionId ELSE '' END"
 
-# The tool, and what the excerpt is taken from.
+# The tool, and the texts for the excerpt.
 TEXTS: Mapping[HitKind, tuple[str, str]] = {
     HitKind.TURN: ("''", "[n.userMessage, n.assistantMessage, coalesce(n.userParts, '')]"),
     HitKind.TOOL_CALL: ("n.toolName", "[n.toolArgs, n.toolResult]"),
@@ -93,7 +93,7 @@ def _texts(kind: HitKind) -> str:
     )
 
 
-# Memories apart: what is said of them is much to plan, and most questions have none.
+# Memories separately: their part takes long to plan, and most results have none.
 PLACES: Mapping[bool, str] = {
     False: "\nUNION ALL\n".join(_places(kind) for kind in INDEXED_KINDS if kind is not HitKind.MEMORY),
     True: _places(HitKind.MEMORY),
@@ -167,7 +167,7 @@ STEP = (
 
 
 async def places_of(graph: Graph, keys: Iterable[Key]) -> dict[Key, dict[str, Any]]:
-    """The rows of these, but of what was deleted and of summaries whose turns an archive has yet to bring."""
+    """Return the rows of these, except deleted ones and summaries whose turns an archive has yet to load."""
     keys = list(keys)
     ids = ids_of(keys)
     answers = await asyncio.gather(
@@ -181,7 +181,7 @@ async def places_of(graph: Graph, keys: Iterable[Key]) -> dict[Key, dict[str, An
 
 
 async def contents_of(graph: Graph, keys: Collection[Key]) -> dict[Key, dict[str, Any]]:
-    """The same rows with what is shown of them."""
+    """Return the same rows with the texts to show."""
     places, texts = await asyncio.gather(
         places_of(graph, keys), graph.read_as_one(CONTENTS, SHOWN, ids=ids_of(keys))
     )
@@ -189,21 +189,21 @@ async def contents_of(graph: Graph, keys: Collection[Key]) -> dict[Key, dict[str
 
 
 async def related(graph: Graph, found: Sequence[Candidate], *, limit: int) -> list[Related]:
-    """Turns one step away from each, in the order of the candidates."""
+    """Return the turns one step away from each, in the order of the candidates."""
     asked = [{"kind": str(each.kind), "id": each.id} for each in found]
     rows = await graph.read_as_one(RELATED, STEP, found=asked, limit=max(0, limit))
     return [Related(row["of"], relation_of(HitKind(row["of_kind"])), candidate_of(row)) for row in rows]
 
 
 def relation_of(kind: HitKind) -> Relation:
-    """How the turns around something of this kind stand to it."""
+    """Return how the turns around something of this kind are related to it."""
     return Relation.NEIGHBOUR if kind is HitKind.TURN else Relation.CITED
 
 
 def candidate_of(
     row: Mapping[str, Any], *, words: float | None = None, meaning: float | None = None
 ) -> Candidate:
-    """The place as a candidate."""
+    """Return the place as a candidate."""
     return Candidate(
         kind=HitKind(row["kind"]),
         id=row["id"],
@@ -221,7 +221,7 @@ def candidate_of(
 
 
 def ids_of(keys: Iterable[Key]) -> dict[str, list[str]]:
-    """The ids by kind, each kind there."""
+    """Return the ids by kind, with every kind present."""
     ids: dict[str, list[str]] = {kind: [] for kind in INDEXED_KINDS}
     for kind, identifier in keys:
         ids[kind].append(identifier)
@@ -229,5 +229,5 @@ def ids_of(keys: Iterable[Key]) -> dict[str, list[str]]:
 
 
 def key_of(row: Mapping[str, Any]) -> Key:
-    """What the row is of."""
+    """Return the kind and id of a row."""
     return HitKind(row["kind"]), row["id"]

@@ -1,4 +1,4 @@
-"""Moving what belongs to a project to another one, in one transaction of the server."""
+"""Move what belongs to a project to another one, in one transaction of the server."""
 
 from collections.abc import Sequence
 
@@ -22,7 +22,7 @@ MATCH (t:{Label.TURN} {{projectId: $project}}) WITH DISTINCT t.sessionId AS sess
 MATCH (s:{Label.SESSION} {{sessionId: session}}) RETURN s.sessionId AS id, s.startTime AS at
 """
 
-# The head of a session, or a turn of it, rests on a turn of another one.
+# The head of a session, or one of its turns, depends on a turn of another session.
 JOINED = f"""
 MATCH (s:{Label.SESSION} {{projectId: $project}})-[:HAS_TURN]->(t)<-[:NEXT]-(above:{Label.TURN})
 WHERE above.sessionId <> t.sessionId
@@ -35,7 +35,7 @@ RETURN s.sessionId AS one, t.sessionId AS other
 
 BOTH = f"MATCH (p:{Label.PROJECT}) WHERE p.id IN [$source, $target] RETURN count(DISTINCT p.id) AS there"
 
-# What tends what is owed looks at sessions that something was carried to.
+# The maintenance of due work looks at sessions that something was carried to.
 MOVE_SESSIONS = f"""
 MATCH (s:{Label.SESSION}) WHERE s.sessionId IN $sessions
 SET s.projectId = $target, s.carriedAt = datetime.realtime()
@@ -88,18 +88,18 @@ MERGE (p)-[:HAS_MEMORY]->(n)
 
 
 async def sessions_of(nodes: Nodes, project_id: str) -> list[str]:
-    """Ids of the sessions of which anything is filed under the project, by when they began."""
+    """Return the ids of the sessions with anything filed under the project, by their start."""
     found = await nodes.insist(SESSIONS, project=project_id)
     return [each["id"] for each in sorted(found, key=lambda each: (each["at"], each["id"]))]
 
 
 async def joined_sessions(nodes: Nodes, project_id: str) -> list[tuple[str, str]]:
-    """Pairs of sessions of which the first rests on turns of the second."""
+    """Return pairs of sessions of which the first depends on turns of the second."""
     return [(each["one"], each["other"]) for each in await nodes.insist(JOINED, project=project_id)]
 
 
 async def move_between(nodes: Nodes, move: ProjectMove) -> None:
-    """Move all of it. Raises Conflict where a project is not stored, StoreUnavailable."""
+    """Move all of it. Raises Conflict if a project is not stored, StoreUnavailable."""
     await nodes.arrive(vectors=True)
 
     async def work(transaction: Transaction) -> None:
@@ -144,12 +144,12 @@ async def _carry_out(transaction: Transaction, move: ProjectMove) -> None:
 
 
 def _token(project_id: str) -> str:
-    """The word of the project among those of a scope."""
+    """Return the word for the project among those of a scope."""
     return scope_tokens(project_id, "", HitKind.TURN).split()[0] + " "
 
 
 def _forget_here(rows: Rows, move: ProjectMove) -> None:
-    """Nothing of it that is here would be right any more; it is read afresh."""
+    """Remove all of it from here, because it is outdated; it is read again."""
     owners: Sequence[str] = move.sessions
     for session in move.sessions:
         owners = [*owners, *(turn.id for turn in rows.of_session(Label.TURN, session))]

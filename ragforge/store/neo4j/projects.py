@@ -36,12 +36,12 @@ class Neo4jProjects:
             return None
         project = project_of(found)
         if not self._nodes.carrier.away:
-            # Kept, because the next start may be without the server.
+            # Stored here, because the next start may be without the server.
             await self._keep(project)
         return project
 
     async def every(self) -> list[Project]:
-        """All projects, newest first. While the server is away, those that are here."""
+        """Return all projects, newest first. While the server is unreachable, those that are here."""
         await self._nodes.settle()
         try:
             return [project_of(each["n"]) for each in await self._nodes.ask(EVERY)]
@@ -58,13 +58,13 @@ class Neo4jProjects:
         return [project_of(each["n"]) for each in found]
 
     async def sessions(self, project_id: str) -> list[str]:
-        """Ids of the sessions of which anything is filed under the project. Raises StoreUnavailable."""
+        """Return the ids of the sessions with anything filed under the project. Raises StoreUnavailable."""
         from ragforge.store.neo4j.project_moves import sessions_of  # seldom needed
 
         return await sessions_of(self._nodes, project_id)
 
     async def joined_sessions(self, project_id: str) -> list[tuple[str, str]]:
-        """Pairs of sessions that share turns. Raises StoreUnavailable."""
+        """Return pairs of sessions that share turns. Raises StoreUnavailable."""
         from ragforge.store.neo4j.project_moves import joined_sessions  # likewise
 
         return await joined_sessions(self._nodes, project_id)

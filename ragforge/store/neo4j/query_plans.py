@@ -1,7 +1,7 @@
-"""What a server could not plan while somebody waited for the answer is planned here, one query at a time.
+"""Let the server plan queries that were interrupted before they were planned, one at a time.
 
-A server gives up a plan together with its query. A busy one, which has just started, would begin the plans of
-the largest queries with each question anew and never have them.
+A server drops a plan together with its query. A busy one, which has just started, would restart the plans of
+the largest queries with every request and never finish them.
 """
 
 import asyncio
@@ -18,7 +18,7 @@ from ragforge.domain.errors import StoreError
 log = logging.getLogger(__name__)
 
 QUERIES_MAX = 50
-"""More are not remembered at once."""
+"""Further ones are ignored."""
 
 
 class _CutOff(Struct, frozen=True):
@@ -27,37 +27,37 @@ class _CutOff(Struct, frozen=True):
 
 
 class QueryPlans:
-    """Queries whose answers were not waited for, until the server has planned them."""
+    """Interrupted queries, until the server has planned them."""
 
     def __init__(self, plan: Callable[[str, Mapping[str, Any]], Awaitable[object]]) -> None:
-        """plan: lets the server plan a query, with more patience than whoever wants its answer."""
+        """plan: lets the server plan a query, with a longer deadline than its readers'."""
         self._plan = plan
         self._queries: dict[str, _CutOff] = {}
         self._task: asyncio.Task[bool] | None = None
 
     @property
     def waiting(self) -> int:
-        """How many are still to be planned."""
+        """The number that are still to be planned."""
         return len(self._queries)
 
     def add(self, query: str, parameters: Mapping[str, Any]) -> None:
-        """Plan a query that was cut off, in the background."""
+        """Plan an interrupted query, in the background."""
         if query in self._queries or len(self._queries) >= QUERIES_MAX:
             return
         self._queries[query] = _CutOff(parameters)
         if self._task is None or self._task.done():
-            # In a context of its own: whoever cut it off may have had no time left at all.
+            # In a context of its own: the deadline of the interrupted reader must not apply to it.
             self._task = asyncio.create_task(self._run(), name="ragforge-planning", context=Context())
 
     async def wait_for(self, query: str, *, timeout_s: float) -> None:
-        """Let the plan be finished, if it is being made: asking meanwhile would only make it later."""
+        """Wait until the query is planned, if it is queued: sending it meanwhile would only delay that."""
         if cut_off := self._queries.get(query):
             with suppress(TimeoutError):
                 async with asyncio.timeout(timeout_s):
                     await cut_off.planned.wait()
 
     async def finish(self, *, timeout_s: float) -> bool:
-        """Wait for at most this long. Whether there was anything to plan, and all of it is."""
+        """Wait for at most this long. Return whether there was anything to plan and all of it is planned."""
         if not self._queries or self._task is None:
             return False
         done, _ = await asyncio.wait({self._task}, timeout=timeout_s)

@@ -1,4 +1,4 @@
-"""The end of turns whose writer died or fell silent."""
+"""End turns whose writer died or became silent."""
 
 from typing import Any
 
@@ -37,8 +37,8 @@ MATCH (t:{Label.TURN} {{sessionId: $id}}) WHERE t.status IN $statuses SET t.take
 async def interrupt_left_turns(transaction: Transaction, session_id: str, *, taken_over: bool) -> None:
     """Mark running turns interrupted, with the text of their stored steps, and calls that never ended.
 
-    taken_over: their writer may still be at them on another machine, so they are not to go on here, and how
-    their calls end arrives from there.
+    taken_over: their writer may still be running them on another machine, so they must not be continued here,
+    and the results of their calls arrive from there.
     """
     if taken_over:
         statuses = [str(TurnStatus.RUNNING), str(TurnStatus.WAITING)]
@@ -58,7 +58,7 @@ async def interrupt_left_turns(transaction: Transaction, session_id: str, *, tak
 
 
 async def _parents(transaction: Transaction, turns: list[Props]) -> list[dict[str, Any]]:
-    """What changes of the turns above these: they are found by the words of their first child too."""
+    """Return the changes of the parents, which are found by the words of their first child too."""
     found = await transaction.run(PARENTS, ids=[turn["id"] for turn in turns])
     above: dict[str, Props] = {each["parent"]["id"]: each["parent"] for each in found}
     changed: list[dict[str, Any]] = []
@@ -71,7 +71,7 @@ async def _parents(transaction: Transaction, turns: list[Props]) -> list[dict[st
 
 
 def interrupt_here(rows: Rows, session_id: str) -> None:
-    """The same without the server, of turns that were written on this machine: their process is dead."""
+    """Do the same without the server, for turns that this machine wrote: their process is dead."""
     for row in rows.of_session(Label.TURN, session_id):
         if row.props["status"] != TurnStatus.RUNNING or not (row.waits or row.epoch):
             continue
@@ -89,7 +89,7 @@ def interrupt_here(rows: Rows, session_id: str) -> None:
 
 
 def _cut_off_calls(found: dict[str, Any]) -> list[Props]:
-    """The calls of a whole turn that never ended, as interrupted ones."""
+    """Return the calls of a whole turn that never ended, as interrupted ones."""
     turn = found["turn"]
     ended = {call["id"] for call in found["calls"]}
     steps = sorted(found["steps"], key=lambda step: step["stepIndex"])
@@ -102,7 +102,7 @@ def _cut_off_calls(found: dict[str, Any]) -> list[Props]:
 
 
 def _with_calls(found: dict[str, Any], calls: list[Props]) -> dict[str, Any]:
-    """The whole turn with those of the calls that are its own."""
+    """Return the whole turn with those of the calls that belong to it."""
     own = [props for props in calls if props["turnId"] == found["turn"]["id"]]
     return found | {"calls": [*found["calls"], *own]}
 

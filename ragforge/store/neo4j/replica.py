@@ -1,6 +1,6 @@
-"""What this machine has of a server's database, in the tables of the SQLite store: answers while it is away.
+"""A local replica of a server's database, in the tables of the SQLite store, for when it is unreachable.
 
-The tables are in memory and are filled from the outbox when its rows have changed. What a row refers to and
+The tables are in memory and are filled from the outbox when its rows have changed. What a row refers to but
 this machine does not have, such as the session of another machine's turn, is an empty row in them.
 """
 
@@ -46,13 +46,13 @@ from ragforge.store.sqlite.versions import SqliteVersions
 T = TypeVar("T")
 
 TOO_LARGE = OverflowError
-"""A provider may count more tokens than SQLite holds; such a row is found by its id alone."""
+"""A provider may count more tokens than SQLite can store; such a row is found by its id alone."""
 NOTHING_SAID = message_to_json(ModelMessage("", "", ""))
 RUNNING = (TurnStatus.RUNNING, TurnStatus.WAITING)
 
 
 class Replica(Database):
-    """The tables, to be read; what is written goes to the outbox."""
+    """The tables, for reading; writes go to the outbox."""
 
     def __init__(self, outbox: Outbox) -> None:
         super().__init__(outbox.path)
@@ -74,7 +74,7 @@ class Replica(Database):
         return await self._outbox.read(lambda rows: job(self._filled(rows).connection))
 
     async def read_indexed(self, job: Callable[[Connection], T]) -> T:
-        """The same, with the tool calls and an index of all words."""
+        """Do the same, with the tool calls and an index of all words."""
 
         def run(rows: Rows) -> T:
             tables = self._filled(rows)
@@ -85,7 +85,7 @@ class Replica(Database):
 
     @property
     def missing(self) -> frozenset[str]:
-        """Ids of what this machine does not have, and other rows refer to."""
+        """Ids of what other rows refer to, but this machine does not have."""
         return frozenset(self._tables.missing if self._tables else ())
 
     @property
@@ -101,7 +101,7 @@ class Replica(Database):
 
 
 class _Indexed(Database):
-    """The same tables as a search reads them: the index of words takes longer to make than all the rest."""
+    """The same tables for a search: the index of words takes longer to build than all the rest."""
 
     def __init__(self, replica: Replica) -> None:
         super().__init__(replica.path)
@@ -113,10 +113,10 @@ class _Indexed(Database):
 
 
 class ReplicaVersions(SqliteVersions):
-    """The version tree, but never less of it than was asked for.
+    """The version tree, but never less of it than was requested.
 
     The files of a version are the sum of its line, and a clean-up removes what no version names. So a version
-    that is asked for by its id and is not on this machine raises StoreUnavailable.
+    that is requested by its id and is not on this machine raises StoreUnavailable.
     """
 
     def __init__(self, replica: Replica) -> None:
@@ -124,13 +124,13 @@ class ReplicaVersions(SqliteVersions):
         self._replica = replica
 
     async def get(self, ids: Sequence[str]) -> list[Version]:
-        """These versions, in the order of the ids."""
+        """Return these versions, in the order of the ids."""
         found = await super().get(ids)
         self._need(ids, found)
         return found
 
     async def of_turns(self, turn_ids: Sequence[str]) -> list[Version]:
-        """The versions of these turns, oldest first."""
+        """Return the versions of these turns, oldest first."""
         found = await super().of_turns(turn_ids)
         unknown = {*turn_ids} - {version.turn_id for version in found} - self._replica.written
         if unknown:
@@ -138,19 +138,19 @@ class ReplicaVersions(SqliteVersions):
         return found
 
     async def rows(self, project_id: str, *, limit: int = 200, before: str | None = None) -> list[VersionRow]:
-        """The project's versions that are here, newest first."""
+        """Return the project's versions that are here, newest first."""
         if before is not None:
             await self.get([before])
         found = await super().rows(project_id, limit=limit, before=before)
         return [row for row in found if row.version.id not in self._replica.missing]
 
     async def with_id_part(self, project_id: str, part: str, *, limit: int = 5) -> list[Version]:
-        """Those that are here, newest first."""
+        """Return those that are here, newest first."""
         found = await super().with_id_part(project_id, part, limit=limit)
         return [version for version in found if version.id not in self._replica.missing]
 
     async def line(self, version_id: str, *, limit: int | None = None) -> list[Version]:
-        """The version and its first parents, newest first."""
+        """Return the version and its first parents, newest first."""
         found = await super().line(version_id, limit=limit)
         self._need([version_id, *(version.id for version in found)], found)
         return found
@@ -181,7 +181,7 @@ class Tables:
             self._fill_versions(rows)
 
     def index(self, rows: Rows) -> None:
-        """Fill the tool calls and make the turns found, unless that was done. rows: the same as before."""
+        """Add the tool calls and index the turns, unless that was done. rows: the same as before."""
         if self._is_indexed:
             return
         with self._transaction():
@@ -213,7 +213,7 @@ class Tables:
         self._set_heads(sessions)
 
     def _fill_turns(self, rows: Rows) -> None:
-        """Fill the turns and, without their messages, their steps."""
+        """Add the turns and, without their messages, their steps."""
         turns = rows.of_label(Label.TURN)
         for row in sorted(turns, key=lambda row: (row.props["turnIndex"], row.id)):
             with suppress(TOO_LARGE):
@@ -234,7 +234,7 @@ class Tables:
                 turn_ended(self.connection, key)
 
     def _set_heads(self, sessions: Sequence[ConversationSession]) -> None:
-        """Set the heads, and which turns they leave.
+        """Set the heads, and which turns are abandoned.
 
         A turn of a session whose head is here is abandoned if no path to a head that is here contains it.
         """
@@ -319,12 +319,12 @@ class Tables:
         if self._lacks("version", version_id):
             self._project(project_id)
             put_version(self.connection, Version(version_id, project_id, (), EPOCH, ""))
-            # Its day is the one word that it would be found by.
+            # Its date is the only word that would be found.
             key = key_of(self.connection, "version", version_id)
             self.connection.execute("DELETE FROM words WHERE rowid = ?", (key,))
 
     def _lacks(self, table: str, identifier: str) -> bool:
-        """Whether an empty row is to be made."""
+        """Return whether an empty row must be added."""
         if one(self.connection, f"SELECT 1 FROM {table} WHERE id = ?", (identifier,)) is not None:
             return False
         self.missing.add(identifier)

@@ -1,4 +1,4 @@
-"""Finding in the graph by words and by meaning; without the server, in what is here."""
+"""Search the graph by words and by meaning; without the server, the replica here."""
 
 from collections.abc import Sequence
 
@@ -19,7 +19,7 @@ class Neo4jSearch:
         self._rarities = Rarities()
 
     async def words(self, query: Query) -> list[Hit]:
-        """What holds the words, best first; any input is fine."""
+        """Return what contains the words, best first; any input is fine."""
         await self._settle()
         try:
             self._check_there()
@@ -29,7 +29,7 @@ class Neo4jSearch:
             return await self._nodes.here.search.words(query)
 
     async def candidates(self, query: Query, nearby: Nearby | None = None) -> list[Candidate]:
-        """What may answer: the best by words and the nearest; while the server is away, by words alone."""
+        """Return the candidates: the best by words and the nearest; without the server, by words alone."""
         if nearby is not None:
             await self._nodes.carrier.settle_vectors()
         await self._settle()
@@ -41,7 +41,7 @@ class Neo4jSearch:
             return await self._nodes.here.search.candidates(query)
 
     async def related(self, candidates: Sequence[Candidate], *, limit: int = 200) -> list[Related]:
-        """Turns one step away from each, in the order of the candidates."""
+        """Return the turns one step away from each, in the order of the candidates."""
         if not candidates:
             return []
         await self._settle()
@@ -68,6 +68,6 @@ class Neo4jSearch:
         await self._nodes.settle_abandoned()
 
     def _check_there(self) -> None:
-        """Raise StoreUnavailable at once while the server is away: what is here answers then."""
+        """Raise StoreUnavailable at once while the server is unreachable: the replica answers then."""
         if self._nodes.carrier.away:
             raise StoreUnavailable(self._nodes.carrier.link.away)

@@ -1,7 +1,7 @@
-"""Records of the graph whose texts change after the fact: what the user has removed, or puts back.
+"""Change the texts of stored records in the graph, to remove or restore what the user said.
 
-The rows of this machine's outbox change first, so that nothing carries an older text there afterwards. In the
-graph all of it is one transaction.
+The rows of this machine's outbox change first, so that no older text is carried to the graph afterwards. In
+the graph all of it is one transaction.
 """
 
 from collections.abc import Mapping, Sequence
@@ -49,7 +49,7 @@ DESCRIBED = {
     Label.DERIVED: DERIVED,
 }
 PARTS = {"user": ("userMessage", "userParts", "charCount"), "text": ("summary", "charCount")}
-"""The properties of a text that is more than one, or that others follow from."""
+"""The properties of a text that consists of several, or that others are derived from."""
 
 # A turn is found by what was said around it too, and embedded together with its summary.
 AROUND = f"""
@@ -86,22 +86,22 @@ REMOVE_MEMORIES = f"MATCH (n:{Label.MEMORY}) WHERE n.id IN $ids DETACH DELETE n"
 
 
 class _Texts(Struct):
-    """What is to be set, by label and id; what is stored again, whole."""
+    """What is to be set, by label and id; whole rows of what is stored again."""
 
     changes: dict[tuple[Label, str], Props] = field(default_factory=dict[tuple[Label, str], Props])
     memories: list[OutboxRow] = field(default_factory=list[OutboxRow])
     turns: set[str] = field(default_factory=set[str])
-    """Those that are found by other words now."""
+    """Turns whose search words change."""
 
     def of(self, label: Label) -> dict[str, Props]:
-        """The changes of one label, by id."""
+        """Return the changes of one label, by id."""
         return {id: props for (each, id), props in self.changes.items() if each is label}
 
 
 async def rewrite_records(nodes: Nodes, records: Sequence[Record], without: Sequence[str]) -> None:
-    """Remove the memories with the ids in `without`, and then give stored records these texts.
+    """Remove the memories with the ids in `without`, and then replace the texts of stored records.
 
-    Raises StoreUnavailable while the server is away.
+    Raises StoreUnavailable if the server is unreachable.
     """
     await nodes.arrive(vectors=True)
     await nodes.settle_abandoned()
@@ -166,12 +166,12 @@ def _texts_of(records: Sequence[Record]) -> _Texts:
                 row = association_row(record)
                 texts.memories.append(OutboxRow(ASSOCIATION, key_of(record), row, dirty=frozenset(row)))
             case _:
-                pass  # no other one holds what somebody said
+                pass  # no other one contains what somebody said
     return texts
 
 
 def _change(texts: _Texts, label: Label, row: Props, id: str = "") -> None:
-    """Note what changes of the node: the texts of its description, and what it is found by."""
+    """Add the changes of the node: the texts of its description, and its search words."""
     described = DESCRIBED[label]
     names = {part for each in described.texts for part in PARTS.get(each, (described.property_name(each),))}
     texts.changes[label, id or row["id"]] = {
@@ -184,7 +184,7 @@ def _found_by(props: Props) -> Props:
 
 
 def _index(texts: _Texts, around: Sequence[Mapping[str, Any]]) -> None:
-    """Note by which words turns are found from now on; around: those that change, and those beside them."""
+    """Add the new search words of turns; around: those that change, and those beside them."""
     turns, calls = texts.of(Label.TURN), texts.of(Label.CALL)
     for found in around:
         turn = found["turn"] | turns.get(found["turn"]["id"], {})
@@ -202,7 +202,7 @@ def _change_here(rows: Rows, texts: _Texts) -> None:
 
 
 def _forget_here(rows: Rows, texts: _Texts, without: Sequence[str]) -> None:
-    """Remove what is here of memories and links that were removed, or stored again."""
+    """Remove memories and links from here that were removed, or are stored again."""
     rows.forget(Label.MEMORY, [*without, *(each.id for each in texts.memories)])
     ends = frozenset(without)
     links = [each for each in rows.of_label(ASSOCIATION) if not ends.isdisjoint(_ends(each))]

@@ -1,11 +1,11 @@
-"""How values of the domain stand in the graph: one node each, flat properties under names that are fixed.
+"""Values of the domain as nodes of the graph: one node each, flat properties under fixed names.
 
-Ids of what a node belongs to stand in it too (`sessionId`, `parentId`): the relationships that people
-follow are drawn from them, and every row can be read, kept and compared by itself. Times are Neo4j's own,
-in UTC. What is None is absent.
+Ids of what a node belongs to are properties too (`sessionId`, `parentId`): the relationships that people
+follow are created from them, and every row can be read, stored and compared by itself. Times are Neo4j's own,
+in UTC. None is stored as an absent property.
 
-Properties whose names begin with `search` are derived from the others, for the full-text index: they hold
-the stems that SQLite's index would hold, so that both stores find the same (see `store/index_text.py`).
+Properties whose names begin with `search` are derived from the others, for the full-text index: they contain
+the stems that SQLite's index would contain, so that both stores find the same (see `store/index_text.py`).
 """
 
 import json
@@ -50,15 +50,15 @@ class Label(StrEnum):
     BRANCH = "Branch"
     MOVE = "CheckoutLog"
     PERSON = "Person"
-    """Who wrote turns. It is drawn with them, from their `person`."""
+    """A person who wrote turns. Created with them, from their `person`."""
     DATABASE = "RagforgeDatabase"
-    """One node: the database's id, its schema's version, and the embedder in use."""
+    """One node: the database's id, its schema's version, and the current embedder."""
     MIGRATION = "RagforgeMigration"
     LEASE = "RagforgeLease"
 
 
 def utc(moment: datetime) -> datetime:
-    """The moment in UTC, to the millisecond, as the other store keeps it."""
+    """Return the moment in UTC, to the millisecond, as the other store has it."""
     moment = moment.astimezone(UTC)
     return moment.replace(microsecond=moment.microsecond // 1000 * 1000)
 
@@ -72,7 +72,7 @@ def _words(parts: Parts) -> str:
 
 
 def _parts_json(parts: Parts) -> str | None:
-    """The parts, where they are more than one text that can be read as it is."""
+    """Return the parts, if they are more than one text that can be read as it is."""
     match parts:
         case (TextPart(text, ""),) if text == storable(text):
             return None
@@ -111,11 +111,11 @@ FORMS: Mapping[object, Form] = {
     Parts: Form(of=_parts_of, parts=(Part("user_message", to=_words), Part("user_parts", to=_parts_json))),
     tuple[ImagePart, ...]: Form(_images_json, _images_of),
 }
-"""What is another value in a node than in a record; all else is kept as it is."""
+"""Conversions for types that are different in a node; all else is stored as it is."""
 
 
 class RecordNode(Generic[R]):
-    """What a record is in the graph: properties of a node."""
+    """A record as properties of a node."""
 
     def __init__(
         self,
@@ -124,7 +124,7 @@ class RecordNode(Generic[R]):
         forms: Mapping[object, Form] = MappingProxyType({}),
         more: str = "",
     ) -> None:
-        """forms: of types that have none in FORMS, and of fields, by name, that are kept otherwise.
+        """forms: for types that have none in FORMS, and for fields, by name, with another one.
 
         more: other properties that are read.
         """
@@ -143,16 +143,16 @@ class RecordNode(Generic[R]):
         """The properties that are read."""
 
     def row(self, record: R, **more: Any) -> Props:
-        """The record as properties, and more of them."""
+        """Return the record as properties, and more of them."""
         return dict(zip(self.own, self._own.values(record), strict=True)) | more
 
     def record(self, row: Mapping[str, Any]) -> R:
-        """The inverse of `row`. What is derived is read where the row has it."""
+        """Return the inverse of `row`. Derived properties are read if the row has them."""
         return self._whole.record([*map(row.get, self._whole.names)])
 
 
 def _or_default(form: Form, field: FieldInfo) -> Form:
-    """The form of what may be absent: nodes of before are without what came later."""
+    """Return the form for an optional value: older nodes lack newer properties."""
 
     def of(*values: Any) -> Any:
         if all(value is None for value in values):
@@ -166,12 +166,12 @@ PROJECTS = RecordNode(PROJECT)
 SESSIONS = RecordNode(SESSION, more="writerEpoch writerMachine")
 TURNS = RecordNode(
     TURN,
-    # Missing where nobody knows: no node is drawn for it.
+    # Missing if nobody is known: no node is created for it.
     forms={"person": Form(_person)},
     more="projectId charCount searchNear nearChild takenOver",
 )
 STEPS = RecordNode(STEP, more="id sessionId")
-# `toolResult` is what the model heard, as JSON; the whole lies in a blob.
+# `toolResult` is what the model received, as JSON; the whole is in a blob.
 CALLS = RecordNode(
     TOOL_CALL,
     forms={"result": Form(_result_json, _result_of)},
@@ -185,33 +185,33 @@ turn_of, step_of, call_of, summary_of = TURNS.record, STEPS.record, CALLS.record
 
 
 def turn_row(turn: Turn, *, project_id: str) -> Props:
-    """The turn as a node."""
+    """Return the turn as a node."""
     chars = len(storable(text_of(turn.user))) + len(turn.assistant)
     return TURNS.row(turn, projectId=project_id, charCount=chars)
 
 
 def step_key(turn_id: str, index: int) -> str:
-    """The id of a step's node."""
+    """Return the id of a step's node."""
     return f"{turn_id}/{index}"
 
 
 def step_row(step: Step, *, session_id: str) -> Props:
-    """The step as a node."""
+    """Return the step as a node."""
     return STEPS.row(step, id=step_key(step.turn_id, step.index), sessionId=session_id)
 
 
 def call_row(call: ToolCall, *, session_id: str, project_id: str) -> Props:
-    """The tool call as a node."""
+    """Return the tool call as a node."""
     return CALLS.row(call, sessionId=session_id, projectId=project_id, success=call.status is CallStatus.OK)
 
 
 def summary_row(summary: Summary) -> Props:
-    """The summary as a node; `covers` becomes its SUMMARIZES relationships."""
+    """Return the summary as a node; `covers` becomes its SUMMARIZES relationships."""
     return SUMMARIES.row(summary, charCount=len(summary.text))
 
 
 def usage_row(usage: Usage, cost_usd: float | None) -> Props:
-    """Tokens and their price as properties."""
+    """Return tokens and their price as properties."""
     return {
         **{TURN.property_name(part.name): getattr(usage, part.path) for part in FORMS[Usage].parts},
         "costUsd": cost_usd,

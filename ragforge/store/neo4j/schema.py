@@ -1,6 +1,6 @@
-"""The constraints and indexes that there should be, those that there are, and those for an embedder.
+"""The constraints and indexes: the required ones, the existing ones, and those for an embedder.
 
-`schema.cypher` at the top of the repository says the same in plain Cypher.
+`schema.cypher` at the top of the repository contains the same in plain Cypher.
 """
 
 import asyncio
@@ -33,7 +33,7 @@ VECTOR_OWNERS = (
 )
 
 FILTERS = ("projectId", "sessionId", "embeddingModel")
-"""What a search by meaning is limited to inside the index, on servers that can."""
+"""Properties by which servers that can do so filter a search by meaning inside the index."""
 FILTERS_SINCE = (2026, 1)
 
 STALE_SLICE = 20_000
@@ -62,7 +62,7 @@ class Definition(Struct, frozen=True):
 
     @property
     def create(self) -> str:
-        """The statement that makes it, where there is none of the name."""
+        """The statement that creates it, if there is none of the name."""
         nodes = f"(n:{'|'.join(self.labels)})"
         each = ", ".join(f"n.{name}" for name in self.properties)
         match self.kind:
@@ -83,7 +83,7 @@ class Definition(Struct, frozen=True):
 
     @property
     def drop(self) -> str:
-        """The statement that removes it, where there is one."""
+        """The statement that removes it, if it exists."""
         return f"DROP {'CONSTRAINT' if self.kind is Kind.UNIQUE else 'INDEX'} {self.name} IF EXISTS"
 
     def _create_vectors(self, nodes: str) -> str:
@@ -100,7 +100,7 @@ class Definition(Struct, frozen=True):
 
 
 class Standing(Struct, frozen=True):
-    """A constraint or index that there is. Constraints count as their index, which has their name."""
+    """An existing constraint or index. Constraints count as their index, which has their name."""
 
     definition: Definition
     state: str
@@ -108,7 +108,7 @@ class Standing(Struct, frozen=True):
     percent: float
     failure: str = ""
     options_fit: bool = True
-    """Whether words are cut at spaces, and vectors compared by their cosine."""
+    """Whether words are split at spaces, and vectors compared by their cosine."""
 
     @property
     def words(self) -> str:
@@ -209,11 +209,11 @@ LASTING: tuple[Definition, ...] = (
         ("searchUser", "searchReply", "searchNear", "searchTools", "searchDate", "searchScope"),
     ),
 )
-"""What does not depend on the embedder."""
+"""The definitions that do not depend on the embedder."""
 
 
 def vector_indexes(dimensions: int, *, filters: bool) -> tuple[Definition, ...]:
-    """The indexes for vectors of this length; filters: with what a search is limited to."""
+    """Return the indexes for vectors of this length; filters: with the properties to filter by."""
     properties = ("embedding", *(FILTERS if filters else ()))
     return tuple(
         Definition(name, Kind.VECTORS, (str(label),), properties, dimensions) for name, label in VECTOR_OWNERS
@@ -221,7 +221,7 @@ def vector_indexes(dimensions: int, *, filters: bool) -> tuple[Definition, ...]:
 
 
 def wanted_now(graph: Graph, embedder: str, dimensions: int) -> tuple[Definition, ...]:
-    """All that there should be, with this embedder in use; empty before there was any."""
+    """Return all required definitions, for this embedder; empty before there was any."""
     filters = bool(embedder) and filters_inside(graph.version)
     return (*LASTING, *vector_indexes(dimensions, filters=filters))
 
@@ -232,7 +232,7 @@ def filters_inside(version: Sequence[int]) -> bool:
 
 
 async def standing(graph: Graph) -> dict[str, Standing]:
-    """The constraints and indexes that there are, other people's too, by name."""
+    """Return the existing constraints and indexes, including foreign ones, by name."""
     rows = await graph.read(
         "SHOW INDEXES YIELD name, type, labelsOrTypes, properties, options, state, populationPercent, "
         "failureMessage, owningConstraint WHERE type <> 'LOOKUP'"
@@ -241,15 +241,15 @@ async def standing(graph: Graph) -> dict[str, Standing]:
 
 
 async def find(graph: Graph, wanted: Iterable[Definition]) -> list[tuple[Definition, Standing | None]]:
-    """Each of these with what stands for it."""
+    """Return each of these with the existing one that corresponds to it."""
     found = await standing(graph)
     return [(one, _find(one, found)) for one in wanted]
 
 
 async def await_online(graph: Graph, wanted: Sequence[Definition], *, wait_s: float) -> bool:
-    """Wait until these are filled, for at most this long; whether they are.
+    """Wait at most this long until these are filled; return whether they are.
 
-    Raises StoreUnavailable when one failed.
+    Raises StoreUnavailable if one failed.
     """
     until = time.monotonic() + wait_s
     while True:
@@ -270,9 +270,9 @@ async def await_online(graph: Graph, wanted: Sequence[Definition], *, wait_s: fl
 async def use_embedder(graph: Graph, model: str, dimensions: int, *, wait_s: float = 2.0) -> bool:
     """Make the vector indexes fit this embedder, and wait this long for them to be filled.
 
-    Whether any was made anew: then the server has forgotten how it answers every query, and plans each again.
-    Vectors of the same model and another length lose their place, so that they are embedded again; what
-    another model made stays and is not found. Raises UsageError for dimensions outside 1..4096.
+    Returns whether any was rebuilt: then the server has forgotten all its query plans, and plans each again.
+    Vectors of the same model and another length are removed, so that they are computed again; another model's
+    stay and are not found. Raises UsageError for dimensions outside 1..4096.
     """
     if not 1 <= dimensions <= DIMENSIONS_MAX:
         raise UsageError(f"An embedder makes vectors of 1 to {DIMENSIONS_MAX} numbers, not of {dimensions}.")
@@ -280,7 +280,7 @@ async def use_embedder(graph: Graph, model: str, dimensions: int, *, wait_s: flo
     known = await graph.read(f"MATCH (d:{Label.DATABASE}) RETURN d.embedder AS model, d.dimensions AS length")
     in_use = known == [{"model": model, "length": dimensions}]
     if not in_use:
-        # First: who is interrupted here finds another embedder in use again, and goes on.
+        # First: if this is interrupted, the next call still finds another embedder in use, and continues.
         await forget_vectors(graph, model=model, other_than=dimensions)
     made = await _fit(graph, wanted)
     if not in_use:
@@ -294,7 +294,7 @@ async def use_embedder(graph: Graph, model: str, dimensions: int, *, wait_s: flo
 
 
 async def _fit(graph: Graph, wanted: Sequence[Definition]) -> bool:
-    """Make those anew that stand otherwise or not at all; whether there were such."""
+    """Rebuild those that differ or are missing; return whether there were any."""
     made = False
     for _ in range(timeouts.NEO4J_SCHEMA_ATTEMPTS_MAX):
         found = await standing(graph)
@@ -303,14 +303,14 @@ async def _fit(graph: Graph, wanted: Sequence[Definition]) -> bool:
             break
         made = True
         for one in wrong:
-            # Another process may do the same: whoever is second finds it done.
+            # Another process may do the same: the second one finds it done.
             await graph.run(one.drop)
             await graph.run(one.create)
     return made
 
 
 async def forget_vectors(graph: Graph, *, model: str, other_than: int) -> int:
-    """Take away the model's vectors that are not of this length, to be embedded again; how many."""
+    """Remove the model's vectors of another length, to be computed again; return their number."""
     taken = 0
     for _, label in VECTOR_OWNERS:
         while True:
@@ -330,16 +330,16 @@ async def forget_vectors(graph: Graph, *, model: str, other_than: int) -> int:
 
 
 def fits(wanted: Definition, found: Standing | None) -> bool:
-    """Whether what stands under the name is what is wanted, whatever state it is in."""
+    """Whether the existing one is as wanted, whatever its state."""
     return found is not None and found.definition == wanted and found.options_fit
 
 
 def _find(wanted: Definition, found: Mapping[str, Standing]) -> Standing | None:
-    """What has the name, or else does the same under another: that is not a reason for a second."""
+    """Return the one of the name, or else an equivalent one: that makes a second unnecessary."""
     if wanted.name in found:
         return found[wanted.name]
     if wanted.kind not in (Kind.UNIQUE, Kind.RANGE):
-        return None  # these are asked by their names
+        return None  # these are queried by their names
     return next((one for one in found.values() if fits(replace(wanted, name=one.definition.name), one)), None)
 
 

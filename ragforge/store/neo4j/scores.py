@@ -1,8 +1,8 @@
-"""The order of what holds the words, by one measure over all properties and by the scope's own counts.
+"""Rank results by words, by one measure over all properties and by the scope's own counts.
 
-Lucene weighs each property by itself, and a word by how rare it is there in all that is stored. What is
-searched is mostly one project, in which other words are rare. So where it is small, the best of Lucene's are
-weighed again as SQLite weighs them: BM25 over the weighted properties together (`store/sqlite/words.py`).
+Lucene weights each property separately, and a word by its rarity there in all that is stored. A search is
+mostly within one project, in which other words are rare. So if that is small, Lucene's best results are
+ranked again as in SQLite: by BM25 over the weighted properties together (`store/sqlite/words.py`).
 """
 
 import math
@@ -20,18 +20,18 @@ from ragforge.store.neo4j.schema import WORDS_INDEX
 from ragforge.store.neo4j.search_words import WEIGHTS, lucene
 
 SURPLUS = 200
-"""How many more than wanted are weighed again."""
+"""How many more results than wanted are ranked again."""
 SMALL_ROWS_MAX = 10_000
 COUNTED_MAX = 2_000
-"""A word that more rows hold says little; it is not counted further."""
+"""A word that more rows contain says little; it is not counted further."""
 SCOPES_MAX = 64
 WORDS_MAX = 4_096
 TEXT_CHARS_MAX = 8_000
-"""Of a longer text the beginning is looked at: the rest changes little and takes long to send."""
+"""Of a longer text only the beginning is used: the rest changes little and takes long to send."""
 
 K1 = 1.2
 B = 0.75
-"""As FTS5 has them."""
+"""The same as in FTS5."""
 
 COUNTS = f"""
 UNWIND range(0, size($wanted) - 1) AS at
@@ -44,13 +44,13 @@ RETURN at, count ORDER BY at
 
 
 class Rarity(Struct, frozen=True):
-    """How many rows a scope has, and how many of them hold each word."""
+    """The number of rows in a scope, and how many of them contain each word."""
 
     size: int
     counts: Mapping[str, int]
 
     def of(self, word: str) -> float:
-        """High for a rare word, never below 0."""
+        """Return the word's rarity: high for a rare word, never below 0."""
         count = min(self.counts[word], self.size)
         return math.log(1 + (self.size - count + 0.5) / (count + 0.5))
 
@@ -61,13 +61,13 @@ class _Scope(Struct):
 
 
 class Rarities:
-    """Asks a scope's counts once in a while: they change slowly, and only an order rests on them."""
+    """Queries a scope's counts only occasionally: they change slowly, and affect only the ranking."""
 
     def __init__(self) -> None:
         self._scopes: dict[str, _Scope] = {}
 
     async def of(self, graph: Graph, scope: str, words: Iterable[str]) -> Rarity | None:
-        """The words' rarity in what the scope (Lucene's) narrows to; None where that is too much, or all.
+        """Return the words' rarity in the scope (Lucene's); None if it is too large, or everything.
 
         Raises StoreUnavailable.
         """
@@ -98,7 +98,7 @@ class Rarities:
 
 
 def weighed_again(rows: Sequence[Mapping[str, Any]], rarity: Rarity, *, limit: int) -> dict[Key, float]:
-    """The best of the rows with their scores, newest first of equals.
+    """Return the best of the rows with their scores, newest first of equals.
 
     Each has `texts`, the beginnings of the properties in the order of WEIGHTS, and `chars`, their length.
     """

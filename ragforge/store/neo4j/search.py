@@ -1,4 +1,4 @@
-"""Finding in the graph: by words, and by words and meaning together."""
+"""Search the graph by words, and by words and meaning together."""
 
 import asyncio
 import json
@@ -24,10 +24,10 @@ TERMS_MAX = 32
 HITS_MAX = 1_000
 
 SURPLUS = 4
-"""How many times the wanted rows are read at first: those that are equal to the last are put in order too."""
+"""How many times the wanted rows are read at first: those that are equal to the last are sorted too."""
 WIDENING = 8
 WINDOW_MAX = 100_000
-"""The best rows that are looked at, whatever is left of them by the date."""
+"""The best rows that are read, however many of them the date excludes."""
 
 KIND = f"""CASE WHEN n:{Label.TURN} THEN '{HitKind.TURN}' WHEN n:{Label.CALL} THEN '{HitKind.TOOL_CALL}'
   WHEN n:{Label.MEMORY} THEN '{HitKind.MEMORY}' WHEN n:{Label.VERSION} THEN '{HitKind.VERSION}'
@@ -38,7 +38,7 @@ WITHOUT_VECTORS = (HitKind.TOOL_CALL, HitKind.VERSION)
 TEXTS = ", ".join(f"left(f.n.{name}, {TEXT_CHARS_MAX})" for name, _ in WEIGHTS)
 CHARS = " + ".join(f"size(coalesce(f.n.{name}, ''))" for name, _ in WEIGHTS)
 
-# What is of use in all projects is found in each that is stored. What is forgotten is found nowhere.
+# What is useful in all projects is found in each that is stored. What is forgotten is never found.
 RANKED = f"""
 CALL db.index.fulltext.queryNodes('{WORDS_INDEX}', $words, {{limit: $window}}) YIELD node AS n, score
 WITH n, score, coalesce(n.timestamp, n.created) AS at ORDER BY score DESC, at DESC, n.id DESC
@@ -53,21 +53,21 @@ RETURN seen, lowest, [f IN found[..$limit] | {{kind: f.kind, id: f.id, score: f.
 }}] AS found
 """
 
-# Who wrote the turn that it is, is part of, or was made of; of a memory, also whose it is.
+# The writer of the turn that it is, is part of, or was made from; of a memory, also its owner.
 BY = f"""AND (n.person = $by OR n.owner = $by
         OR EXISTS {{ (:{Label.TURN} {{id: n.turnId, person: $by}}) }}
         OR EXISTS {{ (n)-[:SUMMARIZES|EVIDENCE]->(:{Label.TURN} {{person: $by}}) }})"""
 
 
 async def words(graph: Graph, rarities: Rarities, query: Query) -> list[Hit]:
-    """What holds the words, best first; any input is fine."""
+    """Return what contains the words, best first; any input is fine."""
     return await _hits(graph, await _ranked(graph, rarities, query), query.text)
 
 
 async def candidates(
     graph: Graph, rarities: Rarities, query: Query, nearby: Nearby | None = None
 ) -> list[Candidate]:
-    """The best by words, then the nearest that are not among them.
+    """Return the best by words, then the nearest that are not among them.
 
     Raises UsageError for a vector that cannot be compared.
     """
@@ -91,7 +91,7 @@ async def candidates(
 
 
 async def _meanings(graph: Graph, nearby: Nearby | None, keys: Collection[Key]) -> dict[Key, float]:
-    """How near these are, as far as they have vectors."""
+    """Return the similarity of those that have vectors."""
     if nearby is None:
         return {}
     owners = [Owner(OwnerKind(kind), id_) for kind, id_ in keys if kind not in WITHOUT_VECTORS]
@@ -99,7 +99,7 @@ async def _meanings(graph: Graph, nearby: Nearby | None, keys: Collection[Key]) 
 
 
 async def hits(graph: Graph, found: Sequence[Candidate], text: str) -> list[Hit]:
-    """The candidates as hits, but for those that were deleted; scores are those by words, else by meaning."""
+    """Return the candidates that still exist as hits, with scores by words, else by meaning."""
     scored = {
         (each.kind, each.id): each.words if each.words is not None else each.meaning or 0.0 for each in found
     }
@@ -107,7 +107,7 @@ async def hits(graph: Graph, found: Sequence[Candidate], text: str) -> list[Hit]
 
 
 async def _ranked(graph: Graph, rarities: Rarities, query: Query) -> dict[Key, float]:
-    """What holds the words, best first, newest first of equals, with the scores."""
+    """Return what contains the words, best first, newest first of equals, with the scores."""
     if not query.also:
         return await _holding(graph, rarities, query, query.text)
     found, also = await asyncio.gather(
@@ -117,7 +117,7 @@ async def _ranked(graph: Graph, rarities: Rarities, query: Query) -> dict[Key, f
 
 
 async def _holding(graph: Graph, rarities: Rarities, query: Query, text: str) -> dict[Key, float]:
-    """What holds any word of the text, likewise."""
+    """Return what contains any word of the text, likewise."""
     stems = keywords(text, stemmer(), limit=TERMS_MAX)
     limit = min(query.limit, HITS_MAX)
     if not stems or limit <= 0 or not query.kinds:
@@ -128,14 +128,14 @@ async def _holding(graph: Graph, rarities: Rarities, query: Query, text: str) ->
     if rarity is None:
         return {key_of(row): row["score"] for row in await _best(graph, wanted, query, limit, weighed=False)}
     rows = await _best(graph, wanted, query, limit + SURPLUS_WEIGHED, weighed=True)
-    # Looking through long texts takes a while, in which the screen must not stand still.
+    # Searching long texts takes a while, in which the screen must not freeze.
     return await asyncio.to_thread(weighed_again, rows, rarity, limit=limit)
 
 
 async def _best(
     graph: Graph, wanted: str, query: Query, limit: int, *, weighed: bool
 ) -> list[Mapping[str, Any]]:
-    """The best rows by Lucene's measure; weighed: with what it takes to weigh them again."""
+    """Return the best rows by Lucene's measure; weighed: with the texts to rank them again."""
     limits: dict[str, Any] = {
         "weighed": weighed,
         "since": None if query.since is None else utc(query.since),
@@ -164,7 +164,7 @@ async def _hits(graph: Graph, scored: Mapping[Key, float], text: str) -> list[Hi
     if not scored:
         return []
     rows = await contents_of(graph, scored.keys())
-    # Looking through long texts takes a while, in which the screen must not stand still.
+    # Searching long texts takes a while, in which the screen must not freeze.
     return await asyncio.to_thread(_with_excerpts, rows, scored, text)
 
 
@@ -200,7 +200,7 @@ def _hit(row: Mapping[str, Any], score: float, stems: frozenset[str]) -> Hit:
 
 
 def _texts(kind: HitKind, row: Mapping[str, Any]) -> list[str]:
-    """What the excerpt is taken from."""
+    """Return the texts for the excerpt."""
     match kind:
         case HitKind.TURN:
             user, reply, parts = row["texts"]

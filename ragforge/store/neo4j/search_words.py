@@ -1,7 +1,7 @@
-"""The words of the graph: cut by SQLite's own tokenizer, so that both stores find the same.
+"""The words of the graph: split by SQLite's own tokenizer, so that both stores find the same.
 
-Neo4j's analyzers cut and stem in ways of their own. So the index holds stems that were made here, parted by
-blanks, and its `whitespace` analyzer only parts them again. All of this is pure: no server is asked.
+Neo4j's analyzers split and stem in their own ways. So the index contains stems that were computed here,
+separated by spaces, and its `whitespace` analyzer only splits them again. All of this is pure: no server.
 """
 
 import hashlib
@@ -21,7 +21,7 @@ WEIGHTS = (
     ("searchTools", 0.5),
     ("searchDate", 0.5),
 )
-"""The searched properties with the weights that SQLite's columns have (see `store/index_text.py`)."""
+"""The searched properties with the weights of SQLite's columns (see `store/index_text.py`)."""
 
 KIND_TOKENS = {
     HitKind.TURN: "kt",
@@ -31,11 +31,11 @@ KIND_TOKENS = {
     HitKind.VERSION: "kv",
 }
 EVERYWHERE = "pg"
-"""In the place of a project, on what is of use in all of them."""
+"""The scope of what is useful in all projects, instead of a project's."""
 
 STEM_CHARS_MAX = 100
 # Lucene cuts tokens at 255 UTF-16 units, of which a character may take two. A piece that was cut off would be
-# a word of its own: found where SQLite, which compares the whole, finds nothing.
+# a word of its own: found by searches in which SQLite, which compares the whole, finds nothing.
 FTS5_TOKEN_BYTES_MAX = 32_768
 """SQLite compares no more than this of a word."""
 
@@ -43,7 +43,7 @@ UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
 def index_props(text: IndexText, *, scope: str, cut: Cut) -> Props:
-    """The `search...` properties of a node; scope: `scope_tokens`."""
+    """Return the `search...` properties of a node; scope: `scope_tokens`."""
     return {
         "searchUser": _stems(text.user, cut),
         "searchReply": _stems(text.reply, cut),
@@ -55,9 +55,9 @@ def index_props(text: IndexText, *, scope: str, cut: Cut) -> Props:
 
 
 def scope_tokens(project_id: str, session_id: str, kind: HitKind) -> str:
-    """What a search is narrowed by: `p<project> s<session> k<t|c|s|m|v>`, the ids without hyphens.
+    """Return what a search is narrowed by: `p<project> s<session> k<t|c|s|m|v>`, the ids without hyphens.
 
-    Without a project it is of use in all, without a session it was made in none.
+    Without a project it is useful in all, without a session it was made in none.
     """
     project = _id_token("p", project_id) if project_id else EVERYWHERE
     session = f" {_id_token('s', session_id)}" if session_id else ""
@@ -65,8 +65,8 @@ def scope_tokens(project_id: str, session_id: str, kind: HitKind) -> str:
 
 
 def lucene(stems: Iterable[str], *, scope: str) -> str:
-    """The question in Lucene's language: any of the stems, within the scope (`lucene_scope`)."""
-    # A stem holds letters and digits alone, and quotes keep AND, OR and NOT from being operators.
+    """Return the query in Lucene's language: any of the stems, within the scope (`lucene_scope`)."""
+    # A stem contains only letters and digits, and quotes keep AND, OR and NOT from being operators.
     wanted = _quoted(map(indexed, stems))
     searched = " ".join(f"{name}:({wanted})^{weight}" for name, weight in WEIGHTS)
     return f"{scope} +({searched})".lstrip()
@@ -75,13 +75,13 @@ def lucene(stems: Iterable[str], *, scope: str) -> str:
 def lucene_scope(
     *, project_id: str | None, session_id: str | None, kinds: Collection[HitKind] = INDEXED_KINDS
 ) -> str:
-    """What narrows a question in Lucene's language, empty where nothing does; empty ids mean everywhere."""
+    """Return what narrows a query in Lucene's language, empty for everything; empty ids mean everywhere."""
     within = [
         *([[_id_token("p", project_id), EVERYWHERE]] if project_id else []),
         *([[_id_token("s", session_id)]] if session_id else []),
         *([[KIND_TOKENS[kind] for kind in kinds]] if set(kinds) != set(INDEXED_KINDS) else []),
     ]
-    # Needed, but of no weight: what is rare in a project must not outweigh the words.
+    # Required, but without weight: what is rare in a project must not outweigh the words.
     return " ".join(f"+searchScope:({_quoted(tokens)})^0" for tokens in within)
 
 
@@ -94,7 +94,7 @@ def _stems(text: str, cut: Cut) -> str:
 
 
 def indexed(stem: str) -> str:
-    """What the index holds of a stem: itself, or what stands for a long one."""
+    """Return the form of a stem in the index: itself, or a hash for a long one."""
     if len(stem) <= STEM_CHARS_MAX:
         return stem
     whole = stem.encode()[:FTS5_TOKEN_BYTES_MAX]
@@ -102,7 +102,7 @@ def indexed(stem: str) -> str:
 
 
 def _id_token(letter: str, identifier: str) -> str:
-    """One word for an id, whatever a user typed or another program wrote as one."""
+    """Return one word for an id, whatever a user typed or another program wrote as one."""
     if UUID.fullmatch(identifier):
         return letter + identifier.replace("-", "")
     return f"{letter}x{hashlib.sha256(storable(identifier).encode()).hexdigest()}"

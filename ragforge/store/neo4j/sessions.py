@@ -37,9 +37,9 @@ class Neo4jSessions:
         self._claims = claims
 
     async def add(self, session: ConversationSession) -> None:
-        """Keep a new session (a fork too: it comes with a head on shared turns).
+        """Store a new session (a fork too: it comes with a head on shared turns).
 
-        Raises Conflict where its project or its head is not stored.
+        Raises Conflict if its project or its head is not stored.
         """
         await self._nodes.need(Label.PROJECT, session.project_id)
         await self._nodes.need(Label.TURN, session.head)
@@ -57,24 +57,24 @@ class Neo4jSessions:
         return None if found is None else session_of(found)
 
     async def rename(self, session_id: str, title: str) -> None:
-        """Give it a title. Raises Conflict where there is no such session."""
+        """Set its title. Raises Conflict if there is no such session."""
         await self._set(session_id, {"title": storable(title), "changedAt": utc(now())})
 
     async def set_model(self, session_id: str, model: str) -> None:
-        """Remember the model it talks to. Raises Conflict where there is no such session."""
+        """Set the model that it uses. Raises Conflict if there is no such session."""
         await self._set(session_id, {"model": storable(model)})
 
     async def set_mode(self, session_id: str, mode: str) -> None:
-        """Remember its consent mode. Raises Conflict where there is no such session."""
+        """Set its consent mode. Raises Conflict if there is no such session."""
         await self._set(session_id, {"mode": str(mode)})
 
     async def set_archived(self, session_id: str, at: datetime | None) -> None:
-        """Archive it, or with None list it again. Raises Conflict where there is no such session."""
+        """Archive it, or with None list it again. Raises Conflict if there is no such session."""
         changes = {"archivedAt": None if at is None else utc(at), "changedAt": utc(now())}
         await self._set(session_id, changes)
 
     async def set_head(self, session_id: str, turn_id: str | None) -> None:
-        """Move the head. Raises Conflict where there is no such session or turn."""
+        """Move the head. Raises Conflict if there is no such session or turn."""
         if turn_id is not None:
             await self._nodes.need_whole(turn_id)
         await self._set(session_id, {"headId": turn_id})
@@ -87,7 +87,7 @@ class Neo4jSessions:
         archived: bool | None = None,
         limit: int = 1000,
     ) -> list[SessionRow]:
-        """Sessions, the last active first. While the server is away, those that are here."""
+        """Return sessions, the last active first. While the server is unreachable, those that are here."""
         part = storable(with_id_part).lower()
         await self._nodes.settle()
         try:
@@ -102,7 +102,7 @@ class Neo4jSessions:
         return [_session_row(each["session"], each) for each in found]
 
     async def of_others(self, person: str, *, project_id: str | None = None) -> set[str]:
-        """Ids of the sessions that somebody else began. While the server is away, of those that are here."""
+        """Return the ids of other people's sessions. Without the server, of those that are here."""
         await self._nodes.settle()
         try:
             found = await self._nodes.ask(OF_OTHERS, project=project_id, person=storable(person))
@@ -111,10 +111,10 @@ class Neo4jSessions:
         return {each["id"] for each in found}
 
     async def delete(self, session_id: str, *, dry_run: bool = False) -> Deleted:
-        """Remove it with its turns and calls, but for turns that another session rests on.
+        """Remove it with its turns and calls, except for turns that another session depends on.
 
-        Those go to the oldest session that rests on them. Deleting what is not there removes nothing.
-        Raises SessionBusy while another process writes it, StoreUnavailable while the server is away.
+        Those move to the oldest session that depends on them. Deleting a missing session removes nothing.
+        Raises SessionBusy while another process writes it, StoreUnavailable if the server is unreachable.
         """
         if dry_run or self._claims.holds(session_id) or not await self._is_there(session_id):
             return await delete_session(self._nodes, session_id, dry_run=dry_run)
@@ -125,7 +125,7 @@ class Neo4jSessions:
             await claim.release()
 
     async def claim(self, session_id: str) -> GraphClaim:
-        """Become its one writer; turns that a dead writer left running become interrupted."""
+        """Become its only writer; turns that a dead writer left running become interrupted."""
         return await self._claims.take(session_id)
 
     async def _is_there(self, session_id: str) -> bool:
@@ -135,7 +135,7 @@ class Neo4jSessions:
         return bool(found)
 
     async def _was_added(self, session: ConversationSession) -> bool:
-        """Whether it was added before; nobody is asked about what began just now."""
+        """Whether it was added before; the graph is not asked about one that began just now."""
         if await self._nodes.outbox.read(lambda rows: rows.get(Label.SESSION, session.id)):
             return True
         if abs(now() - session.started_at) < YOUNG:
@@ -147,14 +147,14 @@ class Neo4jSessions:
 
     async def _set(self, session_id: str, changes: Mapping[str, Any]) -> None:
         await self._nodes.need(Label.SESSION, session_id)
-        # What is known here of a session that others write may be old.
+        # Data here about a session that others write may be outdated.
         await self._nodes.write(lambda rows: rows.put(Label.SESSION, session_id, changes, surely=True))
 
 
 def _recent(*, in_project: bool, with_part: bool, archived: bool | None) -> str:
-    """The query: of each session its own node is read and its head's, however long it is.
+    """Return the query: of each session it reads only its own node and its head's, however long it is.
 
-    What is said of all properties of the index lets it be read from its end. The index is named: by old
+    Conditions on all properties of the index let it be read from its end. The index is named: with old
     statistics the planner may expect few sessions that are not archived, and read all of them.
     """
     project, order = ("s.projectId = $project AND ", "s.projectId DESC, ") if in_project else ("", "")

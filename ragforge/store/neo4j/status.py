@@ -1,4 +1,4 @@
-"""What `db status` tells of a graph."""
+"""The status of a graph for `db status`."""
 
 import time
 
@@ -10,8 +10,8 @@ from ragforge.store.neo4j.schema import find, wanted_now
 
 
 async def status(graph: Graph, info: DatabaseInfo) -> StoreStatus:
-    """The server, what it holds, and how its indexes stand. Raises StoreUnavailable."""
-    # The first query of a connection pays for the connection.
+    """Return the server, its contents, and the state of its indexes. Raises StoreUnavailable."""
+    # The first query of a connection includes the time to connect.
     (row,) = await graph.read("CALL db.info() YIELD name RETURN name")
     began = time.perf_counter()
     await graph.read("RETURN 1")

@@ -1,4 +1,4 @@
-"""The numbered steps by which the schema came to be. A released step never changes."""
+"""The numbered steps that built the schema. A released step never changes."""
 
 import hashlib
 
@@ -53,7 +53,7 @@ CREATE VECTOR INDEX memory_embedding IF NOT EXISTS FOR (n:Memory) ON (n.embeddin
 OPTIONS {indexConfig: {`vector.dimensions`: 256, `vector.similarity_function`: 'cosine'}};
 """
 
-# Which turns are abandoned is counted by whoever asks first.
+# Which turns are abandoned is computed by the first reader that needs it.
 MEMORIES_DATA = """
 MATCH (d:RagforgeDatabase) SET d.leftStale = coalesce(d.leftStale, randomUUID());
 """
@@ -122,7 +122,7 @@ CREATE INDEX memory_forgotten IF NOT EXISTS FOR (n:Memory) ON (n.forgottenAt);
 """
 
 
-# What there is already belongs to whoever began the session that it was said in.
+# Existing ones belong to whoever started the session that they come from.
 OWNERS_DATA = """
 MATCH (n:Memory) WHERE n.type IN ['identity', 'preference'] AND n.owner IS NULL
 MATCH (s:ConversationSession {sessionId: n.sessionId}) WHERE s.user + s.host <> ''
@@ -130,7 +130,7 @@ SET n.owner = s.user + '@' + s.host;
 """
 
 
-# As in SQLite: one that returned has held since then, and one that is replaced until it was.
+# As in SQLite: one that returned is valid since then, and one that is replaced was valid until it was.
 PERIODS_DATA = """
 MATCH (n:Memory) WHERE n.validFrom IS NULL
 CALL (n) {
@@ -174,8 +174,8 @@ CREATE INDEX usage_project IF NOT EXISTS FOR (n:Usage) ON (n.projectId, n.timest
 CREATE INDEX usage_session IF NOT EXISTS FOR (n:Usage) ON (n.sessionId);
 """
 
-# Sessions of before their project's root was kept: that of another one begun in it on the same machine, else
-# the folder that they began in, as it was taken for it. Memories of before there were owners are everybody's.
+# Sessions from before their project's root was stored get that of another one started in it on the same
+# machine, else their start folder, which was used as the root. Memories from before owners are everybody's.
 LOOKUPS_DATA = """
 MATCH (n:ConversationSession) WHERE coalesce(n.projectPath, '') = ''
 CALL (n) {
@@ -209,8 +209,8 @@ CREATE INDEX memory_stale IF NOT EXISTS FOR (n:Memory) ON (n.embeddingStale);
 CREATE INDEX memory_embedded IF NOT EXISTS FOR (n:Memory) ON (n.embeddingModel, n.embeddingDimensions);
 """
 
-# In batches that commit by themselves. Turns and sessions get their marks from whoever first asks what is
-# owed, and looks at all sessions written since somebody last looked, which nobody has.
+# In batches that commit by themselves. Turns and sessions get their marks from the first reader of due work,
+# which checks all sessions written since the last check, and there was none.
 OWED_DATA = """
 MATCH (s:ConversationSession) WHERE s.carriedAt IS NULL
 CALL (s) { SET s.carriedAt = datetime.realtime() } IN TRANSACTIONS OF 1000 ROWS;
@@ -230,7 +230,7 @@ CREATE INDEX memory_used IF NOT EXISTS FOR (n:Memory) ON (n.projectId, n.accessC
 """
 
 
-# Whoever does not set it when memories change must not write here any more.
+# Versions that do not set it when memories change must not write here any more.
 MEMORY_STATE_DATA = "MATCH (d:RagforgeDatabase) SET d.memoryState = randomUUID();\n"
 
 
@@ -241,7 +241,7 @@ CREATE INDEX usage_person IF NOT EXISTS FOR (n:Usage) ON (n.person, n.timestamp)
 """
 
 # Until now a session was its beginner's, and so was all that was said and spent in it. Batches commit by
-# themselves; what a process does meanwhile that knows no persons is drawn for nobody.
+# themselves; what a process without persons writes meanwhile gets no relationship to a person.
 PERSONS_DATA = "".join(
     f"""
 MATCH (n:{label}) WHERE n.person IS NULL
@@ -281,7 +281,7 @@ DROP INDEX memory_topic IF EXISTS;
 
 
 class Step(Struct, frozen=True):
-    """One step. schema, data: statements with a semicolon behind each, never in one transaction.
+    """One step. schema, data: statements, each with a semicolon at its end, never in one transaction.
 
     Those of data commit one by one and can be repeated.
     """
@@ -292,7 +292,7 @@ class Step(Struct, frozen=True):
 
     @property
     def checksum(self) -> str:
-        """Of what the step does, in hex."""
+        """The checksum of what the step does, in hex."""
         return hashlib.sha256(f"{self.schema}\0{self.data}".encode()).hexdigest()
 
 
@@ -319,5 +319,5 @@ STEPS: tuple[Step, ...] = (
 
 
 def statements(text: str) -> list[str]:
-    """The statements in a text, each with a semicolon and a line break behind it."""
+    """Return the statements in a text, each with a semicolon and a line break at its end."""
     return [statement.strip() for statement in text.split(";\n") if statement.strip()]

@@ -32,7 +32,7 @@ WITH DISTINCT t, n
 RETURN t.id AS turn, {fields("n", Label.SUMMARY)} AS n ORDER BY n.level, n.timestamp, n.id
 """
 
-# A project narrows them at `AND true`. Where none is of the kind, nothing is read but the index.
+# A project narrows them at `AND true`. If there are none of the kind, only the index is read.
 LACKING = f"""{PLAN_ONCE}
 MATCH (n:{Label.TURN}) USING INDEX SEEK n:{Label.TURN}(summaryDue)
 WHERE n.summaryDue = true AND n.status IN $ended AND true
@@ -64,7 +64,7 @@ WHERE n.awaitsChars > $chars AND true
 RETURN {{id: n.sessionId}} AS n ORDER BY n.startTime, n.sessionId LIMIT $limit
 """
 
-# The lock comes first: who waits for it finds what the other has written.
+# The lock comes first: the one that waits for it finds what the other has written.
 LOCK = (
     f"MATCH (s:{Label.SESSION} {{sessionId: $id}}) SET s.carriedAt = datetime.realtime() RETURN s.sessionId"
 )
@@ -91,10 +91,10 @@ class Neo4jSummaries:
         self._nodes = nodes
 
     async def save(self, summary: Summary) -> None:
-        """Keep it; one of the same id is replaced, and what was embedded of it is old then.
+        """Store it; one of the same id is replaced, which makes its vector outdated.
 
-        Raises Conflict where its session, or something it covers, is not stored, UsageError for a summary
-        of nothing or of a level below 1.
+        Raises Conflict if its session, or something it covers, is not stored, UsageError for a summary of
+        nothing or of a level below 1.
         """
         check_summary(summary)
         await self._nodes.need(Label.SESSION, summary.session_id)
@@ -107,7 +107,7 @@ class Neo4jSummaries:
 
         def write(rows: Rows) -> None:
             if is_same:
-                # Whoever wrote it again knew what it stands for now.
+                # Writing it again means that it is still current.
                 again = props | {"outdated": None}
                 rows.put(Label.SUMMARY, summary.id, again, notes=("outdated",), surely=True)
                 return
@@ -120,16 +120,16 @@ class Neo4jSummaries:
                 surely=before is not None,
             )
             outdate_vector(rows, "summary", summary.id)
-            # Those that it stood for until now too; of a higher level these are no turns.
+            # Including those that it covered before; of a higher level these are no turns.
             for covered in {*summary.covers, *(before["covers"] if before else ())}:
                 outdate_vector(rows, "turn", covered)
 
         await self._nodes.write(write)
 
     async def roll_up(self, summary: Summary) -> bool:
-        """Keep it if nothing that it covers is covered by another of its level; whether it was kept.
+        """Store it if nothing that it covers is covered by another of its level; return whether it was.
 
-        Raises as `save`, and StoreUnavailable while the server is away.
+        Raises as `save`, and StoreUnavailable if the server is unreachable.
         """
         check_summary(summary)
         await self._nodes.arrive()
@@ -191,11 +191,11 @@ class Neo4jSummaries:
         return [turn_of(each) for each in await self._owed(LACKING, project_id, limit, ended=ENDED)]
 
     async def stand_ins(self, *, project_id: str | None = None, limit: int = 100) -> list[Summary]:
-        """Extractive summaries of level 1, newest first."""
+        """Return the extractive summaries of level 1, newest first."""
         return [summary_of(each) for each in await self._owed(STAND_INS, project_id, limit)]
 
     async def upper_stand_ins(self, *, project_id: str | None = None, limit: int = 100) -> list[Summary]:
-        """Extractive summaries above level 1 over none but a model's, lowest level first, oldest first."""
+        """Return extractive ones above level 1 that cover only a model's; lowest level, then oldest first."""
         return [summary_of(each) for each in await self._owed(UPPER_STAND_INS, project_id, limit)]
 
     async def outdated(self, *, project_id: str | None = None, limit: int = 100) -> list[Summary]:
@@ -204,7 +204,7 @@ class Neo4jSummaries:
     async def sessions_to_roll_up(
         self, chars_min: int, *, project_id: str | None = None, limit: int = 100
     ) -> list[str]:
-        """Ids of sessions where at one level what awaits its roll-up holds more, oldest first."""
+        """Return the ids of sessions that at one level have more to roll up than this, oldest first."""
         await self._mark(project_id)
         return [each["id"] for each in await self._owed(TO_ROLL_UP, project_id, limit, chars=chars_min)]
 
@@ -215,14 +215,14 @@ class Neo4jSummaries:
     async def _owed(
         self, query: str, project_id: str | None, limit: int, **parameters: Any
     ) -> list[dict[str, Any]]:
-        """The nodes that the query finds, in the project where one is named: a text for each case."""
+        """Return the nodes that the query finds, in the project if one is named: one text for each case."""
         if project_id is not None:
             query = query.replace("AND true", "AND n.projectId = $project")
         rows = await self._nodes.insist(query, project=project_id, limit=max(0, limit), **parameters)
         return [each["n"] for each in rows]
 
     async def _check_covers(self, summary: Summary) -> None:
-        """Raise Conflict for what is not stored; while the server is away, what it was made from counts."""
+        """Raise Conflict for what is not stored; without the server, trust what is not here."""
         label = Label.TURN if summary.level == 1 else Label.SUMMARY
 
         def levels_here(rows: Rows) -> dict[str, int]:
@@ -245,7 +245,7 @@ class Neo4jSummaries:
 
 
 def _is_better(before: Mapping[str, Any] | None, summary: Summary) -> bool:
-    """Whether what there is stays: an extract never takes the place of a model's."""
+    """Whether the existing one stays: an extract never replaces a model's."""
     return (
         before is not None
         and before["method"] == SummaryMethod.MODEL

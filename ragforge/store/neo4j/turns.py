@@ -31,7 +31,7 @@ from ragforge.store.neo4j.rows import (
 )
 
 YOUNG = timedelta(minutes=1)
-"""A turn that began longer ago may be one that is in the graph already."""
+"""A turn that began longer ago may be in the graph already."""
 
 WRITERS = f"""
 MATCH (t:{Label.TURN}) WHERE t.id IN $ids AND t.person IS NOT NULL RETURN t.id AS id, t.person AS person
@@ -57,9 +57,9 @@ class Neo4jTurns:
         self._nodes = nodes
 
     async def start(self, turn: Turn) -> None:
-        """Keep the user's words and move the session's head to them.
+        """Store the user's message and move the session's head to it.
 
-        Raises Conflict where the session or the parent is not stored, or the index is not the parent's + 1.
+        Raises Conflict if the session or the parent is not stored, or the index is not the parent's + 1.
         """
         if await self._is_there(turn):
             return
@@ -68,14 +68,14 @@ class Neo4jTurns:
         await self._nodes.write(lambda rows: _start(rows, turn))
 
     async def reword(self, turn_id: str, user: Parts) -> None:
-        """Raises Conflict where it is not stored, has a step or does not run any more."""
+        """Replace the user's message. Raises Conflict if the turn is missing, has a step or does not run."""
         await self._nodes.need_whole(turn_id)
         await self._nodes.write(lambda rows: _reword(rows, turn_id, user))
 
     async def save_step(self, step: Step, *, waits: bool = False) -> None:
-        """Keep a step before its calls run; where one waits for consent, its turn waits too.
+        """Store a step before its calls run; if one waits for consent, its turn waits too.
 
-        Raises Conflict where its turn is not stored.
+        Raises Conflict if its turn is not stored.
         """
         await self._nodes.need_whole(step.turn_id)
 
@@ -87,14 +87,14 @@ class Neo4jTurns:
         await self._nodes.write(write)
 
     async def end(self, end: TurnEnd) -> None:
-        """Keep how the turn ended, its last step and its text. Raises Conflict where it is not stored."""
+        """Store the turn's end, its last step and its text. Raises Conflict if it is not stored."""
         await self._nodes.need_whole(end.turn_id)
         await self._nodes.write(lambda rows: _end(rows, end))
 
     async def reopen(self, turn_id: str) -> None:
-        """Let a turn that ended or waits run on, and move its session's head to it.
+        """Continue a turn that ended or waits, and move its session's head to it.
 
-        Raises Conflict where it is not stored, or was left running on a machine that may still run it.
+        Raises Conflict if it is not stored, or was left running on a machine that may still run it.
         """
         await self._nodes.need_whole(turn_id)
         turn = await self._nodes.outbox.read(lambda rows: stored(rows, Label.TURN, turn_id))
@@ -117,12 +117,12 @@ class Neo4jTurns:
         return None if found is None else turn_of(found)
 
     async def read(self, turn_ids: Sequence[str]) -> list[Turn]:
-        """Those that are stored, in the order of the ids. While the server is away, those that are here."""
+        """Return the stored turns, in the order of the ids. Without the server, those that are here."""
         found = await self._nodes.read(Label.TURN, turn_ids)
         return [turn_of(found[each]) for each in dict.fromkeys(turn_ids) if each in found]
 
     async def path(self, head: str | None, *, limit: int | None = None) -> list[Turn]:
-        """The turns from the root to `head`, oldest first; with a limit, only the newest are read."""
+        """Return the turns from the root to `head`, oldest first; with a limit, only the newest are read."""
         if head is None or not valid_ids([head]) or (limit is not None and limit <= 0):
             return []
         newest, rest = await self._nodes.outbox.read(lambda rows: self._path_here(rows, head, limit))
@@ -141,7 +141,7 @@ class Neo4jTurns:
         return [*older[::-1], *found[::-1]]
 
     async def abandoned(self, turn_ids: Sequence[str]) -> set[str]:
-        """Those of the turns that are abandoned. While the server is away, as far as what is here tells."""
+        """Return those of the turns that are abandoned. Without the server, judging by what is here."""
         wanted = valid_ids(turn_ids)
         if not wanted:
             return set()
@@ -154,7 +154,7 @@ class Neo4jTurns:
         return {each["id"] for each in found}
 
     async def writers(self, turn_ids: Sequence[str]) -> dict[str, str]:
-        """Who wrote these turns. While the server is away, as far as they are here."""
+        """Return who wrote these turns. Without the server, as far as they are here."""
         wanted = valid_ids(turn_ids)
         await self._nodes.settle()
         try:
@@ -164,7 +164,7 @@ class Neo4jTurns:
         return {each["id"]: each["person"] for each in found}
 
     async def everybody(self) -> list[str]:
-        """The ids of all who wrote a turn. While the server is away, as far as they are here."""
+        """Return the ids of all who wrote a turn. Without the server, as far as they are here."""
         await self._nodes.settle()
         try:
             found = await self._nodes.ask(EVERYBODY)
@@ -173,7 +173,7 @@ class Neo4jTurns:
         return [each["id"] for each in found]
 
     async def disown(self, person: str) -> None:
-        """Let nobody be known for what this user wrote. Raises StoreUnavailable."""
+        """Remove the person from what this user wrote. Raises StoreUnavailable."""
         await self._nodes.arrive()
 
         async def work(transaction: Transaction) -> list[str]:
@@ -202,7 +202,7 @@ class Neo4jTurns:
         ]
 
     async def _is_there(self, turn: Turn) -> bool:
-        """Whether it was started before; nobody is asked about what can only be new."""
+        """Whether it was started before; the graph is not asked about what can only be new."""
         if not valid_ids([turn.id]):
             return False
         here, session = await self._nodes.outbox.read(
@@ -218,8 +218,8 @@ class Neo4jTurns:
     def _is_new(self, turn: Turn, session: OutboxRow | None) -> bool:
         """Whether a turn that is not here can be nowhere else, so that its start waits for no server.
 
-        What begins now would be here. Of a session that is written here it is known when it was active last:
-        no turn that it has began after that.
+        One that begins now would be here. For a session that is written here the last activity is known:
+        none of its turns began after that.
         """
         if abs(now() - turn.started_at) < YOUNG:
             return True
@@ -228,7 +228,7 @@ class Neo4jTurns:
         return session.props["lastActivity"] < utc(turn.started_at)
 
     def _path_here(self, rows: Rows, head: str, limit: int | None) -> tuple[list[Props], str | None]:
-        """The newest turns, as far as what is here is the truth; and the first that must be asked for."""
+        """Return the newest turns, as far as the rows here are current; and the first to be asked for."""
         found: list[Props] = []
         wanted: str | None = head
         while wanted is not None and len(found) != limit:
@@ -240,7 +240,7 @@ class Neo4jTurns:
         return found, wanted
 
     async def _path_there(self, head: str, limit: int | None) -> list[Turn]:
-        # How far a pattern reaches cannot be a parameter; it is a number of ours.
+        # The length of a pattern cannot be a parameter; it is a number of ours.
         reach = "" if limit is None else str(int(limit) - 1)
         found = await self._nodes.ask(
             f"MATCH (:{Label.TURN} {{id: $head}})<-[:NEXT*0..{reach}]-(t:{Label.TURN}) "
@@ -252,7 +252,7 @@ class Neo4jTurns:
 
 
 def stored(rows: Rows, label: Label, identifier: str) -> Props:
-    """The node's properties. Raises Conflict where it is gone."""
+    """Return the node's properties. Raises Conflict if it is gone."""
     row = rows.get(label, identifier)
     if row is None:
         noun = label.removeprefix("Conversation").lower()
@@ -261,7 +261,7 @@ def stored(rows: Rows, label: Label, identifier: str) -> Props:
 
 
 def add_step(rows: Rows, step: Step) -> Props:
-    """The properties of the step's turn, the step being kept if it was not yet."""
+    """Store the step unless it is stored; return the properties of its turn."""
     turn = stored(rows, Label.TURN, step.turn_id)
     key = step_key(step.turn_id, step.index)
     if rows.get(Label.STEP, key) is None:
@@ -270,7 +270,7 @@ def add_step(rows: Rows, step: Step) -> Props:
 
 
 def ended_props(turn: Props, end: TurnEnd, *, steps: Sequence[Props], calls: Sequence[Props]) -> Props:
-    """What changes of the turn with its end; steps and calls: all that it has."""
+    """Return the changes of a turn that ends; steps and calls: all that it has."""
     ended: dict[str, Any] = {
         "status": str(end.status),
         "assistantMessage": storable(end.assistant),
@@ -286,7 +286,7 @@ def ended_props(turn: Props, end: TurnEnd, *, steps: Sequence[Props], calls: Seq
 
 
 def _sum_of_steps(steps: Sequence[Props]) -> Props:
-    """What the turn used, as its properties; one unknown price makes the sum unknown."""
+    """Return the turn's usage as its properties; one unknown price makes the sum unknown."""
     found = [step_of(each) for each in steps]
     usage = sum((step.usage for step in found), Usage())
     return usage_row(usage, sum_costs(step.cost_usd for step in found))
@@ -308,7 +308,7 @@ def _start(rows: Rows, turn: Turn) -> None:
 
 
 def _said_before(rows: Rows, turn: Props) -> list[str]:
-    """What the user said in the two turns before, as far as they are here."""
+    """Return what the user said in the two turns before, as far as they are here."""
     parent = rows.get(Label.TURN, turn["parentId"])
     earlier = parent and rows.get(Label.TURN, parent.props.get("parentId"))
     return [each.props["userMessage"] for each in (parent, earlier) if each]
@@ -343,7 +343,7 @@ def _end(rows: Rows, end: TurnEnd) -> None:
 
 
 def _walk(rows: Rows, head: str, limit: int | None) -> list[Props]:
-    """The turns from `head` towards the root, as far as they are here."""
+    """Return the turns from `head` towards the root, as far as they are here."""
     found: list[Props] = []
     row = rows.get(Label.TURN, head)
     while row is not None and len(found) != limit:

@@ -1,4 +1,4 @@
-"""What was used, in the graph: summed from the steps, and from calls that are not steps."""
+"""Usage in the graph: summed from the steps, and from calls that are not steps."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
@@ -13,7 +13,7 @@ from ragforge.store.neo4j.outbox import Rows
 from ragforge.store.neo4j.rows import Label, utc
 
 PURPOSE = f"coalesce(t.purpose, '{Purpose.CHAT}')"
-"""Of a turn; those of before there were others have none."""
+"""Of a turn; older ones, from before there were others, have none."""
 
 BY_SESSION = f"""
 UNWIND $ids AS id
@@ -49,7 +49,7 @@ class Neo4jUsageLog:
         since: datetime | None = None,
         person: str | None = None,
     ) -> list[UsageRow]:
-        """Sums a model and purpose, most expensive first; an unknown price may be the highest: it leads."""
+        """Return sums by model and purpose; first unknown prices (maybe the highest), then most expensive."""
         await self._nodes.settle()
         conditions = _conditions(session_id=session_id, project_id=project_id, since=since, person=person)
         if session_id is not None:
@@ -77,7 +77,7 @@ class Neo4jUsageLog:
         return sorted(sums, key=lambda row: (_dearest_first(row), row.model, row.purpose))
 
     async def by_person(self, *, project_id: str | None = None) -> list[PersonUsage]:
-        """Sums a user, most expensive first; an unknown price may be the highest: it leads."""
+        """Return sums by user; first unknown prices (maybe the highest), then most expensive."""
         await self._nodes.settle()
         query = _sums(
             [OF_PROJECT] if project_id else [], "person", index="projectId, timestamp" if project_id else ""
@@ -133,7 +133,7 @@ class Neo4jUsageLog:
         return dict.fromkeys(session_ids, 0.0) | {each["id"]: each["cost"] for each in found}
 
     async def add(self, spent: Spent) -> None:
-        """Keep a model call that is not a step of a turn; one of the same id stays as it is."""
+        """Store a model call that is not a step of a turn; one of the same id stays as it is."""
 
         def write(rows: Rows) -> None:
             if rows.get(Label.USAGE, spent.id) is None:
@@ -166,12 +166,12 @@ def _usage(row: Mapping[str, Any]) -> Usage:
 
 
 def _sums(conditions: Sequence[str], *keys: str, index: str) -> str:
-    """The query: sums by these keys. conditions: on the turn of a step, or another call, as `{0}`.
+    """Return the query for sums by these keys. conditions: on the turn of a step, or another call, as `{0}`.
 
-    index: the properties of the one that finds them, empty where all are summed.
+    index: the properties of the index to use, empty if all are summed.
     """
     scope, names = " AND ".join(conditions) or "true", ", ".join(keys)
-    # Named, for a server that has seen few turns reads them all.
+    # Named, because a server that has seen few turns reads them all.
     named = f"USING INDEX SEEK {{0}}:{{1}}({index}) " if index else ""
     of_turns, of_others = (
         f"{named}WHERE {scope}".format(*each) for each in (("t", Label.TURN), ("n", Label.USAGE))
@@ -194,7 +194,7 @@ RETURN {names}, calls, input, cached, output, thought, CASE WHEN priced = calls 
 
 
 def _statistics(conditions: Sequence[str], name: str) -> str:
-    """The query of `statistics`: every step, version and other call as a row, summed by the name."""
+    """Return the query of `statistics`: every step, version and other call as a row, summed by the name."""
     scope = " AND ".join(conditions) or "true"
     of_turn = "coalesce(t.person, '') AS person, t.projectId AS project, t.timestamp AS at"
     tokens = ("inputTokens", "cachedTokens", "outputTokens", "thoughtTokens", "costUsd")

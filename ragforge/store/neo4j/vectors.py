@@ -21,7 +21,7 @@ class Neo4jVectors:
         self._nodes = nodes
 
     async def use(self, model: str, dimensions: int) -> None:
-        """Make ready for this embedder. Raises UsageError for dimensions outside 1..4096."""
+        """Prepare for this embedder. Raises UsageError for dimensions outside 1..4096."""
         if not 1 <= dimensions <= DIMENSIONS_MAX:
             raise UsageError(
                 f"An embedder of {dimensions} dimensions cannot be used; it must have 1 to {DIMENSIONS_MAX}."
@@ -31,7 +31,7 @@ class Neo4jVectors:
             self._nodes.carrier.cool()
 
     async def in_use(self) -> str:
-        """The name of the embedder that `use` named last; empty before any."""
+        """Return the name of the embedder that `use` set last; empty before any."""
         self._nodes.check()
         info = await database_info(self._nodes.graph)
         return info.embedder if info else ""
@@ -52,7 +52,7 @@ class Neo4jVectors:
         return await get(self._nodes.graph, owners)
 
     async def lacking(self, model: str, *, project_id: str | None = None, limit: int = 100) -> list[Owner]:
-        """Ended turns, summaries and memories without a vector of it, or whose text changed; newest first."""
+        """Return ended turns, summaries and memories that need a vector of it, newest first."""
         await self._nodes.arrive(vectors=True)
         return await lacking(self._nodes.graph, storable(model), project_id=project_id, limit=limit)
 
@@ -63,7 +63,7 @@ class Neo4jVectors:
         return await same_text(self._nodes.graph, storable(model), valid_ids(hashes))
 
     async def nearest(self, nearby: Nearby) -> list[Near]:
-        """The nearest, best first, ties by id. Vectors of other dimensions are not compared."""
+        """Return the nearest, best first, ties by id. Vectors of other dimensions are not compared."""
         check_vector(nearby.vector, of="the question")
         await self._nodes.arrive(vectors=True)
         return await nearest(self._nodes.graph, nearby)

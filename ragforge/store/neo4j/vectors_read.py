@@ -1,8 +1,8 @@
-"""Finding by meaning in the graph: exactly where few nodes are in scope, through the vector index elsewhere.
+"""Search by meaning in the graph: exact if few nodes are in scope, else through the vector index.
 
-Both ways are in one query, which counts first and then goes one of them: a second round trip would cost
-half of the answer. The indexes hold numbers that were rounded (to eight bits in 5.26, to one bit from 2026
-on), so whatever comes out of them is scored again from the vectors themselves.
+Both ways are in one query, which counts first and then takes one of them: a second round trip would cost
+half of the answer. The indexes contain rounded numbers (to eight bits in 5.26, to one bit from 2026
+on), so their results are scored again from the vectors themselves.
 """
 
 import math
@@ -36,17 +36,17 @@ INDEXES = {
 }
 
 NEAR_MAX = 1_000
-"""No more are answered, whatever was asked for."""
+"""The most results, whatever was requested."""
 FETCHED_MAX = 10_000
-"""No more is asked of an index, which is slower by then than looking at every node in scope."""
+"""The most results from an index, which is slower by then than comparing every node in scope."""
 COUNTED_MAX = 2_000
 EVERY_NODE = 2**31
 WIDENING = 8
 SURE = 1.5
-"""How many times the wanted rows must have come out of an index, or its numbers may hide a better one."""
+"""How many times the wanted rows an index must return, or its rounded numbers may hide a better one."""
 
 NODE_US, FLOAT_US = 8, 0.03
-"""What comparing one node takes, and each of its floats: 16 us at 256, 100 us at 3072."""
+"""The time to compare one node, and each of its floats: 16 us at 256, 100 us at 3072."""
 
 MODEL = "n.embeddingModel = $model"
 PROJECT = "n.projectId = $project"
@@ -54,11 +54,11 @@ SESSION = "n.sessionId = $session"
 SINCE = "n.timestamp >= $since"
 UNTIL = "n.timestamp < $until"
 INSIDE = (MODEL, PROJECT, SESSION)
-"""What an index can filter by, on servers that can."""
+"""The conditions that an index can filter by, on servers that can."""
 
 REMEMBERED = "n.forgottenAt IS NULL"
 IS_STORED = f"EXISTS {{ (:{Label.PROJECT} {{id: $project}}) }}"
-# In a project are those too that are of use in all; in a session, those that were made in one that is there.
+# A project includes those that are useful in all; a session, those that were made in one that is stored.
 OF_MEMORIES = {
     PROJECT: f"(n.projectId = $project OR n.scope = 'global' AND {IS_STORED})",
     SESSION: f"(n.sessionId = $session AND EXISTS {{ (n)<-[:HAS_MEMORY]-(:{Label.SESSION}) }})",
@@ -67,7 +67,7 @@ OF_MEMORIES = {
 }
 
 
-# How many nodes lie in a scope, without looking at them: nodes of a label, relationships of a node. Memories
+# The number of nodes in a scope, without reading them: nodes of a label, relationships of a node. Memories
 # of all projects are not counted: that makes an exact search longer, and no search wrong.
 LINKS = {OwnerKind.TURN: "HAS_TURN", OwnerKind.SUMMARY: "HAS_SUMMARY", OwnerKind.MEMORY: "HAS_MEMORY"}
 SIZE_OF_ALL = "WITH COUNT {{ (:{label}) }} AS links"
@@ -81,9 +81,9 @@ SIZE_UNKNOWN = "WITH 0 AS links"
 
 
 class Tuning(Struct, frozen=True):
-    """Where exact search ends, and what is asked of the index beyond.
+    """Where exact search ends, and how much is requested of the index beyond.
 
-    surplus: so many times the wanted rows come out of the index, to be scored again.
+    surplus: how many times the wanted rows the index returns, to be scored again.
     """
 
     exact_us_max: float
@@ -97,10 +97,10 @@ FROM_2026 = Tuning(exact_us_max=8_000, surplus=4)
 # 94 % (benchmarks/stores.py, with surpluses of 3 and 5 and COUNTED_MAX of 4,000, which cost more than these):
 # 5.26.30      1.000  0.6     1.000  1.2     1.000  1.8    bare: 3,200, all (recall .945) and 40 rows fetched
 # 2026.08.1    1.000  0.9     0.998  0.7     1.000  1.5    bare: 40 rows fetched
-# Without scoring again, 5.26's index never comes above .97, however much is fetched.
+# Without scoring again, 5.26's index never exceeds .97, however much is fetched.
 
-# What the graph knows anyway of the scope's size comes first. Its nodes are counted, not too many of them,
-# where that is nothing, or too near to where exact search ends: what is not embedded is in it too.
+# First the scope's size that the graph knows anyway. Its nodes are counted, up to a limit, only if that is
+# zero, or too near to where exact search ends: it includes what is not embedded.
 COUNT = """
 CALL () {{
   {size}
@@ -117,14 +117,14 @@ WITH scoped, scoped <= $few OR coalesce(
   head(COLLECT {{ MATCH (d:{database}) RETURN d.dimensions }}), $default_dimensions) <> $dimensions AS exact
 """
 
-# A branch begins with a row of its own: a `WHERE exact` would be looked at above all that is in scope.
+# A branch begins with a row of its own: a `WHERE exact` would be evaluated after reading all in scope.
 EXACT = """
   UNWIND CASE WHEN exact THEN [1] ELSE [] END AS go
   {found} WITH n WHERE size(n.embedding) = $dimensions
   RETURN n
 """
 
-# Filters come after its top k: so many are asked for that enough remain if the scope lies as the others do.
+# Filters come after its top k: k is so large that enough remain if the scope is spread like the others.
 OVERFETCHED = """
   UNWIND CASE WHEN exact THEN [] ELSE [1] END AS go
   WITH toInteger($fetched * ceil(1.0 * COUNT {{ (:{label}) }} / scoped)) AS k
@@ -142,7 +142,7 @@ FILTERED = """
   RETURN n LIMIT $surplus
 """
 
-# Each label is a query of its own, for labels and indexes cannot be parameters; all go in one round trip.
+# Each label is a query of its own, for labels and indexes cannot be parameters; all share one round trip.
 NEAREST = """
 {count}CALL (scoped, exact) {{{exact}UNION ALL{indexed}}}
 WITH scoped, exact, n, vector.similarity.cosine(n.embedding, $vector) AS score
@@ -169,7 +169,7 @@ RETURN n.embeddingHash AS hash, n.embedding AS vector
 IN_USE = f"MATCH (d:{Label.DATABASE}) WHERE d.embedder = $model RETURN d.dimensions AS dimensions"
 
 # What another model embedded counts as not embedded; a turn that runs is not done yet.
-# A vector of another length than the embedder's is of no use to it. Each way has its index.
+# A vector of another length than the embedder's is useless to it. Each way has its index.
 STALE = "embeddingStale", "n.embeddingStale = true"
 OF_ANOTHER = tuple(
     ("embeddingModel, embeddingDimensions", f"n.embeddingModel {each} AND n.embeddingDimensions IS NOT NULL")
@@ -179,7 +179,7 @@ OF_ANOTHER_LENGTH = tuple(
     ("embeddingModel, embeddingDimensions", f"{MODEL} AND n.embeddingDimensions {each}")
     for each in ("< $dimensions", "> $dimensions")
 )
-# The condition, the project, the time, and the place among what is of one time.
+# The condition, the project, the time, and the order of those of the same time.
 OWED: Mapping[OwnerKind, tuple[str, str, str, str]] = {
     OwnerKind.TURN: ("n.endTime IS NOT NULL", PROJECT, "n.timestamp", "0"),
     OwnerKind.SUMMARY: ("true", PROJECT, "n.timestamp", "n.level"),
@@ -188,7 +188,7 @@ OWED: Mapping[OwnerKind, tuple[str, str, str, str]] = {
 
 
 async def nearest(graph: Graph, nearby: Nearby) -> list[Near]:
-    """The nearest, best first, ties by id; exact where few nodes are in scope, elsewhere nearly so.
+    """Return the nearest, best first, ties by id; exact if few nodes are in scope, else nearly so.
 
     Scores are computed from the vectors themselves, so they are right in either case. Raises UsageError for
     a vector that cannot be compared.
@@ -202,7 +202,7 @@ async def nearest(graph: Graph, nearby: Nearby) -> list[Near]:
     while kinds:
         answers = await _asked(graph, nearby, kinds, limit=limit, fetched=fetched)
         fetched *= WIDENING
-        # The last question looks at every node in scope, so this ends.
+        # The last query compares every node in scope, so this ends.
         kinds = tuple(OwnerKind(each["kind"]) for each in answers if _is_short(each, limit))
         for answer in answers:
             if (kind := OwnerKind(answer["kind"])) not in kinds:
@@ -211,7 +211,7 @@ async def nearest(graph: Graph, nearby: Nearby) -> list[Near]:
 
 
 async def similar(graph: Graph, owners: Sequence[Owner], nearby: Nearby) -> dict[Owner, float]:
-    """How near those of the owners are that have a vector of the model; the scope is not looked at."""
+    """Return the similarity of the owners that have a vector of the model; the scope is ignored."""
     if not owners:
         return {}
     rows = await graph.read_as_one(
@@ -226,7 +226,7 @@ async def similar(graph: Graph, owners: Sequence[Owner], nearby: Nearby) -> dict
 
 
 async def get(graph: Graph, owners: Sequence[Owner]) -> list[Embedding]:
-    """The embeddings that there are, in the order of the owners."""
+    """Return the existing embeddings, in the order of the owners."""
     rows = await graph.read(_union(GET, OwnerKind), ids=_ids(owners))
     found = {(row["kind"], row["id"]): embedding_of(row) for row in rows}
     return [found[key] for owner in owners if (key := (str(owner.kind), owner.id)) in found]
@@ -235,7 +235,7 @@ async def get(graph: Graph, owners: Sequence[Owner]) -> list[Embedding]:
 async def lacking(
     graph: Graph, model: str, *, project_id: str | None = None, limit: int = 100
 ) -> list[Owner]:
-    """Ended turns, summaries and memories without a vector of it, or whose text changed; newest first."""
+    """Return ended turns, summaries and memories that need a vector of it, newest first."""
     await mark_owed(graph, project_id)
     in_use = await graph.read(IN_USE, model=model)
     ways = (STALE, *OF_ANOTHER, *(OF_ANOTHER_LENGTH if in_use else ()))
@@ -251,7 +251,7 @@ async def lacking(
 
 
 def _lacking(ways: Sequence[tuple[str, str]], *, in_project: bool) -> str:
-    """The query for what has no vector, newest first."""
+    """Return the query for what has no vector, newest first."""
     parts: list[str] = []
     for kind, (condition, project, at, level) in OWED.items():
         within = f" AND {project}" if in_project else ""
@@ -272,7 +272,7 @@ def _lacking(ways: Sequence[tuple[str, str]], *, in_project: bool) -> str:
 
 
 async def same_text(graph: Graph, model: str, hashes: Sequence[str]) -> dict[str, Vector]:
-    """Vectors of the model for texts of these hashes; where it is in use, of the length that it has."""
+    """Return vectors of the model for texts of these hashes; if it is in use, only of its length."""
     in_use = await graph.read(IN_USE, model=model)
     rows = await graph.read(
         _union(SAME_TEXT, OwnerKind),
@@ -284,7 +284,7 @@ async def same_text(graph: Graph, model: str, hashes: Sequence[str]) -> dict[str
 
 
 def embedding_of(row: Mapping[str, Any]) -> Embedding:
-    """The embedding of a row with `kind`, `id`, `model`, `hash` and `vector`."""
+    """Return the embedding of a row with `kind`, `id`, `model`, `hash` and `vector`."""
     owner = Owner(OwnerKind(row["kind"]), row["id"])
     return Embedding(owner, row["model"], row["hash"], array("f", row["vector"]))
 
@@ -311,35 +311,35 @@ async def _asked(
     }
     conditions = _conditions(nearby)
     if filters_inside(graph.version):
-        # An index that was made before an embedder was named, or by an older server, knows no filters.
+        # An index that was created before an embedder was named, or by an older server, knows no filters.
         with suppress(StatementRefused):
             return await graph.read(_query(kinds, conditions, filtered=True), **values)
     return await graph.read(_query(kinds, conditions, filtered=False), **values)
 
 
 def _query(kinds: Sequence[OwnerKind], conditions: Sequence[str], *, filtered: bool) -> str:
-    """The text is one of a few, so that the server plans each only once; all values are parameters."""
+    """Return one of a few texts, so that the server plans each only once; all values are parameters."""
     parts: list[str] = []
     for kind in kinds:
         scope = " AND ".join(_of_kind(kind, conditions))
-        # Times are no filter property of the index: they are looked at afterwards.
+        # Times are no filter property of the index: they are checked afterwards.
         known = " AND ".join(each for each in conditions if each in INSIDE)
         names = {"label": LABELS[kind], "index": INDEXES[kind], "scope": scope, "filter": known}
         names |= {"database": Label.DATABASE, "size": _size(kind, conditions)}
         names["found"] = _found(kind, conditions)
         count, exact = COUNT.format(**names), EXACT.format(**names)
-        # Memories of all projects are in each, which no filter of the index can say.
+        # Memories of all projects belong to each, which no filter of the index can express.
         inside = filtered and not (kind is OwnerKind.MEMORY and PROJECT in conditions)
         indexed = (FILTERED if inside else OVERFETCHED).format(**names)
         parts.append(NEAREST.format(count=count, exact=exact, indexed=indexed, kind=kind))
-    # Only of a project is each index named.
+    # Only for a project is each index named.
     is_named = PROJECT in conditions and SESSION not in conditions
     options = [*(["25"] if filtered else []), *(["replan=skip"] if is_named else [])]
     return f"{' '.join(['CYPHER', *options]) if options else ''}{'UNION ALL'.join(parts)}"
 
 
 def _size(kind: OwnerKind, conditions: Sequence[str]) -> str:
-    """What tells nearly how many nodes are in the scope, without looking at them; 0 where nothing does."""
+    """Return the query part that estimates the scope's size without reading its nodes; 0 if nothing can."""
     if SINCE in conditions or UNTIL in conditions:
         return SIZE_UNKNOWN
     if SESSION not in conditions and PROJECT not in conditions:
@@ -352,9 +352,9 @@ def _size(kind: OwnerKind, conditions: Sequence[str]) -> str:
 
 
 def _found(kind: OwnerKind, conditions: Sequence[str]) -> str:
-    """The nodes in the scope, as `n`, each way to be in it found by its own index.
+    """Return the pattern of the nodes in the scope, as `n`, with an index for each way to be in it.
 
-    The indexes are named, for a server chooses by how many values it has seen: all may be in one project.
+    The indexes are named, because a server chooses by how many values it has seen: all may be in one project.
     """
     node, scope = f"MATCH (n:{LABELS[kind]})", _of_kind(kind, conditions)
     if PROJECT not in conditions or SESSION in conditions:
@@ -372,14 +372,14 @@ def _found(kind: OwnerKind, conditions: Sequence[str]) -> str:
 
 
 def _index(kind: OwnerKind, conditions: Sequence[str]) -> str:
-    """The properties of the index that finds what is in a project, or in one since or until a moment."""
+    """Return the index's properties to find what is in a project, or in one since or until a moment."""
     if SINCE not in conditions and UNTIL not in conditions:
         return "projectId"
     return "projectId, created" if kind is OwnerKind.MEMORY else "projectId, timestamp"
 
 
 def _of_kind(kind: OwnerKind, conditions: Sequence[str]) -> list[str]:
-    """The conditions as they are for nodes of this kind."""
+    """Return the conditions for nodes of this kind."""
     if kind is not OwnerKind.MEMORY:
         return list(conditions)
     return [*(OF_MEMORIES.get(each, each) for each in conditions), REMEMBERED]
@@ -410,12 +410,12 @@ def _ids(owners: Iterable[Owner]) -> dict[str, list[str]]:
 
 
 def _is_short(answer: Mapping[str, Any], limit: int) -> bool:
-    """Whether the index gave less than is needed to be sure of the best; exact search gives all there is."""
+    """Whether the index returned too little to be sure of the best; exact search returns everything."""
     return not answer["exact"] and answer["survived"] < min(SURE * limit, answer["scoped"])
 
 
 def _few(tuning: Tuning, dimensions: int) -> int:
-    """Nodes that are compared one by one in the time that the index would take."""
+    """Return how many nodes can be compared one by one in the time that the index would take."""
     return int(tuning.exact_us_max / (NODE_US + FLOAT_US * dimensions))
 
 
@@ -424,11 +424,11 @@ def _tuning(graph: Graph) -> Tuning:
 
 
 def _direction(vector: Vector) -> list[float]:
-    """The vector at length 1, because the server refuses one whose length it cannot count in 32 bits."""
+    """Return the vector at length 1: the server rejects one whose length does not fit in 32 bits."""
     length = math.hypot(*vector)
     return [value / length for value in vector]
 
 
 def _clamped(score: float) -> float:
-    """Neo4j answers 1.0000001 for a vector and itself."""
+    """Return the score within 0..1: Neo4j answers 1.0000001 for a vector and itself."""
     return min(max(score, 0.0), 1.0)

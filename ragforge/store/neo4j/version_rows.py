@@ -1,8 +1,8 @@
-"""How versions, branches and moves of heads stand in the graph.
+"""Versions, branches and moves of heads as nodes of the graph.
 
-As in `rows.py`: flat nodes that name what they belong to; PARENT, MADE_IN and POINTS_TO are drawn from
-that. The change set is one text; `paths` holds its paths for people who ask by hand, with question marks
-for what is not valid text.
+As in `rows.py`: flat nodes that name what they belong to; PARENT, MADE_IN and POINTS_TO are created from
+that. The change set is one text; `paths` contains its paths for queries by hand, with question marks for
+what is not valid text.
 """
 
 import hashlib
@@ -22,7 +22,7 @@ from ragforge.store.version_text import (
 )
 
 NAME_CHARS_MAX = 200
-"""An index takes no more than some thousand bytes; what is longer is known by its hash."""
+"""An index entry is limited to a few thousand bytes; longer names are stored as their hash."""
 
 
 def _or_none(text: str) -> str | None:
@@ -42,9 +42,9 @@ def _nodes_or_none(nodes: Mapping[str, PathNode | None]) -> str | None:
 
 
 OR_NONE = Form(_or_none, _or_empty)
-"""Of a text that is absent where it is empty."""
+"""For a text that is absent if it is empty."""
 
-# Lists of versions go without words and changes.
+# Lists of versions leave out words and changes.
 VERSIONS = RecordNode(
     VERSION,
     forms={
@@ -72,17 +72,17 @@ move_row, move_of = MOVES.row, MOVES.record
 
 
 def version_row(version: Version) -> Props:
-    """The version as a node."""
+    """Return the version as a node."""
     paths = [storable(change.path) for change in version.changes]
     return VERSIONS.row(version, paths=paths, files=files_touched(version.changes))
 
 
 def branch_key(project_id: str, name: str) -> str:
-    """The id of a branch's node."""
+    """Return the id of a branch's node."""
     key = storable(f"{project_id}/{name}")
     return key if len(key) <= NAME_CHARS_MAX else hashlib.sha256(key.encode()).hexdigest()
 
 
 def branch_row(branch: Branch) -> Props:
-    """The branch as a node."""
+    """Return the branch as a node."""
     return BRANCHES.row(branch, id=branch_key(branch.project_id, branch.name))

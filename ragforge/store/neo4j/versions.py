@@ -34,20 +34,20 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 KEPT_MAX = 20
-"""Versions that are asked for by id and kept here, so that one can be built upon while the server is away."""
+"""Versions requested by id that are stored here, so that they can get children without the server."""
 
 MOVES_MAX = 2**31
 """More than there can be."""
 
 BRIEF = frozenset({"changes", "words"})
-"""What a list of versions goes without."""
+"""The properties that a list of versions leaves out."""
 
 WHOLE = f"RETURN {fields('n', Label.VERSION)} AS n"
 SHORT = f"RETURN n {{{', '.join(f'.{name}' for name in FIELDS[Label.VERSION] if name not in BRIEF)}}} AS n"
 OLDEST_FIRST = "ORDER BY n.timestamp, n.id"
 
-# The index holds them in this order: what is said of all its properties lets it be read from its end. A
-# server that has seen no version yet would plan otherwise without the hint.
+# The index has them in this order: conditions on all its properties let it be read from its end. Without the
+# hint, a server that has seen no version yet would plan otherwise.
 NEWEST_FIRST = "ORDER BY n.projectId DESC, n.timestamp DESC, n.id DESC"
 BY_TIME = f"MATCH (n:{Label.VERSION}) USING INDEX SEEK n:{Label.VERSION}(projectId, timestamp, id)"
 IN_ORDER = "n.projectId = $project AND n.timestamp IS NOT NULL AND n.id IS NOT NULL"
@@ -100,9 +100,9 @@ class Neo4jVersions:
         self._nodes = nodes
 
     async def add(self, version: Version) -> None:
-        """Keep a new version; one of the same id stays as it is, here and there.
+        """Store a new version; one of the same id stays as it is, here and in the graph.
 
-        Raises Conflict where a parent, its project, or a turn or session that it names is not stored, or a
+        Raises Conflict if a parent, its project, or a turn or session that it names is not stored, or a
         parent is another project's.
         """
         if await self._nodes.outbox.read(lambda rows: rows.get(Label.VERSION, version.id)):
@@ -111,7 +111,7 @@ class Neo4jVersions:
             await self._need_all(version)
             version = await self._as_merged(version)
         except Conflict:
-            # What it names may be gone by now; then it was kept before that.
+            # What it names may be gone by now; then it was stored before that.
             if await self._nodes.get(Label.VERSION, version.id):
                 return
             raise
@@ -126,9 +126,9 @@ class Neo4jVersions:
         await self._nodes.write(write)
 
     async def get(self, ids: Sequence[str]) -> list[Version]:
-        """Those that there are, whole, in the order of the ids.
+        """Return the existing ones, whole, in the order of the ids.
 
-        Raises StoreUnavailable while the server is away for one that is not here.
+        Raises StoreUnavailable if the server is unreachable and one is not here.
         """
         wanted = valid_ids(list(dict.fromkeys(ids)))
         found = await self._ask(GET, lambda here: here.get(wanted), version_of, ids=wanted)
@@ -138,12 +138,12 @@ class Neo4jVersions:
         return [by_id[each] for each in wanted if each in by_id]
 
     async def of_turns(self, turn_ids: Sequence[str]) -> list[Version]:
-        """The versions of these turns, whole, oldest first."""
+        """Return the versions of these turns, whole, oldest first."""
         wanted = valid_ids(turn_ids)
         return await self._ask(OF_TURNS, lambda here: here.of_turns(wanted), version_of, ids=wanted)
 
     async def unversioned(self, session_id: str, *, limit: int = 100) -> list[str]:
-        """Turns of the session that ended and have no version, oldest first."""
+        """Return the session's ended turns that have no version, oldest first."""
         if not valid_ids([session_id]):
             return []
         await self._nodes.settle()
@@ -157,7 +157,7 @@ class Neo4jVersions:
         return [each["id"] for each in found]
 
     async def rows(self, project_id: str, *, limit: int = 200, before: str | None = None) -> list[VersionRow]:
-        """The project's, newest first by (time, id); with `before`, those that follow that one."""
+        """Return the project's, newest first by (time, id); with `before`, those that follow that one."""
         if not valid_ids([project_id, before or ""]):
             return []
         at: datetime | None = None
@@ -178,7 +178,7 @@ class Neo4jVersions:
         return sorted(rows, key=lambda row: _when(row.version), reverse=True)
 
     async def with_id_part(self, project_id: str, part: str, *, limit: int = 5) -> list[Version]:
-        """Those whose id fits or whose label is this; newest first, without changes."""
+        """Return those with a matching id or this label; newest first, without changes."""
         label, limit = storable(part), max(0, limit)
         if not part or not valid_ids([project_id]):
             return []
@@ -196,13 +196,13 @@ class Neo4jVersions:
         return sorted(found, key=_when, reverse=True)
 
     async def line(self, version_id: str, *, limit: int | None = None) -> list[Version]:
-        """The version and its first parents up to the root, newest first, whole; with a limit, the newest.
+        """Return the version and its first parents up to the root, newest first; with a limit, the newest.
 
-        Raises StoreUnavailable while the server is away and not all of it is here.
+        Raises StoreUnavailable if the server is unreachable and not all of it is here.
         """
         if not valid_ids([version_id]) or (limit is not None and limit <= 0):
             return []
-        # How far a pattern reaches cannot be a parameter; it is a number of ours.
+        # The length of a pattern cannot be a parameter; it is a number of ours.
         reach = "" if limit is None else str(int(limit) - 1)
         found = await self._ask(
             f"MATCH (:{Label.VERSION} {{id: $id}})-[:PARENT*0..{reach} {{ord: 0}}]->(n:{Label.VERSION}) "
@@ -227,14 +227,14 @@ class Neo4jVersions:
             if row is None:
                 raise Conflict(f"The version {version_id} is not in the store; it may have been deleted.")
             changes = {"label": storable(label)}
-            # The user's words are all that it changes of what the version is found by.
+            # Of the version's search words it changes only the user's.
             words = {"searchUser": version_props(row.props | changes)["searchUser"]}
             rows.put(Label.VERSION, version_id, changes | words, surely=True)
 
         await self._nodes.write(write)
 
     async def set_branch(self, branch: Branch) -> None:
-        """Let the name point to the version. Raises Conflict where that is not one of the project's."""
+        """Set the branch to the version. Raises Conflict if that is not one of the project's."""
         await self._nodes.need(Label.VERSION, branch.version_id)
 
         def write(rows: Rows) -> None:
@@ -265,7 +265,7 @@ class Neo4jVersions:
         return sorted(found, key=lambda branch: branch.name)
 
     async def add_move(self, move: CheckoutLog) -> None:
-        """Keep that heads moved; one of the same id stays. Raises Conflict for an unknown project."""
+        """Store a move of heads; one of the same id stays. Raises Conflict for an unknown project."""
         await self._nodes.need(Label.PROJECT, move.project_id)
 
         def write(rows: Rows) -> None:
@@ -277,7 +277,7 @@ class Neo4jVersions:
     async def moves(
         self, project_id: str, *, session_id: str | None = None, limit: int | None = 100
     ) -> list[CheckoutLog]:
-        """The project's moves, or those of a session, newest first by (time, id)."""
+        """Return the project's moves, or those of a session, newest first by (time, id)."""
         if not valid_ids([project_id, session_id or ""]):
             return []
         found = await self._ask(
@@ -291,9 +291,9 @@ class Neo4jVersions:
         return sorted(found, key=_when, reverse=True)
 
     async def all_ids(self, project_id: str | None = None) -> list[str]:
-        """The ids of all versions, oldest first. Raises StoreUnavailable while the server is away.
+        """Return the ids of all versions, oldest first. Raises StoreUnavailable if the server is unreachable.
 
-        What is missing from a clean-up's list would lose its contents.
+        Contents of versions that are missing from a clean-up's list would be lost.
         """
         if project_id is not None and not valid_ids([project_id]):
             return []
@@ -307,7 +307,7 @@ class Neo4jVersions:
         /,
         **parameters: Any,
     ) -> list[T]:
-        """What the graph answers once all has arrived; while it is away, what is here."""
+        """Return the graph's answer once all has arrived; without the server, what is here."""
         await self._nodes.settle()
         try:
             found = await self._nodes.ask(query, deadline_s=timeouts.NEO4J_READ_S_MAX, **parameters)
@@ -319,7 +319,7 @@ class Neo4jVersions:
         return [read(each["n"]) for each in found]
 
     async def _need_all(self, version: Version) -> None:
-        """Bring here what it names. Raises Conflict where there is none."""
+        """Read what it names into the outbox. Raises Conflict if that does not exist."""
         await self._nodes.need(Label.PROJECT, version.project_id)
         for parent in version.parents:
             await self._nodes.need(Label.VERSION, parent)
@@ -327,7 +327,7 @@ class Neo4jVersions:
         await self._nodes.need(Label.TURN, version.turn_id or None)
 
     async def _as_merged(self, version: Version) -> Version:
-        """The version in the project that its own was merged into, where its parents have moved there."""
+        """Return the version in the project that its own was merged into, if its parents have moved there."""
         rows = await self._nodes.outbox.read(
             lambda rows: [rows.get(Label.VERSION, parent) for parent in version.parents]
         )
@@ -337,7 +337,7 @@ class Neo4jVersions:
         return replace(version, project_id=found[0]["into"]) if found else version
 
     async def _keep(self, versions: Sequence[Version]) -> None:
-        """Have them here, for the next version may come while the server is away."""
+        """Store them here, because the next version may come without the server."""
         known = await self._nodes.outbox.read(
             lambda rows: {each.id for each in versions if rows.get(Label.VERSION, each.id)}
         )
@@ -346,7 +346,7 @@ class Neo4jVersions:
 
 
 def after_parents(version: Version, parents: Sequence[Mapping[str, Any]]) -> Version:
-    """The version, said to have been made after its parents, whatever the clocks say."""
+    """Return the version with a time after its parents', whatever the clocks say."""
     times = [(_ms(parent["timestamp"]), parent["id"]) for parent in parents]
     at_ms = moment_after(_ms(version.at), version.id, times)
     return replace(version, at=_EPOCH + timedelta(milliseconds=at_ms))
@@ -377,7 +377,7 @@ def _put_branch(rows: Rows, props: Props) -> None:
 
 
 def _in_line(version_id: str, found: Sequence[Version]) -> list[Version]:
-    """Those found, each followed by its first parent."""
+    """Return the versions in line, each followed by its first parent."""
     by_id = {version.id: version for version in found}
     line: list[Version] = []
     wanted: str | None = version_id
