@@ -1,4 +1,4 @@
-"""Where the user types. What was typed is never lost, and a paste never sends itself."""
+"""The user's input. Typed text is never lost, and a paste never sends itself."""
 
 import asyncio
 import os
@@ -26,7 +26,7 @@ from ragforge.tui.widgets.paste import Folds, cleaned
 from ragforge.tui.widgets.recall_area import RecallArea
 
 OPEN_CHARS_MAX = 200_000
-"""Of a paste that is opened in the prompt. Millions would keep it busy for half a minute, at every key."""
+"""The longest paste that is opened in the prompt. With millions each key would take half a minute."""
 QUIT_TWICE_S = 2.0
 NOTHING_TO_PASTE = (
     "There is no image in the clipboard. To paste text, use your terminal's own key, often Ctrl+Shift+V."
@@ -42,7 +42,7 @@ _KILLS = ("delete_to_start_of_line", "delete_to_end_of_line", "delete_word_left"
 
 
 class Aside(Struct, frozen=True):
-    """A draft put aside while the prompt serves for something else; it comes back afterwards."""
+    """A draft put aside while the prompt is used for something else; it is restored afterwards."""
 
     text: str
     selection: Selection
@@ -61,17 +61,17 @@ class Prompt(RecallArea, inherit_bindings=False):
         text: str
 
     class EnterOnEmpty(Message):
-        """Enter with nothing typed."""
+        """Enter was pressed with nothing typed."""
 
     @dataclass
     class DraftChanged(Message):
-        """The draft is another; `prompt.draft` has it."""
+        """The draft has changed; it is `prompt.draft`."""
 
         prompt: "Prompt"
 
     @dataclass
     class TakeBack(Message):
-        """Queued messages are wanted back: answer with `put_back`. `last`: the last only."""
+        """Queued messages are wanted back: answer with `put_back`. `last`: only the last."""
 
         last: bool
 
@@ -83,12 +83,12 @@ class Prompt(RecallArea, inherit_bindings=False):
 
     @dataclass
     class VimModeChanged(Message):
-        """Vim's keys have gone into another mode; None where there are none."""
+        """The mode of Vim's keys has changed; None without them."""
 
         mode: VimMode | None
 
     class SuggestionTaken(Message):
-        """What was suggested stands in the prompt now."""
+        """The suggestion was put into the prompt."""
 
     class QuitRequested(Message):
         """Ctrl+C twice, or Ctrl+D on an empty input."""
@@ -103,16 +103,16 @@ class Prompt(RecallArea, inherit_bindings=False):
         clock: Callable[[], float] = monotonic,
         id: str | None = None,
     ) -> None:
-        """An empty prompt.
+        """Create an empty prompt.
 
-        completion: the list that it steers. bound: the keys, as `keys.bindings` returns them.
+        completion: the list that it controls. bound: the keys, as `keys.bindings` returns them.
         env: the user's environment, as an editor may have it; None is the process's own.
         """
         super().__init__(id=id, placeholder=PLACEHOLDER, clock=clock, history=history)
         self.queued = 0
-        """How many messages wait; the owner sets it. Up on an empty prompt asks for the last."""
+        """The number of queued messages; set by the owner. Up on an empty prompt requests the last."""
         self.suggestion = ""
-        """What Right takes into an empty prompt; the owner sets it."""
+        """What Right inserts into an empty prompt; set by the owner."""
         self._completion = completion or Completion()
         self._actions = keys.in_place(keys.Where.PROMPT, bound or keys.bindings())
         self._env = os.environ if env is None else env
@@ -125,7 +125,7 @@ class Prompt(RecallArea, inherit_bindings=False):
         self._vim: Vim | None = None
 
     def on_mount(self) -> None:
-        """Make every new-line key arrive as one."""
+        """Make every new-line key arrive as the same one."""
         keys.teach_terminal_keys()
 
     def use(
@@ -136,7 +136,7 @@ class Prompt(RecallArea, inherit_bindings=False):
         pasted: Path | None = None,
         vim: bool = False,
     ) -> None:
-        """Take keys and environment from settings that were read after the first frame.
+        """Use keys and environment from settings that were read after the first frame.
 
         pasted: the folder for images from the clipboard. vim: also Vim's keys.
         """
@@ -149,7 +149,7 @@ class Prompt(RecallArea, inherit_bindings=False):
 
     @property
     def draft(self) -> str:
-        """What is written and not sent, every paste whole."""
+        """The unsent text, every paste whole."""
         if self._aside:
             return self.folds.unfold(self._aside.text)
         if self.shows_entry_as_it_was:
@@ -157,13 +157,13 @@ class Prompt(RecallArea, inherit_bindings=False):
         return self.whole
 
     def set_draft(self, text: str) -> None:
-        """Show this instead of what is there; undo brings that back."""
+        """Replace the text; undo restores it."""
         self._leave_aside()
         self.leave_walk()
         self._put(cleaned(text))
 
     def put_back(self, *texts: str) -> None:
-        """Text that returns (queued, failed, interrupted): it comes before what is being written."""
+        """Insert returned text (queued, failed, interrupted) before what is being written."""
         self._leave_aside()
         self.leave_walk()
         returned = [self.as_folded(cleaned(text)) for text in texts]
@@ -171,21 +171,21 @@ class Prompt(RecallArea, inherit_bindings=False):
 
     @property
     def is_lent(self) -> bool:
-        """Whether something else is typed here for a while."""
+        """Whether the prompt is used for something else for a while."""
         return self._aside is not None
 
-    # What keys do
+    # Actions of keys
 
     def is_command(self, key: str) -> bool:
-        """Whether the table has the key, or Vim's normal mode has all of them."""
+        """Whether the key has an action, or any key has one in Vim's normal mode."""
         return key in self._actions or (self._vim is not None and self._vim.mode is not VimMode.INSERT)
 
     def sends(self, key: str) -> bool:
-        """Enter, where no line of a list is to be taken."""
+        """Whether the key is Enter and would not choose from a list."""
         return self._actions.get(key) == "submit" and not self._completion.is_open
 
     async def pressed(self, key: str, text: str) -> bool:
-        """Do what Vim's keys or the table say, else type the text."""
+        """Do what the key does in Vim or by the table, else type the text."""
         if self._vim is not None and await self._pressed_in_vim(self._vim, key, text):
             return True
         action = self._actions.get(key)
@@ -196,7 +196,7 @@ class Prompt(RecallArea, inherit_bindings=False):
             self._cleared_at_s = float("-inf")
         if action is None:
             if text == "/" and self.shows_returned:
-                self.action_palette()  # a command is meant, and not a longer message
+                self.action_palette()  # a command is meant, not a longer message
             elif text:
                 self.type_over("\n" if text == "\r" else text)
                 self._offer(typed=True)
@@ -211,7 +211,7 @@ class Prompt(RecallArea, inherit_bindings=False):
         return done
 
     async def _pressed_in_vim(self, vim: Vim, key: str, text: str) -> bool:
-        """Do what the key does in Vim; whether it does anything there. A list takes its keys first."""
+        """Do what the key does in Vim; return whether it does anything. An open list gets its keys first."""
         if key == "escape" and (self._aside or self._completion.is_open):
             return False
         before = vim.mode
@@ -229,7 +229,7 @@ class Prompt(RecallArea, inherit_bindings=False):
             if step.edit.kept:
                 vim.keep(gone)
         for _ in range(step.times if step.action else 0):
-            with suppress(SkipAction):  # no line, no message in that direction
+            with suppress(SkipAction):  # no line or message in that direction
                 await self.app.run_action(step.action, self)
         if step.at is not None or step.action:
             at = offset_of(self.text, self.cursor_location) if step.at is None else step.at
@@ -240,7 +240,7 @@ class Prompt(RecallArea, inherit_bindings=False):
         return True
 
     def after_paste(self) -> None:
-        """A paste opens no list, but a search goes on with it."""
+        """Close the list after a paste; a search continues with it."""
         self._cleared_at_s = float("-inf")
         if self._searching:
             self._offer(typed=True)
@@ -248,14 +248,14 @@ class Prompt(RecallArea, inherit_bindings=False):
             self._completion.close()
 
     def action_newline(self) -> None:
-        """A new line."""
+        """Insert a new line."""
         if self._searching:
             return
         self.type_over("\n")
         self._completion.close()
 
     def action_submit(self) -> None:
-        """Take the line of the list, where it completes something; else send."""
+        """Choose from the list if it completes something; else send."""
         choice = self._completion.chosen
         if choice is None or self.take(choice):
             self._send()
@@ -281,7 +281,7 @@ class Prompt(RecallArea, inherit_bindings=False):
             self._killed = self.folds.unfold(self._killed)
             self.load_text("")
             if draft:
-                # A message of before was sent, and what was being written comes back.
+                # An earlier message was sent, so the draft is restored.
                 self._put(draft)
             else:
                 self.folds = Folds()
@@ -293,9 +293,9 @@ class Prompt(RecallArea, inherit_bindings=False):
         self.post_message(self.Submitted(text))
 
     def action_clear(self) -> None:
-        """Copy what is selected; else clear, the text being kept in the history; the second time quit.
+        """Copy the selection; else clear, with the text kept in the history; the second time quit.
 
-        A message that returned comes selected, without the user having selected it: it is cleared.
+        A returned message is selected, but not by the user: it is cleared.
         """
         if not self.shows_returned and self._copy_selection():
             return
@@ -322,7 +322,7 @@ class Prompt(RecallArea, inherit_bindings=False):
             self.post_message(self.QuitRequested())
 
     def action_yank(self) -> None:
-        """Put back what the last deletion of a word or line took."""
+        """Insert what the last deletion of a word or line removed."""
         self.type_over(self._killed)
 
     def action_open_paste(self) -> None:
@@ -339,14 +339,14 @@ class Prompt(RecallArea, inherit_bindings=False):
             raise SkipAction()
 
     def action_cut(self) -> None:
-        """Copy and delete what is selected."""
+        """Copy and delete the selection."""
         selection = self.selection
         self._begins_chord = selection.is_empty
         if not selection.is_empty and self._copy_selection():
             self.delete(*selection, maintain_selection_offset=False)
 
     def action_paste(self) -> None:
-        """Put in the image in the system's clipboard, else what was copied or cut in this app."""
+        """Insert the image in the system's clipboard, else what was copied or cut in this app."""
         self.call_next(self._paste)
 
     async def _paste(self) -> None:
@@ -367,7 +367,7 @@ class Prompt(RecallArea, inherit_bindings=False):
             self.post_message(self.Noticed(told))
 
     def attached(self, images: str) -> None:
-        """Say what goes with the message."""
+        """Tell the user what is sent with the message."""
         self.post_message(self.Noticed(f"Sent with the message: {images}"))
 
     def _copy_selection(self) -> bool:
@@ -375,10 +375,10 @@ class Prompt(RecallArea, inherit_bindings=False):
             self.post_message(self.Noticed(clipboard.copy(selected, self.app, env=self._env)))
         return bool(selected)
 
-    # The messages of before
+    # Earlier messages
 
     def action_up(self) -> None:
-        """Up in the list or the text; from its first line to the last queued or an older message."""
+        """Go up in the list or the text; from its first line to the last queued or an older message."""
         if self._completion.is_open or self._searching:
             self._completion.step(-1)
         elif not self.text and self.queued and not self.walking:
@@ -389,7 +389,7 @@ class Prompt(RecallArea, inherit_bindings=False):
             self.action_cursor_up()
 
     def action_down(self) -> None:
-        """Down in the list or the text; from its last line to a newer message, at last to the draft."""
+        """Go down in the list or the text; from its last line to a newer message, finally to the draft."""
         if self._completion.is_open or self._searching:
             self._completion.step(+1)
         elif not (self.untouched or self.navigator.is_last_wrapped_line(self.cursor_location)):
@@ -400,7 +400,7 @@ class Prompt(RecallArea, inherit_bindings=False):
             raise SkipAction()
 
     def action_search_history(self) -> None:
-        """Search the messages sent before; again: the next one."""
+        """Search earlier messages; again: the next match."""
         if self._searching:
             self._completion.step(+1)
         elif self.sent.entries():
@@ -413,7 +413,7 @@ class Prompt(RecallArea, inherit_bindings=False):
         return self._aside is not None and self._aside.kind is CompletionKind.HISTORY
 
     def action_cursor_right(self, select: bool = False) -> None:
-        """A character to the right; into an empty prompt what is suggested, which is never sent by that."""
+        """Go right by a character; in an empty prompt insert the suggestion, which does not send it."""
         if not self.text and self.suggestion and not select:
             self.set_text(self.suggestion)
             self.post_message(self.SuggestionTaken())
@@ -423,19 +423,19 @@ class Prompt(RecallArea, inherit_bindings=False):
     # The list above
 
     def action_palette(self) -> None:
-        """All commands; the draft comes back afterwards."""
+        """List all commands; the draft is restored afterwards."""
         title = self._named("commands · Esc returns") if self.text else ""
         self._put_aside(CompletionKind.COMMAND, "/", title)
 
     def action_complete(self) -> None:
-        """Take the line of the list, or open it again."""
+        """Choose from the list, or open it again."""
         if self._completion.chosen:
             self.take(self._completion.chosen)
         else:
             self._offer(typed=True, again=True)
 
     def action_close(self) -> None:
-        """Close the list or return to the draft. Else Esc is the chat's, and the queue comes back."""
+        """Close the list or return to the draft. Else Esc is the chat's, and the queue returns."""
         if self._aside:
             self._leave_aside()
         elif self._completion.is_open:
@@ -446,7 +446,7 @@ class Prompt(RecallArea, inherit_bindings=False):
             raise SkipAction()
 
     def take(self, choice: CompletionItem) -> bool:
-        """Put the line into the text; whether nothing is missing, so that Enter sends it."""
+        """Insert the choice; return whether it is complete, so that Enter sends it."""
         if self._searching:
             self._leave_aside()
             self.jump_to(choice.insert)
@@ -462,7 +462,7 @@ class Prompt(RecallArea, inherit_bindings=False):
         return typed_whole or choice.runs
 
     def _offer(self, *, typed: bool, again: bool = False) -> None:
-        """Show what fits the text at the cursor. Moving about opens nothing, typing does."""
+        """List what matches the text at the cursor. Typing opens the list, moving does not."""
         if not (typed or self._completion.is_open):
             return
         if self._searching:
@@ -484,7 +484,7 @@ class Prompt(RecallArea, inherit_bindings=False):
         return keys.with_present_keys(title, changed_keys(self), "submit", "close")
 
     def _leave_palette(self) -> None:
-        """Without its `/` the line is not a command: the draft comes back, or this becomes the draft."""
+        """Close the list of commands if the `/` is gone: restore the draft, or keep this as the draft."""
         if self._aside and self._aside.kind is CompletionKind.COMMAND and not self.text.startswith("/"):
             if not self.text:
                 self._leave_aside()
@@ -505,11 +505,11 @@ class Prompt(RecallArea, inherit_bindings=False):
         self._completion.close()
 
     def on_text_area_changed(self) -> None:
-        """Tell of a new draft; the words of a search are not one."""
+        """Report a new draft, which the words of a search are not."""
         if not self._aside:
             self.post_message(self.DraftChanged(self))
 
-    # Another editor
+    # The external editor
 
     def action_edit_outside(self) -> None:
         """Open the draft in the user's editor."""

@@ -1,4 +1,4 @@
-"""What a call would do, drawn by its kind and whole: each character is in sight or reached by scrolling."""
+"""The effects of a call, drawn by its kind and complete: every character is visible or can be scrolled to."""
 
 from collections.abc import Sequence
 from typing import assert_never
@@ -18,14 +18,14 @@ from ragforge.tui.widgets.text_rows import TextLine, TextRows
 SCROLLS = {"pageup": -1, "pagedown": 1}
 """Keys that scroll the proposal, and by how many boxes."""
 _OURS = "· "
-"""Before a line that is not the call's."""
+"""Marks a line that is not the call's."""
 
 
 class ProposalView(VerticalScroll, can_focus=False):
-    """The lines in a box that scrolls. Posts `Moved` when what is in sight has changed."""
+    """The lines in a box that scrolls. Posts `Moved` when the visible part has changed."""
 
     class Moved(Message):
-        """Scrolled, or of another size."""
+        """The box was scrolled or resized."""
 
     def __init__(self, lines: list[TextLine], *, said: Sequence[str] = ()) -> None:
         """said: what the user has said against it, above the lines."""
@@ -44,39 +44,39 @@ class ProposalView(VerticalScroll, can_focus=False):
 
     @property
     def rows(self) -> int:
-        """How many rows all of it takes."""
+        """The number of rows of all lines."""
         return self.virtual_size.height
 
     @property
     def rows_below(self) -> int:
-        """How many are below those in sight."""
+        """The number of rows below the visible ones."""
         return max(0, self.rows - self.scroll_offset.y - self.size.height)
 
     @property
     def rest(self) -> str:
-        """How much is below, in words; empty where all of it is in sight."""
+        """The number of rows below, in words; empty if all are visible."""
         if not self.max_scroll_y:
             return ""
         return f"{counted(self.rows_below, 'more line')} below (PgDn)" if self.rows_below else "the end"
 
     def scroll_page(self, pages: int) -> None:
-        """Go up or down by so many boxes, with one row in common."""
+        """Scroll by so many boxes, with one row in common."""
         rows = pages * max(1, self.size.height - 1)
         self.scroll_to(y=self.scroll_y + rows, animate=False, immediate=True)
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
-        """Tell that other rows are in sight."""
+        """Report that other rows are visible."""
         super().watch_scroll_y(old_value, new_value)
         self.post_message(self.Moved())
 
     def on_resize(self) -> None:
-        """Tell that more or fewer rows are in sight."""
+        """Report that more or fewer rows are visible."""
         self.post_message(self.Moved())
 
 
 def proposal_lines(proposal: Proposal, *, rules: tuple[Rule, ...] = ()) -> list[TextLine]:
-    """All that would run or be written. rules: those to list below it."""
-    # Each line has a sign before it, to tell it from the continuation of a wrapped line.
+    """Return all that would run or be written. rules: those to list below it."""
+    # Each line has a sign before it, to distinguish it from the continuation of a wrapped line.
     added = reveal_lines("\n".join(["Always adds:", *map(str, rules)])) if rules else []
     lines = [
         *_warning(proposal),
@@ -89,7 +89,7 @@ def proposal_lines(proposal: Proposal, *, rules: tuple[Rule, ...] = ()) -> list[
 
 
 def revealed(text: str) -> str:
-    """The text on one line, for a label, with what cannot be seen spelled out."""
+    """Return the text on one line, for a label, with invisible characters spelled out."""
     return " ".join(" ".join(line.text for line in reveal_lines(text)).split())
 
 
@@ -101,7 +101,7 @@ def _warning(proposal: Proposal) -> list[TextLine]:
 
 
 def _head(proposal: Proposal) -> list[TextLine]:
-    """The file, and how it is written or the command run."""
+    """Return the file, and how it is written or the command run."""
     match proposal:
         case RunCommand(notes=notes):
             head = ", ".join(notes)

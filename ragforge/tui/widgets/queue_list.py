@@ -1,4 +1,4 @@
-"""The messages that wait for their turn, above the prompt."""
+"""The queued messages, above the prompt."""
 
 from collections.abc import Sequence
 
@@ -17,7 +17,7 @@ IDLE_KEYS = "Enter sends · Up edits the last · Esc returns all to the prompt"
 
 
 class QueueList(Static):
-    """One line a message. Up on an empty prompt takes the last back, Esc all: `Prompt.TakeBack` says so."""
+    """One line a message. On an empty prompt Up takes the last back, Esc all: see `Prompt.TakeBack`."""
 
     DEFAULT_CSS = """
     QueueList {
@@ -31,12 +31,12 @@ class QueueList(Static):
     """
 
     _keys: KeyLine | None = None
-    """The text of the last line."""
+    """The keys in the last line."""
 
     def show(self, texts: Sequence[str], *, while_runs: bool) -> None:
-        """Show these, the first to go on top; of many the middle is counted rather than listed.
+        """Show these, the next one on top; if there are many, those in the middle are only counted.
 
-        while_runs: whether they wait for a turn that runs; else for the user, whose turn broke off.
+        while_runs: whether they wait for a running turn; else for the user, whose turn was interrupted.
         """
         self.set_class(bool(texts), "-waiting")
         lines = [Content.assemble(("queued  ", "dim"), " ".join(text.split())[:500]) for text in texts]
@@ -53,7 +53,7 @@ class QueueList(Static):
         self.update(Content("\n").join(lines))
 
     def on_click(self, event: events.Click) -> None:
-        """Do what the last line names there, whatever its key would do in a draft or an approval."""
+        """Do what the clicked key in the last line says, whatever it would do in a draft or an approval."""
         at = event.get_content_offset(self)
         if at and self._keys and at.y == self.content_size.height - 1 and (key := self._keys.key_at(at.x)):
             event.stop()

@@ -1,4 +1,4 @@
-"""A text area from which one walks back through the messages sent before, and returns to the draft."""
+"""A text area with a history: Up and Down go through earlier messages and back to the draft."""
 
 from collections.abc import Callable
 from time import monotonic
@@ -11,7 +11,7 @@ from ragforge.tui.widgets.paste_area import PasteArea
 
 
 class RecallArea(PasteArea, inherit_bindings=False):
-    """Keeps what is left on a walk: the draft, and every entry that was changed on the way."""
+    """The draft, and every history entry that was changed on the way."""
 
     def __init__(
         self,
@@ -21,38 +21,38 @@ class RecallArea(PasteArea, inherit_bindings=False):
         clock: Callable[[], float] = monotonic,
         history: History | None = None,
     ) -> None:
-        """history: the messages sent before; None keeps those of this run."""
+        """history: the earlier messages; None keeps those of this run."""
         super().__init__(id=id, placeholder=placeholder, clock=clock)
         self.sent: History = history or ListHistory()
         self._walk = Walk()
         self._recalled: tuple[str, Location] | None = None
         self._returned = ""
         self._unsent = False
-        """Whether what returned is in no turn."""
+        """Whether the returned text is in no turn."""
 
     @property
     def walking(self) -> bool:
-        """Whether an entry is shown and not the draft."""
+        """Whether a history entry is shown instead of the draft."""
         return self._walk.place > 0
 
     @property
     def draft_left(self) -> str:
-        """The draft that waits while an entry is shown."""
+        """The draft, while an entry is shown."""
         return self._walk.draft
 
     @property
     def shows_entry_as_it_was(self) -> bool:
-        """Whether an entry is shown that nobody has changed."""
+        """Whether an unchanged entry is shown."""
         return self.walking and self._recalled is not None and self._recalled[0] == self.text
 
     @property
     def untouched(self) -> bool:
-        """Whether this is an entry in which nobody has even moved: then Up goes on at once."""
+        """Whether this is an entry in which not even the cursor has moved: then Up continues at once."""
         return self._recalled == (self.text, self.cursor_location)
 
     @property
     def shows_returned(self) -> bool:
-        """Whether a message that returned is shown, as it was, the cursor behind it."""
+        """Whether an unchanged returned message is shown, with the cursor at its end."""
         return bool(self._returned) and (self.text, self.cursor_location) == (
             self._returned,
             self.document.end,
@@ -60,12 +60,12 @@ class RecallArea(PasteArea, inherit_bindings=False):
 
     @property
     def shows_unsent(self) -> bool:
-        """Whether what returned, and is shown as it was, is nowhere else."""
+        """Whether the unchanged returned text that is shown exists nowhere else."""
         return self._unsent and self.shows_returned
 
     @property
     def is_lent(self) -> bool:
-        """Whether something else is typed here for a while, such as words to search for."""
+        """Whether the area is used for something else for a while, such as a search."""
         return False
 
     @property
@@ -74,11 +74,11 @@ class RecallArea(PasteArea, inherit_bindings=False):
         return not (self.is_lent or self.walking or self.text.strip()) or self.shows_returned
 
     def bring_back(self, text: str) -> bool:
-        """Show a message that was taken back, or "" for none any more, where nothing is being written.
+        """Show a message that was taken back, or "" for none any more, if nothing is being written.
 
-        It is selected, so that what is typed next takes its place. Elsewhere it is the newest in the history.
-        What returned unsent makes way for a message, not for none, and is kept in the history. Whether it is
-        shown.
+        It is selected, so that typing replaces it. If something is being written, it becomes the newest in
+        the history. Unsent returned text is replaced only by a message, and kept in the history. Returns
+        whether it is shown.
         """
         if self.shows_unsent and not text:
             return False
@@ -92,18 +92,18 @@ class RecallArea(PasteArea, inherit_bindings=False):
         return is_free
 
     def type_over(self, text: str) -> None:
-        """Put the text in the selection's place; a message that returned is kept in the history."""
+        """Replace the selection with the text; a returned message is kept in the history."""
         if self.shows_returned and not self.selection.is_empty:
             self.sent.add(self.whole)
         super().type_over(text)
 
     def select_returned(self, *, unsent: bool = False) -> None:
-        """What is shown is what returned, and nothing else. unsent: some of it is in no turn."""
+        """Note that the text shown is returned text only. unsent: some of it is in no turn."""
         self._returned, self._unsent = self.text, unsent
         self.select_all()
 
     def take_returned(self) -> str:
-        """Take away the words of a turn that returned and that nobody changed; "" where none are shown."""
+        """Remove and return the unchanged text of a returned turn; "" if none is shown."""
         if self.is_lent or not self.shows_returned or self._unsent:
             return ""
         text = self.folds.unfold(self.text)
@@ -111,7 +111,7 @@ class RecallArea(PasteArea, inherit_bindings=False):
         return text
 
     def walk(self, by: int) -> None:
-        """Show an older entry, or a newer one and at last the draft."""
+        """Show an older entry, or a newer one and finally the draft."""
         text = self._walk.step(by, leaving=self.text, entries=self.sent.entries())
         if text is not None:
             self._show(text)
@@ -123,7 +123,7 @@ class RecallArea(PasteArea, inherit_bindings=False):
         self._show(entry)
 
     def remember(self, *texts: str) -> None:
-        """Keep the texts in the history, with what was changed on the walk, and end the walk."""
+        """Add the texts to the history, with the entries changed on the walk, and end the walk."""
         for text in (*self._walk.changed(self.sent.entries()), *texts):
             if text.strip():
                 self.sent.add(self.folds.unfold(text))

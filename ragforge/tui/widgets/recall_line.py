@@ -1,4 +1,4 @@
-"""What was recalled for a message: one line that opens to every item, with why it was chosen."""
+"""What was recalled for a message: one line that opens to all items, with the reasons for each."""
 
 from typing import ClassVar
 
@@ -24,7 +24,7 @@ KEYS = (
 )
 KEYS_NAMED = ("walk", "show_figures", "hide_figures", "open_recalled", "forget_recalled")
 ITEM_CHARS_SHOWN = 600
-"""Of an item's words; the turn that it comes from has the rest."""
+"""The part of an item's text that is shown; the rest is in its turn."""
 
 
 class RecalledHead(FoldHead):
@@ -32,23 +32,22 @@ class RecalledHead(FoldHead):
 
 
 class RecalledItem(PlainText, can_focus=True):
-    """One item on one line: why it was put in front of the model, and its words. Its figures open below.
+    """One item on one line: why the model was given it, and its text. Its figures open below.
 
-    A click or the walk with F6 gives it the focus. No letter does anything here: it would be one of a word
-    that is meant for the prompt.
+    A click or the walk with F6 focuses it. Letters do nothing here: they would be typed for the prompt.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [*declared(Where.RECALLED)]
 
     class ForgetWanted(Message):
-        """The memory is to be forgotten."""
+        """The memory should be forgotten."""
 
         def __init__(self, item: Recalled) -> None:
             super().__init__()
             self.item = item
 
     class TurnWanted(Message):
-        """The turn that the item comes from is to be opened."""
+        """The item's turn should be opened."""
 
         def __init__(self, item: Recalled) -> None:
             super().__init__()
@@ -64,7 +63,7 @@ class RecalledItem(PlainText, can_focus=True):
         self._open(whole=not self.has_class("-whole"))
 
     def action_show_figures(self) -> None:
-        """Show all of its words, where they come from and what each source said of it."""
+        """Show its text, its origin and what each source said about it."""
         self._open(whole=True)
 
     def action_hide_figures(self) -> None:
@@ -76,24 +75,24 @@ class RecalledItem(PlainText, can_focus=True):
         self.set_text(item_words(self._item) if whole else item_line(self._item))
 
     def action_open_recalled(self) -> None:
-        """Ask for the turn, where there is one."""
+        """Ask for the turn to be opened, if there is one."""
         if self._item.turn_id:
             self.post_message(self.TurnWanted(self._item))
 
     def action_forget_recalled(self) -> None:
-        """Ask for it to be forgotten, where it is a memory."""
+        """Ask for it to be forgotten, if it is a memory."""
         if self._item.kind is HitKind.MEMORY:
             self.post_message(self.ForgetWanted(self._item))
 
 
 class RecalledHint(KeyHint):
-    """What the keys of an item do. Its click presses one only for the item that has the focus.
+    """The keys of an item. A click on one presses it only if an item has the focus.
 
     Elsewhere the same keys send the draft, delete in it, interrupt, or answer an approval.
     """
 
     def on_click(self, event: events.Click) -> None:
-        """Do nothing unless an item would take the key."""
+        """Do nothing unless an item would handle the key."""
         if not isinstance(self.screen.focused, RecalledItem):
             event.stop()
             event.prevent_default()
@@ -122,7 +121,7 @@ class RecalledView(BodyFold):
         return RecalledBody(self.block)
 
     def opened(self) -> None:
-        # Later: a message goes no higher than whoever is at work while it is made.
+        # Later: a message bubbles no higher than the widget that is active while it is created.
         self.call_next(self._tell_that_it_is_looked_at)
 
     def _tell_that_it_is_looked_at(self) -> None:
@@ -137,7 +136,7 @@ class RecalledBody(Widget):
         self._block = block
 
     def compose(self) -> ComposeResult:
-        """Headings, items, and what could not be searched or had no room."""
+        """Yield headings, items, and what could not be searched or had no room."""
         heading = ""
         for item in self._block.items:
             if item.section != heading:
@@ -154,21 +153,21 @@ class RecalledBody(Widget):
 
 
 def label(block: ContextBlock) -> str:
-    """`recalled 7 (312 tokens)` or `recalled nothing`, and whether the search was incomplete."""
+    """Return `recalled 7 (312 tokens)` or `recalled nothing`, and whether the search was incomplete."""
     count = len(block.items)
     words = f"recalled {count} ({counted(block.tokens, 'token')})" if count else "recalled nothing"
     return f"{words} · search incomplete" if block.limited else words
 
 
 def item_line(item: Recalled) -> str:
-    """`3 Nov · speaks of parser, bug · The parser fails on empty files.`"""
+    """Return `3 Nov · speaks of parser, bug · The parser fails on empty files.`"""
     day, reason = day_words(item.at), one_line(item.reason)
     text = " ".join(printable(item.text).split())
     return " · ".join(filter(None, ("" if day in reason else day, reason, text[:ITEM_CHARS_SHOWN])))
 
 
 def item_words(item: Recalled) -> str:
-    """An item in three lines: what it is and why, its words, what each source said of it."""
+    """Return an item in three lines: its kind and why, its text, what each source said about it."""
     what = [
         item.kind.replace("_", " "),
         f"{item.at.astimezone():%Y-%m-%d}",

@@ -1,4 +1,4 @@
-"""What lists have in common that are moved through from wherever the focus is."""
+"""The common part of lists that can be navigated while the focus is elsewhere."""
 
 import textwrap
 from abc import abstractmethod
@@ -21,10 +21,10 @@ MUTED = "$foreground-muted"
 
 
 class RowList(Static, Generic[Row], metaclass=AbstractMeta):
-    """As many rows as fit, the chosen one among them. It never takes the focus: others call `step`.
+    """As many rows as fit, including the chosen one. It never has the focus: others call `step`.
 
-    A subclass says how rows are drawn (`_draw_rows`), and what tells them apart (`_key_of`), "" for a row
-    that only stands between others and is never chosen.
+    A subclass defines how rows are drawn (`_draw_rows`), and what identifies them (`_key_of`), "" for a row
+    that is only drawn between others and never chosen.
     """
 
     DEFAULT_CSS = """
@@ -33,7 +33,7 @@ class RowList(Static, Generic[Row], metaclass=AbstractMeta):
     LINES_A_ROW: ClassVar[int] = 1
     ROWS_MIN: ClassVar[int] = 3
     TELLS_HIDDEN: ClassVar[bool] = False
-    """Whether a line below tells how many rows are not drawn."""
+    """Whether a line below says how many rows are not drawn."""
 
     @dataclass
     class Clicked(Message):
@@ -47,33 +47,33 @@ class RowList(Static, Generic[Row], metaclass=AbstractMeta):
         self._keys: list[str] = []
         """Of the rows that can be chosen."""
         self._places: list[int] = []
-        """Where among the rows those are."""
+        """Their indexes among all rows."""
         self._index = 0
-        """Of the chosen one, among those that can be."""
+        """The chosen one's index among those that can be chosen."""
         self._rows_max = rows_max
 
-    # What a subclass says
+    # For subclasses
 
     @abstractmethod
     def _key_of(self, row: Row) -> str:
-        """What tells it apart from others."""
+        """Return what identifies the row."""
 
     @abstractmethod
     def _draw_rows(self, rows: Sequence[Row], width: int, chosen: Row | None) -> list[Content]:
-        """LINES_A_ROW lines for each of these, of which there is at least one."""
+        """Return LINES_A_ROW lines for each of these, of which there is at least one."""
 
     def _nothing(self) -> str:
-        """What stands there while no row does."""
+        """Return the text to show if there are no rows."""
         return ""
 
     def _head(self, width: int) -> list[Content]:
-        """Lines above the rows."""
+        """Return the lines above the rows."""
         return []
 
-    # What others call
+    # For others
 
     def set_rows(self, rows: Sequence[Row], *, first: bool = False) -> None:
-        """List these; the chosen one stays so where it is among them, unless the first one shall be it."""
+        """List these; the choice stays if it is still among them, unless `first` chooses the first."""
         before = self._keys[self._index] if self._keys and not first else ""
         keys = [self._key_of(row) for row in rows]
         self._rows = rows
@@ -84,7 +84,7 @@ class RowList(Static, Generic[Row], metaclass=AbstractMeta):
         self._draw()
 
     def choose(self, key: str) -> None:
-        """Go to the row of this key, if it is listed."""
+        """Choose the row of this key, if it is listed."""
         if key in self._keys:
             self._index = self._keys.index(key)
             self._draw()
@@ -101,28 +101,28 @@ class RowList(Static, Generic[Row], metaclass=AbstractMeta):
 
     @property
     def chosen(self) -> Row | None:
-        """The one that keys act on."""
+        """The row that keys act on."""
         return self._rows[self._places[self._index]] if self._places else None
 
     @property
     def chosen_key(self) -> str:
-        """What tells it apart; empty where none is listed."""
+        """The key of the chosen row; empty if none is listed."""
         return self._keys[self._index] if self._keys else ""
 
     @property
     def rows(self) -> Sequence[Row]:
-        """What is listed now, drawn or not."""
+        """The listed rows, drawn or not."""
         return self._rows
 
     @property
     def left(self) -> int:
-        """How many that can be chosen follow the chosen one."""
+        """The number of rows after the chosen one that can be chosen."""
         return len(self._keys) - 1 - self._index
 
     # Drawing
 
     def on_resize(self) -> None:
-        """Fit the new width."""
+        """Adapt to the new width."""
         self._draw()
 
     def on_click(self, event: events.Click) -> None:
@@ -136,7 +136,7 @@ class RowList(Static, Generic[Row], metaclass=AbstractMeta):
 
     @property
     def _first(self) -> int:
-        """The first row that is drawn: the chosen one is about in the middle."""
+        """The first row that is drawn: the chosen one is near the middle."""
         at = self._places[self._index] if self._places else 0
         return min(max(0, at - self._rows_max // 2), max(0, len(self._rows) - self._rows_max))
 

@@ -1,4 +1,4 @@
-"""The list of sessions: narrows as one types, and is moved through from wherever the focus is."""
+"""The list of sessions: typing narrows it, and it can be navigated while the focus is elsewhere."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -18,9 +18,9 @@ from ragforge.tui.widgets.row_list import MUTED, NO_POINTER, POINTER, RowList
 
 
 class SessionList(RowList[SessionRow]):
-    """Two lines a session: its words and when; turns, model, the folder and the user where they are others.
+    """Two lines a session: its words and time; turns, model, and the folder and user if they are others.
 
-    Until `step` was called no line is chosen by hand (`is_chosen`), and the first is what `chosen` gives.
+    Until `step` was called no line is chosen by hand (`is_chosen`), and `chosen` is the first.
 
     hint: a line above the sessions.
     """
@@ -42,12 +42,12 @@ class SessionList(RowList[SessionRow]):
         self.is_chosen = False
 
     def show(self, rows: Sequence[SessionRow], *, here: str, user: Person, now: datetime) -> None:
-        """List these; those in the folder `here` need not say where they are, and the user's not whose."""
+        """List these; those in the folder `here` do not show it, and the user's own do not show the user."""
         self._all, self._here, self._user, self._now = rows, here, user, now
         self.narrow("")
 
     def narrow(self, text: str) -> None:
-        """Keep those that hold every word, in title, message, folder, model or user."""
+        """Keep those that contain every word, in title, message, folder, model or user."""
         words = text.casefold().split()
         self.is_chosen = False
         self.set_rows([row for row in self._all if all(word in _haystack(row) for word in words)], first=True)

@@ -1,4 +1,4 @@
-"""The sessions below the prompt, from the start until one is resumed or a new one begun."""
+"""The sessions below the prompt, from the start until one is resumed or a new one started."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -31,7 +31,7 @@ class StartList(StepsByWheel, SessionList):
 
     @property
     def is_open(self) -> bool:
-        """Is it still to be chosen?"""
+        """Whether a session can still be chosen."""
         return self.display
 
     def open(self, rows: Sequence[SessionRow], *, here: str, user: Person, now: datetime, typed: str) -> None:
@@ -43,23 +43,23 @@ class StartList(StepsByWheel, SessionList):
         key_watch_of(self).key_taker = self._take
 
     def close(self) -> None:
-        """The user has begun."""
+        """Hide the list, because the user has started."""
         self.display = False
         if key_watch_of(self).key_taker == self._take:
             key_watch_of(self).key_taker = None
 
     def enter(self, *, typed: bool) -> SessionRow | None:
-        """The session that Enter resumes: the chosen one, with nothing typed the first; else none."""
+        """Return the session that Enter resumes: the chosen one, or the first if nothing is typed."""
         return self.chosen if self.is_open and (self.is_chosen or not typed) else None
 
     def on_row_list_clicked(self, event: SessionList.Clicked) -> None:
-        """As Enter."""
+        """Do as Enter."""
         event.stop()
         if self.chosen:
             self.post_message(self.Chosen(self.chosen))
 
     def _take(self, event: Pressed) -> list[Pressed]:
-        """Act on a key of the list; any other goes on."""
+        """Handle a key of the list; return any other."""
         takes = self.is_open and self.is_chosen and self.screen.is_active
         if not (takes and isinstance(event, events.Key)):
             return [event]

@@ -1,4 +1,4 @@
-"""The status line: what works on the left, what is used on the right; the least important gives way."""
+"""The status line: activity on the left, usage on the right; the least important is dropped first."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:  # loaded after the first frame
 
 
 class Status(Struct, frozen=True):
-    """What the status line tells. Empty and zero values are left out; `cost_usd` None is unknown."""
+    """The contents of the status line. Empty and zero values are left out; `cost_usd` None is unknown."""
 
     model: str = ""
     folder: str = ""
@@ -38,7 +38,7 @@ class Status(Struct, frozen=True):
     """Its title, or the short id."""
     mode: Mode = Mode.ASK
     vim: str = ""
-    """The mode of Vim's keys, where they are used."""
+    """The mode of Vim's keys, if they are used."""
     usage: Usage = field(default_factory=Usage)
     cost_usd: float | None = 0.0
     estimated: bool = False
@@ -47,24 +47,24 @@ class Status(Struct, frozen=True):
     queued: int = 0
     jobs: int = 0
     away: bool = False
-    """The server that keeps the conversations cannot be reached."""
+    """The server that stores the conversations cannot be reached."""
     waiting: int = 0
     """Rows that have not been carried to it yet."""
     held: bool = False
-    """Another process keeps them from being carried."""
+    """Another process prevents them from being carried."""
     background: str = ""
     """What is still to be summarised or embedded, e.g. "2 turns to summarise"."""
     background_note: str = ""
-    """Why that waits, or goes on without a model."""
+    """Why that waits, or continues without a model."""
     background_usd: float | None = 0.0
-    """What summaries, embeddings and look-ups of this session cost, apart from the chat; None is unknown."""
+    """The cost of this session's summaries, embeddings and look-ups, apart from the chat; None is unknown."""
     hints: int = 0
     """How many wait for an answer."""
     notice: str = ""
-    """A state that lasts, e.g. "read only" or "incognito"."""
+    """A lasting state, e.g. "read only" or "incognito"."""
 
     def after(self, event: UsageUpdated) -> Status:
-        """The status with a step's tokens and cost added."""
+        """Return the status with a step's tokens and cost added."""
         cost = None if self.cost_usd is None or event.cost_usd is None else self.cost_usd + event.cost_usd
         return replace(
             self,
@@ -79,8 +79,8 @@ class Status(Struct, frozen=True):
 class _Fact(Struct, frozen=True):
     """A piece of the line.
 
-    words: all of it. short: what is left of it where there is little room. goes: how soon it goes, highest
-    first. about: what it means, for the user who presses it.
+    words: all of it. short: what is left of it if there is little room. goes: how soon it is dropped, highest
+    first. about: what it means, for a user who clicks it.
     """
 
     words: str
@@ -92,7 +92,7 @@ class _Fact(Struct, frozen=True):
 
 
 class PlacedFact(Struct, frozen=True):
-    """A piece as it stands in the line: its first column, and what it means."""
+    """A piece in the line: its first column, and what it means."""
 
     words: str
     style: str
@@ -101,10 +101,10 @@ class PlacedFact(Struct, frozen=True):
 
 
 class StatusLine(Widget):
-    """Draws a `Status` in two groups: set `status` to a new one. A piece that is pressed is explained."""
+    """Draws a `Status` in two groups: set `status` to a new one. A click on a piece explains it."""
 
     class Pressed(Message):
-        """A piece was pressed: this is what it means."""
+        """A piece was clicked: this is what it means."""
 
         def __init__(self, about: str) -> None:
             super().__init__()
@@ -118,11 +118,11 @@ class StatusLine(Widget):
             self.set_reactive(StatusLine.status, status)
 
     def get_selection(self, selection: Selection) -> tuple[str, str] | None:
-        """The whole line, nothing cut off."""
+        """Return the whole line, without truncation."""
         return _BETWEEN.join(fact.words for fact in _facts(self.status)), "\n"
 
     def render(self) -> Content:
-        """The pieces that fit."""
+        """Draw the pieces that fit."""
         parts: list[Content | tuple[str, str]] = []
         column = 0
         for shown in laid_out(_facts(self.status), self.content_size.width):
@@ -133,7 +133,7 @@ class StatusLine(Widget):
         return Content.assemble(*parts)
 
     def on_click(self, event: events.Click) -> None:
-        """Say what the piece means that was pressed."""
+        """Explain the piece that was clicked."""
         at = event.get_content_offset(self)
         if at is None:
             return
@@ -144,7 +144,7 @@ class StatusLine(Widget):
                 self.post_message(self.Pressed(_with_meaning(shown.words, about)))
 
     def explained(self) -> str:
-        """Every piece of the line and what it means, as Markdown."""
+        """Return every piece of the line and what it means, as Markdown."""
         return with_present_keys(explained(self.status), changed_keys(self), *KEYS_NAMED)
 
 
@@ -155,7 +155,7 @@ _MUTED = "$foreground-muted"
 
 
 def status_words(status: Status, width: int) -> str:
-    """The line as text, at most `width` cells long."""
+    """Return the line as text, at most `width` cells long."""
     line = ""
     for shown in laid_out(_facts(status), width):
         gap = shown.column - cell_len(line)
@@ -164,17 +164,17 @@ def status_words(status: Status, width: int) -> str:
 
 
 def explained(status: Status) -> str:
-    """Every piece of the line and what it means, as Markdown."""
+    """Return every piece of the line and what it means, as Markdown."""
     return "\n".join(f"- {_with_meaning(fact.words, fact.about)}" for fact in _facts(status))
 
 
 def _with_meaning(words: str, about: str) -> str:
-    """A piece and what it means; a sentence that says it itself stands alone."""
+    """Return a piece and what it means; only the sentence if that includes the piece."""
     return words if words == about else f"`{words.rstrip('.')}`: {about}"
 
 
 def laid_out(facts: list[_Fact], width: int) -> list[PlacedFact]:
-    """The pieces that fit, one group from the left, the other up to the right edge."""
+    """Return the pieces that fit, one group from the left, the other up to the right edge."""
     kept = fit(facts, width)
     right = [(fact, words) for fact, words in kept if fact.is_right]
     start = width - _length([words for _, words in right])
@@ -189,9 +189,9 @@ def laid_out(facts: list[_Fact], width: int) -> list[PlacedFact]:
 
 
 def fit(facts: list[_Fact], width: int) -> list[tuple[_Fact, str]]:
-    """The facts that fit, and the words of each.
+    """Return the facts that fit, and the words of each.
 
-    Shortens, then drops, one after the other, what is least important; the last one is cut.
+    Shortens, then drops, one after the other, what is least important; the last one is truncated.
     """
     shown = {fact: fact.words for fact in facts}
     soonest_first = sorted(facts, key=lambda fact: -fact.goes)
@@ -211,7 +211,7 @@ def _length(words: Collection[str]) -> int:
 
 
 def _facts(status: Status) -> list[_Fact]:
-    """All there is to tell, in the order of the line."""
+    """Return all facts, in the order of the line."""
     facts = [*_left(status), *_waiting(status), *_used(status)]
     return [
         replace(fact, words=one_line(fact.words), short=one_line(fact.short) or one_line(fact.words))
@@ -221,7 +221,7 @@ def _facts(status: Status) -> list[_Fact]:
 
 
 def _left(status: Status) -> list[_Fact]:
-    """What it is that works, and where."""
+    """Return what is running, and where."""
     facts = [
         _Fact(
             f"-- {status.vim.upper()} --" if status.vim else "",
@@ -265,7 +265,7 @@ def _left(status: Status) -> list[_Fact]:
 
 
 def _waiting(status: Status) -> list[_Fact]:
-    """What waits, or is done in the background."""
+    """Return what waits, or is done in the background."""
     jobs = counted(status.jobs, "job") if status.jobs else ""
     hints = counted(status.hints, "hint") if status.hints else ""
     queued = _some(status.queued, "queued")
@@ -304,7 +304,7 @@ def _waiting(status: Status) -> list[_Fact]:
 
 
 def _used(status: Status) -> list[_Fact]:
-    """What was used: memory, context and cost at the end."""
+    """Return what was used: memory, context and cost at the end."""
     usage = status.usage
     share = ""
     if status.context_tokens_max:
@@ -364,7 +364,7 @@ def _mode_fact(mode: Mode) -> _Fact:
 
 
 def _server_words(status: Status) -> tuple[str, str]:
-    """What is to be known of the server, in full and short; nothing while all is carried and it answers."""
+    """Return the server's state, in full and short; nothing while all is carried and it answers."""
     waiting = _some(status.waiting, "waiting")
     if status.held and waiting and not status.away:
         return f"{waiting} · held up", f"{status.waiting} held up"
@@ -376,7 +376,7 @@ def _server_words(status: Status) -> tuple[str, str]:
 
 
 def _cost_words(status: Status) -> tuple[str, str]:
-    """The cost in full and short; nothing before anything was used."""
+    """Return the cost in full and short; nothing before anything was used."""
     if status.cost_usd is None:
         return "price unknown", "price unknown"
     if not status.usage.total_tokens:
@@ -390,7 +390,7 @@ def _cost_words(status: Status) -> tuple[str, str]:
 
 
 def _background_cost_words(status: Status) -> tuple[str, str]:
-    """What memory costs, in full and short; nothing where it costs nothing, or no price is known anyway."""
+    """Return memory's cost, in full and short; nothing if it is zero, or no price is known anyway."""
     cost = status.background_usd
     if cost is None:
         return ("", "") if status.cost_usd is None else ("memory cost unknown", "memory $?")
@@ -405,7 +405,7 @@ def _some(number: int, noun: str) -> str:
 
 
 def number_words(number: int) -> str:
-    """`950`, `12.4k`, `1.05M`."""
+    """Return `950`, `12.4k`, `1.05M`."""
     if number < 1000:
         return str(number)
     if number < 999_950:

@@ -1,4 +1,4 @@
-"""Colours of code in lines that are drawn: which pieces of each line are keywords, strings and the like."""
+"""Syntax highlighting of lines: which pieces of each line are keywords, strings and the like."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:  # loaded with the first diff
     from pygments.lexer import Lexer
 
 CHARS_MAX = 40_000
-"""More is not coloured: it would keep keys waiting."""
+"""Longer text is not highlighted: it would delay keys."""
 LINE_CHARS_MAX = 1_000
 _KINDS = {
     "Token.Keyword": "keyword",
@@ -29,15 +29,15 @@ _KINDS = {
     "Token.Name.Tag": "keyword",
     "Token.Name.Attribute": "name",
 }
-"""By the beginning of a token's type, the kind of colour."""
+"""The kind of colour by the beginning of a token's type."""
 _SIDES = (("plain", "added"), ("plain", "removed"))
 """The kinds of lines that are the new text, and those that are the old one."""
 
 
 def coloured(lines: Sequence[TextLine], path: str) -> list[TextLine]:
-    """The lines of a piece of a diff of this file, with colours where its language is known.
+    """Return the lines of a piece of a diff of this file, with colours if its language is known.
 
-    Each side is read by itself, since a piece of code makes sense only without the lines of the other.
+    Each side is parsed separately, since a piece of code makes sense only without the lines of the other.
     """
     lexer = _lexer_of(path)
     sizes = [len(line.text) for line in lines]
@@ -55,7 +55,7 @@ def coloured(lines: Sequence[TextLine], path: str) -> list[TextLine]:
 
 
 def _spans_by_line(lexer: Lexer, text: str) -> dict[int, list[tuple[int, int, str]]]:
-    """Begin, end and kind of each coloured piece, by the number of its line."""
+    """Return begin, end and kind of each coloured piece, by the number of its line."""
     found: dict[int, list[tuple[int, int, str]]] = {}
     starts = [0, *(at + 1 for at, char in enumerate(text) if char == "\n")]
     line = 0
@@ -73,7 +73,7 @@ def _spans_by_line(lexer: Lexer, text: str) -> dict[int, list[tuple[int, int, st
 
 
 def _tokens(lexer: Lexer, text: str) -> Iterator[tuple[int, int, str]]:
-    # Unprocessed: what comes before would change line breaks, and with them every offset.
+    # Unprocessed: preprocessing would change line breaks, and with them every offset.
     tokens: Iterator[tuple[int, Any, str]] = lexer.get_tokens_unprocessed(text)
     for begin, token, value in tokens:
         if kind := _kind_of(token):
@@ -82,14 +82,14 @@ def _tokens(lexer: Lexer, text: str) -> Iterator[tuple[int, int, str]]:
 
 @cache
 def _kind_of(token: Any) -> str:
-    """The kind of colour for a type of token; empty for none."""
+    """Return the kind of colour for a type of token; empty for none."""
     name = str(token)
     return next((kind for prefix, kind in _KINDS.items() if name.startswith(prefix)), "")
 
 
 @cache
 def _lexer_of(path: str) -> Lexer | None:
-    """The lexer for a file of this name, or None."""
+    """Return the lexer for a file of this name, or None."""
     from pygments import lexers
     from pygments.util import ClassNotFound
 

@@ -1,4 +1,4 @@
-"""Lines of text that fold at any character, errors between words; they are copied as they were, unfolded."""
+"""Lines of text that wrap at any character, errors between words; they are copied as they were, unwrapped."""
 
 from collections.abc import Sequence
 from itertools import pairwise
@@ -17,14 +17,14 @@ from ragforge.domain.printable import printable
 
 _TAB = "    "
 _CELLS_MIN = 2
-"""What the widest character takes."""
+"""The width of the widest character."""
 
 
 class TextLine(Struct, frozen=True):
     """One logical line. `gutter` is drawn before it and never selected; `kind` names its colours.
 
-    marks: pairs of offsets between which it is drawn as something spelled out. spans: begin, end and kind of
-    the pieces that are coloured as code, in their order.
+    marks: pairs of offsets of what is drawn as spelled out. spans: begin, end and kind of the pieces that are
+    coloured as code, in their order.
     """
 
     text: str
@@ -35,7 +35,7 @@ class TextLine(Struct, frozen=True):
 
 
 class _Row(Struct, frozen=True):
-    """What one row of the screen shows: a piece of line `y`, from character `x`."""
+    """One row of the screen: a piece of line `y`, from character `x`."""
 
     y: int
     x: int
@@ -43,7 +43,7 @@ class _Row(Struct, frozen=True):
 
 
 class TextRows(Widget):
-    """Preformatted text: tool output, commands, diffs. Content is literal: no markup is read in it."""
+    """Preformatted text: tool output, commands, diffs. Content is literal: markup is not interpreted."""
 
     KINDS: ClassVar[tuple[str, ...]] = (
         "plain",
@@ -97,19 +97,19 @@ class TextRows(Widget):
         return self._rows
 
     def _gutter_cells_in(self, width: int) -> int:
-        """The gutter's width where it leaves room for text, else none: the text comes first."""
+        """Return the gutter's width if it leaves room for text, else 0: the text comes first."""
         return self.gutter_cells if width - self.gutter_cells >= _CELLS_MIN else 0
 
     def get_content_width(self, container: Size, viewport: Size) -> int:
-        """All there is."""
+        """Return all the width there is."""
         return container.width
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
-        """As many rows as the folded lines need."""
+        """Return the number of rows of the wrapped lines."""
         return len(self._fold(width))
 
     def render_line(self, y: int) -> Strip:
-        """One row: gutter, text with its offsets for selection, and the line's background to the edge."""
+        """Draw one row: gutter, text with offsets for selection, and the line's background to the edge."""
         width = self.size.width
         rows = self._fold(width)
         if y >= len(rows):
@@ -126,7 +126,7 @@ class TextRows(Widget):
         return Strip(segments).extend_cell_length(width, style).crop(0, width)
 
     def _text_segments(self, row: _Row, style: Style) -> list[Segment]:
-        """The row's text in pieces, the selected and the spelled out ones marked, each knowing its offset."""
+        """Return the row's text in pieces with their offsets, the selected and spelled out ones marked."""
         selection = self.text_selection
         span = selection.get_span(row.y) if selection is not None else None
         start, end = span if span is not None else (0, 0)
@@ -159,7 +159,7 @@ class TextRows(Widget):
         return segments
 
     def get_selection(self, selection: Selection) -> tuple[str, str] | None:
-        """The selected text, its lines as they were."""
+        """Return the selected text, its lines as they were."""
         return extract("\n".join(line.text for line in self._lines), selection), "\n"
 
     def selection_updated(self, selection: Selection | None) -> None:
@@ -168,9 +168,9 @@ class TextRows(Widget):
 
 
 def extract(text: str, selection: Selection) -> str:
-    """The selected part of a text.
+    """Return the selected part of a text.
 
-    Unlike Textual's own, lines end only at newlines, and offsets past the last line are not an error.
+    Unlike in Textual's own, lines end only at newlines, and offsets past the last line are not an error.
     """
     lines = text.split("\n")
     first = selection.start.y if selection.start is not None else 0
@@ -196,7 +196,7 @@ def _gutter_cells(lines: Sequence[TextLine]) -> int:
 
 
 def _fold_line(y: int, text: str, room: int, *, at_words: bool = False) -> list[_Row]:
-    """The rows of one line: as many characters in each as fit, or as many words."""
+    """Return the rows of one line: as many characters in each as fit, or as many words."""
     is_simple = text.isascii() and "\t" not in text
     rows: list[_Row] = []
     start, end = 0, 0
@@ -211,7 +211,7 @@ def _fold_line(y: int, text: str, room: int, *, at_words: bool = False) -> list[
 
 
 def _end_of_row(text: str, start: int, room: int) -> int:
-    """Where the characters from `start` on no longer fit; after one of them at least."""
+    """Return where the characters from `start` on no longer fit; after one of them at least."""
     used = 0
     for x in range(start, len(text)):
         used += len(_TAB) if text[x] == "\t" else cell_len(text[x])
@@ -221,7 +221,7 @@ def _end_of_row(text: str, start: int, room: int) -> int:
 
 
 def _end_of_words(text: str, start: int, end: int) -> int:
-    """The end of the row's last whole word, with the space behind it, which is drawn only where it fits."""
+    """Return the end of the row's last whole word, with the space after it, drawn only if it fits."""
     if text[end] == " ":
         return end + 1
     space = text.rfind(" ", start, end)

@@ -1,4 +1,4 @@
-"""What the model thought, folded away."""
+"""The model's thoughts, folded."""
 
 from ragforge.tui.widgets.fold import BodyFold, FoldHead
 from ragforge.tui.widgets.plain import PlainText
@@ -29,7 +29,7 @@ class ThoughtsView(BodyFold):
         return self._shown
 
     def sync(self, *, now_s: float | None) -> None:
-        """Draw what is known now. now_s: the time to count to while it thinks."""
+        """Draw the current state. now_s: the time to count to while it thinks."""
         self._now_s = now_s
         self.draw_head()
         if self.is_open and self._shown.text != (words := _words(self._entry)):

@@ -1,4 +1,4 @@
-"""The list of what is to do, between the conversation and the prompt."""
+"""The to-do list, between the conversation and the prompt."""
 
 from collections.abc import Sequence
 
@@ -10,7 +10,7 @@ from ragforge.domain.turns import TodoItem, Todos, TodoState
 from ragforge.tui.widgets.panel import Panel
 
 COMPACT_ROWS_MAX = 5
-"""Of a list that nobody opened, so many items are shown."""
+"""How many items are shown of a list that nobody opened."""
 _MARKS = {
     TodoState.PENDING: ("·", "$foreground-muted"),
     TodoState.ACTIVE: ("▸", "$text-primary"),
@@ -21,18 +21,18 @@ _MARKS = {
 class TodoPanel(Panel):
     """Shown while something is still to do, until the user closes it; Ctrl+T or a click opens all of it.
 
-    It takes a quarter of the screen at most, and half of it once it was opened.
+    It takes a quarter of the screen at most, and half of it if the user opened it.
     """
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
         self._todos = Todos()
         self._wanted: bool | None = None
-        """Whether the user opened or closed it; None while they did neither."""
+        """Whether the user opened or closed it; None if they did neither."""
 
     @property
     def todos(self) -> Todos:
-        """The list that is shown, or would be."""
+        """The list, shown or not."""
         return self._todos
 
     def show(self, todos: Todos) -> None:
@@ -43,12 +43,12 @@ class TodoPanel(Panel):
         self._draw()
 
     def toggle(self) -> None:
-        """Close it where it is shown, else open all of it."""
+        """Close it if it is shown, else open all of it."""
         self._wanted = not self.is_shown
         self._draw()
 
     def on_click(self, event: events.Click) -> None:
-        """Open all of it, or show what fits again: closed, nothing would be left to click."""
+        """Open all of it, or show what fits again: if it were closed, there would be nothing to click."""
         event.stop()
         self._wanted = None if self._wanted else True
         self._draw()
@@ -69,7 +69,7 @@ class TodoPanel(Panel):
 
 
 def todo_content(todos: Todos, *, rows_max: int) -> Content:
-    """The head and the items that fit, what is being done among them; the others are counted."""
+    """Return the head and the items that fit, the active one included; the others are counted."""
     shown, first = _window(todos.items, rows_max - 1)
     hidden = [
         f"{count} more {where}"
@@ -81,7 +81,7 @@ def todo_content(todos: Todos, *, rows_max: int) -> Content:
 
 
 def _window(items: Sequence[TodoItem], count: int) -> tuple[Sequence[TodoItem], int]:
-    """So many neighbouring items, and the place of the first."""
+    """Return so many neighbouring items, and the index of the first."""
     states = [item.state for item in items]
     following = next((at for at, state in enumerate(states) if state is not TodoState.DONE), len(items))
     at = states.index(TodoState.ACTIVE) if TodoState.ACTIVE in states else following

@@ -33,17 +33,17 @@ from ragforge.tui.widgets.turn_record import Called
 OUTPUT_LINES_SHOWN = 30
 LINE_CHARS_MAX = 1_000
 TAIL_LINES_SHOWN = 4
-"""Of a tool that still runs."""
+"""The number of lines shown of a tool that still runs."""
 WHOLE_CHARS_MAX = 2_000_000
-"""Of a whole output that is drawn; a terminal is no place to read more."""
+"""The number of characters drawn of a whole output; a terminal is no place to read more."""
 
 TOLD_FROM_MS = 1_000
-"""What took less was done at once, for a user."""
+"""For a user, anything faster is instantaneous."""
 WAITS = "waiting for you"
 _DIFF = "diff"
 
 LoadOutput: TypeAlias = Callable[[ToolCall], Awaitable[str]]
-"""The whole result of a call, wherever it lies."""
+"""Loads the whole result of a call, wherever it is stored."""
 
 _STYLES = {
     None: "$foreground-muted",
@@ -55,7 +55,7 @@ _STYLES = {
 
 
 class ToolHead(Widget, can_focus=True):
-    """The line itself, cut to the width it has."""
+    """The line itself, truncated to the available width."""
 
     FOCUS_ON_CLICK = False
 
@@ -66,13 +66,13 @@ class ToolHead(Widget, can_focus=True):
 
     @property
     def status(self) -> CallStatus | None:
-        """How the call stands; None while it runs."""
+        """The status of the call; None while it runs."""
         if self._entry.call is not None:
             return self._entry.call.status
         return CallStatus.INTERRUPTED if self._entry.cut_off else None
 
     def words(self) -> tuple[str, str, list[str]]:
-        """Name, what it is about, and the facts, the most important first."""
+        """Return name, subject and facts, the most important first."""
         call = self._entry.call
         if call is not None:
             is_timed = call.status is not CallStatus.DENIED and call.duration_ms >= TOLD_FROM_MS
@@ -88,7 +88,7 @@ class ToolHead(Widget, can_focus=True):
         return self._entry.name, about(self._entry), facts
 
     def render(self) -> Content:
-        """Glyph, name, what it is about, facts; the least important left out where there is no room."""
+        """Draw glyph, name, subject, facts; the least important left out if there is no room."""
         name, subject, facts = self.words()
         width = self.content_size.width
         while len(facts) > 1 and len(name) + len(subject) + len(" · ".join(facts)) + 7 > max(width, 40):
@@ -104,13 +104,13 @@ class ToolHead(Widget, can_focus=True):
         )
 
     def get_selection(self, selection: Selection) -> tuple[str, str] | None:
-        """The whole line, nothing cut off."""
+        """Return the whole line, without truncation."""
         name, subject, facts = self.words()
         return " · ".join([f"{GLYPHS[self.status]} {name} {subject}".rstrip(), *facts]), "\n"
 
 
 class ToolCallView(Fold):
-    """A tool call. Edits begin open at their diff; of a call that failed its last lines are shown."""
+    """A tool call. Edits start with their diff open; a failed call shows its last lines."""
 
     def __init__(self, entry: Called, *, load_output: LoadOutput | None) -> None:
         super().__init__()
@@ -120,10 +120,10 @@ class ToolCallView(Fold):
         self._body: ToolBody | DiffView | None = None
         self._tail: TextRows | None = None
         self._outcome: TextRows | None = None
-        """The reason of a no, or the last lines of what failed, while it is not open."""
+        """The reason of a refusal, or the last lines of a failure, while it is not open."""
         self._ended = False
         self._ready = False
-        """Until its line stands, nothing may be mounted: it would come above it."""
+        """Until its line is mounted, nothing else may be: it would be placed above it."""
 
     @property
     def is_open(self) -> bool:
@@ -131,7 +131,7 @@ class ToolCallView(Fold):
 
     @property
     def is_whole(self) -> bool:
-        """A diff alone is not all."""
+        """Whether all of it is shown, which a diff alone is not."""
         return isinstance(self._body, ToolBody)
 
     @property
@@ -139,7 +139,7 @@ class ToolCallView(Fold):
         return _DIFF if isinstance(self._body, DiffView) else self.is_open
 
     def restore(self, state: FoldState) -> None:
-        """As much as it was: a diff that was open is open again."""
+        """Restore the state: a diff that was open is opened again."""
         if state != self.state:
             self.set_open(state is True)
             if state == _DIFF:
@@ -153,7 +153,7 @@ class ToolCallView(Fold):
         self.sync(now_s=None)
 
     def sync(self, *, now_s: float | None) -> None:
-        """Draw what is known now. now_s: the time to count to while it runs."""
+        """Draw the current state. now_s: the time to count to while it runs."""
         if not self._ready:
             return
         self._head.now_s = now_s
@@ -169,11 +169,11 @@ class ToolCallView(Fold):
             elif self._entry.call.diff:
                 self._show_diff()
             elif self._entry.is_own:
-                self.set_open(True)  # who runs a command wants to read what it says
+                self.set_open(True)  # a user who runs a command wants to read its output
             self._show_outcome()
 
     def _show_tail(self, output: str) -> None:
-        """The last lines of what a running tool says."""
+        """Show the last lines of a running tool's output."""
         if not output.strip():
             if self._tail is not None:
                 self._tail.remove()
@@ -193,7 +193,7 @@ class ToolCallView(Fold):
             self.mount(self._body)
 
     def _show_outcome(self) -> None:
-        """The reason of a no, or the last lines of what failed, where the whole is not shown."""
+        """Show the reason of a refusal, or the last lines of a failure, unless the whole is shown."""
         if self._outcome is not None:
             self._outcome.remove()
             self._outcome = None
@@ -205,7 +205,7 @@ class ToolCallView(Fold):
             self.mount(self._outcome)
 
     def set_open(self, is_open: bool) -> None:
-        """Show the whole, or the line alone; nothing before the line stands."""
+        """Show the whole, or only the line; do nothing before the line is mounted."""
         if not self._ready:
             return
         if self._body is not None:
@@ -218,7 +218,7 @@ class ToolCallView(Fold):
 
 
 class ToolBody(Widget):
-    """Input and output of a call: the diff where it has one, else arguments; then what the model heard."""
+    """Input and output of a call: its diff, else its arguments; then what the model received."""
 
     def __init__(self, entry: Called, *, load_output: LoadOutput | None) -> None:
         super().__init__(classes="tool-body")
@@ -226,7 +226,7 @@ class ToolBody(Widget):
         self._load_output = load_output
 
     def compose(self) -> ComposeResult:
-        """Input, then output."""
+        """Yield input, then output."""
         call = self._entry.call
         if call is not None and call.diff:
             yield DiffView(call.diff)
@@ -253,7 +253,7 @@ class ToolBody(Widget):
             yield MoreLine(more)
 
     def _more_words(self, call: ToolCall, lines: list[str]) -> str:
-        """What is left out; empty where nothing is."""
+        """Return what is left out; empty if nothing is."""
         hidden = len(lines) - OUTPUT_LINES_SHOWN
         if call.result_blob is not None:
             return f"… all of it: {size_words(call.result_chars)}"
@@ -288,7 +288,7 @@ class ToolBody(Widget):
 
 
 def input_text(entry: Called) -> str:
-    """The arguments for reading: a command alone, else a line each, long ones below their name."""
+    """Return the arguments for reading: a command alone, else a line each, long ones below their name."""
     if entry.name == "todo":
         return ""  # its result is the list
     if set(entry.args) == {"command"}:

@@ -1,4 +1,4 @@
-"""A tool call in a few words: what it was about and what came of it. Pure functions."""
+"""A tool call in a few words: its subject and its result. Pure functions."""
 
 import re
 from collections.abc import Sequence
@@ -23,7 +23,7 @@ _COUNTED = {"read": "line", "grep": "match", "glob": "file", "list": "entry"}
 
 
 def about(entry: Called) -> str:
-    """What the call is about: its path, pattern or command, on one line."""
+    """Return the subject of the call: its path, pattern or command, on one line."""
     if entry.summary:
         return one_line(entry.summary)
     if entry.name == "todo" and entry.call is not None:
@@ -42,7 +42,7 @@ def about(entry: Called) -> str:
 
 
 def outcome(call: ToolCall) -> str:
-    """What came of it, e.g. "42 lines", "+3 -1", "exit 1", "denied"; nothing where that it is done is all."""
+    """Return the result, e.g. "42 lines", "+3 -1", "exit 1", "denied"; empty if success is all there is."""
     match call.status:
         case CallStatus.DENIED:
             return "denied"
@@ -67,7 +67,7 @@ def _success_words(call: ToolCall) -> str:
 
 
 def outcome_lines(call: ToolCall) -> list[str]:
-    """The reason that the user gave for a no, or the end of what a call that failed said; else nothing."""
+    """Return the user's reason for a refusal, or the end of a failed call's output; else nothing."""
     if call.refusal:
         return [f"You said: {one_line(call.refusal)}"]
     if call.status is not CallStatus.FAILED:
@@ -77,25 +77,25 @@ def outcome_lines(call: ToolCall) -> list[str]:
 
 
 def changed_words(version: Version) -> str:
-    """What the turn did to the files, and how to have it as it was; empty where it did nothing."""
+    """Return what the turn changed in the files, and how to undo it; empty if it changed nothing."""
     if not files_touched(version.changes):
         return ""
     files = counted(files_touched(version.changes), "file")
     added, removed = version.lines_added, version.lines_removed
-    # Of very many files lines are not counted.
+    # With very many files, lines are not counted.
     lines = f", +{added} -{removed}" if added or removed else ""
     return f"{files} changed{lines} · /undo undoes it"
 
 
 def without_ending(lines: Sequence[str]) -> list[str]:
-    """The lines of a command's output without the last one on its exit code, which the head tells."""
+    """Return a command's output without the last line on its exit code, which the head shows."""
     if len(lines) > 1 and lines[-1].startswith("[") and _EXIT.search(lines[-1]):
         return list(lines[:-2] if not lines[-2].strip() else lines[:-1])
     return list(lines)
 
 
 def _exit_words(result: str) -> str:
-    """The exit code where the first or the last line tells it."""
+    """Return the exit code if the first or the last line contains it."""
     lines = result.strip().splitlines()
     for line in (lines[0], lines[-1]) if lines else ():
         if found := _EXIT.search(line):
@@ -104,12 +104,12 @@ def _exit_words(result: str) -> str:
 
 
 def count_lines(text: str) -> int:
-    """Lines that hold something; the last needs no newline."""
+    """Count the non-empty lines; the last needs no newline."""
     return sum(1 for line in text.split("\n") if line.strip())
 
 
 def diff_counts(diff: str) -> tuple[int, int]:
-    """Lines added and removed by a unified diff, its headers not counted."""
+    """Count the lines added and removed by a unified diff, without its headers."""
     added = removed = 0
     in_hunk = False
     for line in diff.split("\n"):
@@ -124,7 +124,7 @@ def diff_counts(diff: str) -> tuple[int, int]:
 
 
 def size_words(chars: int) -> str:
-    """`840 B`, `12 KB`, `1.2 MB`: characters stand for bytes here."""
+    """Return `840 B`, `12 KB`, `1.2 MB`; one character counts as one byte."""
     if chars < 1000:
         return f"{chars} B"
     if chars < 1_000_000:
@@ -133,13 +133,13 @@ def size_words(chars: int) -> str:
 
 
 def seconds_words(seconds: float) -> str:
-    """`0 s`, `12 s`, `2 m 5 s`."""
+    """Return `0 s`, `12 s`, `2 m 5 s`."""
     whole = int(seconds)
     return f"{whole} s" if whole < 60 else f"{whole // 60} m {whole % 60} s"
 
 
 def time_words(ms: float) -> str:
-    """`35 ms`, `1.2 s`, `2 m 5 s`."""
+    """Return `35 ms`, `1.2 s`, `2 m 5 s`."""
     if ms < 1000:
         return f"{ms:.0f} ms"
     if ms < 60_000:

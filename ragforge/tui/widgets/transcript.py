@@ -1,4 +1,4 @@
-"""The conversation as it is seen: takes the events of a turn, and stored turns."""
+"""The conversation on the screen: shows the events of a turn, and stored turns."""
 
 from collections.abc import Awaitable, Callable, Collection, Generator, Mapping, Sequence
 from contextlib import contextmanager
@@ -45,20 +45,20 @@ from ragforge.tui.widgets.turn_record import (
 )
 
 FLUSH_S = 0.05
-"""How often the screen takes in what has streamed: faster than this nobody sees, but the keys feel it."""
+"""How often streamed text is drawn: nobody sees a higher rate, but keys become slower."""
 
 LOAD_TURNS = 12
-"""Turns that are asked of the store at once."""
+"""How many turns are requested from the store at once."""
 _OVERLAP_ROWS = 2
-"""Of the page before, for the eye."""
+"""The rows of the previous page that stay visible, for orientation."""
 
 LoadBefore: TypeAlias = Callable[[str, int], Awaitable[StoredTurns]]
-"""The `count` turns before the one with this id, oldest first; none at the root."""
+"""Returns the `count` turns before the one with this id, oldest first; none at the root."""
 
 Line: TypeAlias = Noted | Told | Called | Greeted
 
 _SAID_MEANWHILE: ContextVar[Sequence[Line]] = ContextVar("said_meanwhile", default=())
-"""What was said, by whomever, since the command began whose task this is."""
+"""All lines said since the command of this task started."""
 
 
 class NewBelow(PlainText):
@@ -68,20 +68,20 @@ class NewBelow(PlainText):
     WORDS: ClassVar[str] = "↓ new output below · Ctrl+End"
 
     def on_show(self) -> None:
-        """Name the key as it is bound now."""
+        """Show the key as it is bound now."""
         self.set_text(with_present_keys(self.WORDS, changed_keys(self), "show_newest"))
 
     def get_selection(self, selection: Selection) -> tuple[str, str] | None:
-        """Nothing: it is a label."""
+        """Return nothing: it is a label."""
         return None
 
 
 class Transcript(Widget):
-    """The conversation. Stays at the end while there, else where the reader is.
+    """The conversation. Stays at the end if it is there, else where the reader is.
 
-    load_before: gives older turns when the reader comes near the oldest known.
-    load_output: gives the whole output of a call whose `result` was cut.
-    clock: seconds that only grow, for running times and countdowns.
+    load_before: returns older turns when the reader comes near the oldest known.
+    load_output: returns the whole output of a call whose `result` was truncated.
+    clock: a monotonic clock in seconds, for running times and countdowns.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -112,10 +112,10 @@ class Transcript(Widget):
         self._opened_at_end = False
         self._own_changed: list[Called | Greeted] = []
         self._meanwhile: list[list[Line]] = []
-        """What was said since each command began that still runs."""
+        """For each running command, the lines said since it started."""
 
     def compose(self) -> ComposeResult:
-        """The turns, and the line that lies over them when there is something new."""
+        """Yield the turns, and the line above them that appears when there is something new."""
         yield self._turns
         self._new_below.display = False
         yield self._new_below
@@ -126,12 +126,12 @@ class Transcript(Widget):
 
     @property
     def following(self) -> bool:
-        """Does the view stay at the end?"""
+        """Whether the view stays at the end."""
         return self._turns.following
 
     @property
     def is_live(self) -> bool:
-        """Is a turn going on, or not yet drawn to its end?"""
+        """Whether a turn is running, or not yet completely drawn."""
         return self._live is not None
 
     @property
@@ -149,7 +149,7 @@ class Transcript(Widget):
     ) -> None:
         """Show stored turns, oldest first, instead of what is shown. None clears.
 
-        Within `answering`, what was said since that began stays below them.
+        Within `answering`, lines said since its start stay below them.
         recalled: what was recalled for them, by their ids. forgotten: ids of those in which something was
         said that is forgotten.
         """
@@ -166,7 +166,7 @@ class Transcript(Widget):
 
     @contextmanager
     def answering(self) -> Generator[None]:
-        """While a command runs: what it loads takes away no line that was said since, by whomever."""
+        """Keep the lines said while a command runs, by anybody, when it loads turns."""
         said: list[Line] = []
         self._meanwhile.append(said)
         token = _SAID_MEANWHILE.set(said)
@@ -177,12 +177,12 @@ class Transcript(Widget):
             self._meanwhile = [each for each in self._meanwhile if each is not said]
 
     def show(self, event: AgentEvent) -> None:
-        """Take in what happens. The screen follows within `FLUSH_S`."""
+        """Apply an event. The screen follows within `FLUSH_S`."""
         now_s = self._clock()
         if isinstance(event, StepStarted | StepEnded | UsageUpdated | RetryWaiting):
             if self._live is not None:
                 self._live.apply(event, now_s=now_s)
-            return  # what it tells is told by the live line and the status line
+            return  # the live line and the status line show it
         if isinstance(event, TurnStarted):
             self._begin(event.turn)
             return
@@ -202,7 +202,7 @@ class Transcript(Widget):
 
     @contextmanager
     def asking(self, call_id: str) -> Generator[None]:
-        """While the user is asked about a call, its line says that, and no time is counted as work."""
+        """Show in a call's line that the user is being asked, which does not count as running time."""
         self._ask(call_id, is_asked=True)
         try:
             yield
@@ -217,15 +217,15 @@ class Transcript(Widget):
                 self._flush_soon()
 
     def say(self, text: str) -> None:
-        """Show a line that is not part of the conversation, below what there is."""
+        """Show a line that is not part of the conversation, at the end."""
         self._add(Noted(text))
 
     def tell(self, markdown: str) -> None:
-        """Show what a command answered, below what there is."""
+        """Show a command's answer, at the end."""
         self._add(Told(markdown))
 
     def mark(self, marked: Mapping[str, str]) -> None:
-        """Say below turns that they went otherwise than foreseen, and why, by their ids; of each once."""
+        """Note below turns, by their ids, that they went otherwise than foreseen, and why; once for each."""
         for record in self._turns.records:
             turn = record.turn
             words = marked.get(turn.id) if turn else None
@@ -236,15 +236,15 @@ class Transcript(Widget):
                 view.sync(now_s=None, changed=frozenset())
 
     def add_call(self, entry: Called) -> None:
-        """Show a command of the user's, below what there is; `redraw_soon` after it has changed."""
+        """Show a command of the user's, at the end; call `redraw_soon` after it has changed."""
         self._add(entry)
 
     def greet(self, entry: Greeted) -> None:
-        """Show what a session begins with; `redraw_soon` after it has changed."""
+        """Show the start of a session; call `redraw_soon` after it has changed."""
         self._add(entry)
 
     def redraw_soon(self, entry: Called | Greeted) -> None:
-        """Draw within `FLUSH_S` what has changed of a line of ours."""
+        """Draw the changes of a line of ours within `FLUSH_S`."""
         if not self._own_changed and self.is_attached:
             self.set_timer(FLUSH_S, self._redraw)
         self._own_changed.append(entry)
@@ -271,14 +271,14 @@ class Transcript(Widget):
             view.sync(now_s=None, changed=frozenset())
 
     def give_room_to_live_line(self, is_shown: bool) -> None:
-        """While something runs, the line that says so stands in place of the blank one at the end."""
+        """Remove the blank line at the end while the live line is shown in its place."""
         self.set_class(is_shown, "-live")
 
     def _begin(self, turn: Turn) -> None:
         self.flush()
         last = self._turns.records[-1] if self._turns.records else None
         if last is not None and last.turn is not None and last.turn.id == turn.id:
-            # It goes on after a wait or a failure: what it came to stands there already.
+            # It continues after a wait or a failure: its previous entries are shown already.
             last.turn = turn
             last.entries.append(Noted("Continuing from here."))
             self._live = last
@@ -295,7 +295,7 @@ class Transcript(Widget):
             self._flush_timer = self.set_timer(FLUSH_S, self.flush)
 
     def flush(self) -> None:
-        """Draw what has been taken in."""
+        """Draw the changes so far."""
         if self._flush_timer is not None:
             self._flush_timer.stop()
             self._flush_timer = None
@@ -311,7 +311,7 @@ class Transcript(Widget):
                 self._tick_timer.pause()
 
     def tick(self) -> None:
-        """Count on what is running."""
+        """Update the times of what is running."""
         view = self._turns.view_of(self._live) if self._live is not None else None
         if view is not None:
             view.tick(now_s=self._clock())
@@ -322,27 +322,27 @@ class Transcript(Widget):
         await self._turns.show_newest()
 
     def action_home(self) -> None:
-        """Go to the oldest turn that is mounted."""
+        """Go to the oldest mounted turn."""
         self._turns.scroll_home(animate=False, immediate=True)
 
     def action_page_up(self) -> None:
-        """Go back a page."""
+        """Go up a page."""
         self._turns.scroll_by(-self._turns.size.height + _OVERLAP_ROWS)
 
     def action_page_down(self) -> None:
-        """Go on a page."""
+        """Go down a page."""
         self._turns.scroll_by(self._turns.size.height - _OVERLAP_ROWS)
 
     def action_line_up(self) -> None:
-        """Go back a line."""
+        """Go up a line."""
         self._turns.scroll_by(-1)
 
     def action_line_down(self) -> None:
-        """Go on a line."""
+        """Go down a line."""
         self._turns.scroll_by(1)
 
     def walk_from_view(self) -> None:
-        """Focus the last thing in view that can be opened; where there is none, the last before it."""
+        """Focus the last foldable part in view; if there is none, the last before it."""
         stops = self._stops()
         bottom = self._turns.region.bottom
         above = [each for each in stops if each.region and each.region.y < bottom]
@@ -350,18 +350,18 @@ class Transcript(Widget):
             self.screen.set_focus((above or stops)[-1])
 
     def action_walk(self, by: int) -> None:
-        """Focus the next part that can be opened, or the previous one; stop at the ends."""
+        """Focus the next foldable part, or the previous one; stop at the ends."""
         stops, focused = self._stops(), self.screen.focused
         if focused in stops:
             at = stops.index(focused) + by
             self.screen.set_focus(stops[max(0, min(at, len(stops) - 1))])
 
     def _stops(self) -> list[Widget]:
-        """What can have the focus, from the top down."""
+        """Return what can have the focus, from the top down."""
         return [each for each in self.screen.focus_chain if self in each.ancestors]
 
     async def action_toggle_in_view(self) -> None:
-        """Open what is folded in view; pressed again, show each of it as it was, and where it was."""
+        """Open all folds in view; pressed again, restore each of them, and the position."""
         folds = [each for each in self._folds() if self._turns.region.overlaps(each.region)]
         presses = {self._opened[each][0] for each in folds if each in self._opened}
         followed = self._turns.following
@@ -386,7 +386,7 @@ class Transcript(Widget):
         return [fold for view in self._turns.views for fold in view.folds]
 
     def on_fold_toggled(self, event: Fold.Toggled) -> None:
-        """What the reader opens stays where it is. A click that folds gives the focus to the prompt."""
+        """Toggle a fold and keep its position. If a click closed it, the prompt gets the focus."""
         event.stop()
         self._turns.hold()
         self._opened.pop(event.fold, None)
@@ -401,7 +401,7 @@ class Transcript(Widget):
             await self.action_end()
 
     def on_turn_list_moved(self, event: TurnList.Moved) -> None:
-        """Load what is older when it will soon be seen; forget what is new once it is seen."""
+        """Load older turns when they will soon be visible; hide the hint once the end is visible."""
         event.stop()
         if self._turns.following:
             self._new_below.display = False
@@ -412,7 +412,7 @@ class Transcript(Widget):
     async def _load_older(self) -> None:
         if self._load_before is None or not self._turns.records:
             return
-        self._has_older = False  # until this has been answered
+        self._has_older = False  # until the store has answered
         oldest = self._turns.records[0].turn
         if oldest is None:
             return

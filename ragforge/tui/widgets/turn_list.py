@@ -1,4 +1,4 @@
-"""The part of the conversation that is mounted: a window of turns that scrolls and stays where one reads."""
+"""The mounted part of the conversation: a window of turns that scrolls and stays where one reads."""
 
 from collections.abc import Callable, Sequence
 
@@ -14,23 +14,23 @@ from ragforge.tui.widgets.turn_record import TurnRecord
 from ragforge.tui.widgets.turn_view import TurnView
 
 FIRST_TURNS = 4
-"""Turns that are mounted at first; more follow until there is a screen above what is seen."""
+"""Turns that are mounted at first; more follow until there is a screenful above the visible part."""
 BATCH_TURNS_MAX = 8
 KEPT_SCREENS = 2
-"""Turns further away than this are unmounted: what is mounted is what costs, at each word that arrives."""
+"""Turns further away than this are unmounted: each mounted one costs time with every word that arrives."""
 EXTEND_EVERY_S = 0.05
 
 
 class TurnList(VerticalScroll, can_focus=False):
-    """All turns are known as records; those around what is being read are mounted.
+    """All turns are known as records; those around the visible part are mounted.
 
-    While `following`, the end stays in view whatever grows. Otherwise the first visible turn stays where
-    it is on the screen, whatever is mounted, unmounted or grows above it. Both are done in `arrange`,
+    While `following`, the end stays in view whatever grows. Otherwise the first visible turn keeps its
+    position on the screen, whatever is mounted, unmounted or grows above it. Both are done in `arrange`,
     before anything is drawn, so that nothing jumps.
     """
 
     class Moved(Message):
-        """The reader scrolled, or the window changed: older turns may be wanted, the end may be seen."""
+        """The reader scrolled, or the window changed: older turns may be needed, the end may be visible."""
 
     def __init__(self, *, load_output: LoadOutput | None) -> None:
         super().__init__()
@@ -41,9 +41,9 @@ class TurnList(VerticalScroll, can_focus=False):
         """Index of the first mounted record."""
         self._following = True
         self._held: tuple[Widget, int] | None = None
-        """The turn that stays in place, and its top's distance from the top of the screen."""
+        """The turn that keeps its position, and the distance of its top from the top of the screen."""
         self._placed: dict[Widget, Region] = {}
-        """Where the turns were at the last layout, from the top of the first."""
+        """The positions of the turns at the last layout, from the top of the first."""
         self._extending = False
 
     @property
@@ -58,20 +58,20 @@ class TurnList(VerticalScroll, can_focus=False):
 
     @property
     def following(self) -> bool:
-        """Does the view stay at the end?"""
+        """Whether the view stays at the end."""
         return self._following
 
     @property
     def near_top(self) -> bool:
-        """Would older turns soon be seen, and are all known ones mounted?"""
+        """Whether older turns would soon be visible, and all known ones are mounted."""
         return self._first == 0 and self.scroll_y < self.size.height
 
     def view_of(self, record: TurnRecord) -> TurnView | None:
-        """The record's view, where it is mounted."""
+        """Return the record's view, if it is mounted."""
         return next((view for view in reversed(self._views) if view.record is record), None)
 
     async def show_newest(self, records: Sequence[TurnRecord] | None = None) -> None:
-        """Mount the newest turns and follow; with `records`, of these instead."""
+        """Mount the newest turns and follow; with `records`, replace all turns by these."""
         if records is not None:
             self._records = list(records)
         first = max(0, len(self._records) - FIRST_TURNS)
@@ -84,7 +84,7 @@ class TurnList(VerticalScroll, can_focus=False):
         self._follow()
 
     def append(self, record: TurnRecord) -> None:
-        """Add the newest turn; it is mounted where it will soon be seen."""
+        """Add the newest turn; it is mounted if it will soon be visible."""
         at_end = self._last == len(self._records)
         self._records.append(record)
         if at_end and (self._following or self.max_scroll_y - self.scroll_y < self.size.height):
@@ -100,22 +100,22 @@ class TurnList(VerticalScroll, can_focus=False):
         self.extend()
 
     def hold(self) -> None:
-        """Stay at what is seen now, until the reader goes to the end."""
+        """Stay at the visible part, until the reader goes to the end."""
         self._following = False
         self._hold_first_visible()
 
     def follow_at_end(self) -> bool:
-        """Follow where the end is in view, though it was held. Returns whether the view follows."""
+        """Follow if the end is in view, although it was held. Return whether the view follows."""
         if self.scroll_y >= self.max_scroll_y and self._last == len(self._records):
             self._following, self._held = True, None
         return self._following
 
     def scroll_by(self, rows: int) -> None:
-        """Scroll at once: delayed ones, from keys that come together, would become one."""
+        """Scroll at once: delayed scrolls, from keys in quick succession, would become one."""
         self.scroll_to(y=self.scroll_y + rows, animate=False, immediate=True)
 
     def extend(self) -> None:
-        """Mount more turns above or below where the reader comes near the edge of the window."""
+        """Mount more turns above or below if the reader comes near the edge of the window."""
         if self._extending or not self.is_attached:
             return
         if app_of(self).animator.is_being_animated(self, "scroll_y"):
@@ -160,13 +160,13 @@ class TurnList(VerticalScroll, can_focus=False):
         self.mount_all(views)
 
     def _batch(self) -> int:
-        """How many turns make half a screen, if they are like those that are mounted."""
+        """Return how many turns make half a screen, if they are like the mounted ones."""
         heights = [region.height for region in self._placed.values()]
         rows = max(1.0, sum(heights) / max(1, len(heights)))
         return max(1, min(BATCH_TURNS_MAX, round(self.size.height / 2 / rows)))
 
     def _trim(self) -> None:
-        """Unmount what is far from what is seen."""
+        """Unmount what is far from the visible part."""
         kept = KEPT_SCREENS * self.size.height
         above, below = self.scroll_y - kept, self.scroll_y + self.size.height + kept
         while len(self._views) > 1 and 0 < self._bottom_of(self._views[0]) < above:
@@ -187,7 +187,7 @@ class TurnList(VerticalScroll, can_focus=False):
         self.post_message(self.Moved())
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
-        """The reader scrolled: follow again at the very end, else hold what is seen."""
+        """Follow again if the reader scrolled to the very end, else hold the visible part."""
         super().watch_scroll_y(old_value, new_value)
         self._following = new_value >= self.max_scroll_y and self._last == len(self._records)
         self._hold_first_visible()
@@ -205,7 +205,7 @@ class TurnList(VerticalScroll, can_focus=False):
                 return
 
     def arrange(self, size: Size, optimal: bool = False) -> DockArrangeResult:
-        """Lay out the turns, and scroll so that the end, or what is being read, stays where it is.
+        """Lay out the turns, and scroll so that the end, or the visible part, keeps its position.
 
         Textual reads the scroll offset after this call, so nothing is ever drawn at the wrong place.
         """
@@ -213,7 +213,7 @@ class TurnList(VerticalScroll, can_focus=False):
         self._placed = {item.widget: item.region for item in result.placements}
         wanted = self._wanted_scroll(size, result)
         if wanted is not None and wanted != self.scroll_y:
-            # Without watchers: the reader did not scroll, and watchers would ask for another layout.
+            # Without watchers: the reader did not scroll, and watchers would request another layout.
             set_scroll_y(self, float(wanted))
         return result
 

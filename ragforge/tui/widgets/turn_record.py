@@ -1,4 +1,4 @@
-"""What is known of a turn, in the order in which it is shown; made from events or from the store."""
+"""The contents of a turn, in the order in which they are shown; built from events or from the store."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TypeAlias, assert_never
@@ -33,10 +33,10 @@ from ragforge.domain.turns import CallStatus, Step, ToolCall, Turn, TurnStatus
 from ragforge.domain.versions import Version, files_touched
 
 LIVE_OUTPUT_CHARS_MAX = 64_000
-"""Output of a running tool that is kept for the eye; the whole arrives with its end."""
+"""How much output of a running tool is kept for display; the whole arrives at its end."""
 
 OWN = "!"
-"""In place of a tool's name: a command that the user ran."""
+"""Instead of a tool's name: a command that the user ran."""
 
 SHOWN_CHARS_MAX = 200_000
 """Of one answer or thought."""
@@ -52,9 +52,9 @@ class Said(Struct):
 
 
 class Thought(Struct):
-    """What the model thought, as `Said`.
+    """The model's thoughts, as `Said`.
 
-    `seconds` is None while it thinks, and where it was not measured.
+    `seconds` is None while it thinks, and if it was not measured.
     """
 
     text: str
@@ -64,7 +64,7 @@ class Thought(Struct):
 
 
 class Called(Struct):
-    """A tool call: running while `call` is None and the turn has not cut it off."""
+    """A tool call: running while `call` is None and the turn has not interrupted it."""
 
     call_id: str
     name: str
@@ -83,7 +83,7 @@ class Called(Struct):
         return self.name == OWN
 
     def take(self, text: str) -> None:
-        """More output of a call that runs."""
+        """Add output of a running call."""
         self.output = (self.output + text)[-LIVE_OUTPUT_CHARS_MAX:]
 
 
@@ -94,20 +94,20 @@ class Noted(Struct):
 
 
 class Told(Struct):
-    """What a command answered, as Markdown; no part of the conversation."""
+    """The answer of a command, as Markdown; not part of the conversation."""
 
     text: str
 
 
 class Greeted(Struct):
-    """What a new session begins with: a first line, set off, and others."""
+    """The start of a new session: a first line, set off, and others."""
 
     title: str
     lines: Sequence[str]
 
 
 class Remembered(Struct):
-    """What was put in front of the model from memory."""
+    """What the model was given from memory."""
 
     block: ContextBlock
 
@@ -119,13 +119,13 @@ class Against(Struct):
 
 
 class Searched(Struct):
-    """What the provider's own search found for the answer above."""
+    """The results of the provider's own search for the answer above."""
 
     search: WebSearch
 
 
 class Changed(Struct):
-    """What the turn did to the files."""
+    """What the turn changed in the files."""
 
     version: Version
 
@@ -151,7 +151,7 @@ class StoredTurns(Struct, frozen=True):
     steps: Sequence[Step] = ()
     calls: Sequence[ToolCall] = ()
     recalled: Mapping[str, ContextBlock] = field(default_factory=dict[str, ContextBlock])
-    """By the turn's id, where it is still known."""
+    """By the turn's id, if it is still known."""
     forgotten: Collection[str] = ()
     """Ids of turns in which something was said that no model is given any more."""
     marked: Mapping[str, str] = field(default_factory=dict[str, str])
@@ -159,20 +159,20 @@ class StoredTurns(Struct, frozen=True):
 
 
 class TurnRecord(Struct):
-    """A turn and what it consists of; without a turn, lines said before the first one."""
+    """A turn and its entries; without a turn, lines said before the first one."""
 
     turn: Turn | None
     entries: list[Entry] = field(default_factory=list[Entry])
     before: Sequence[Called] = ()
-    """What the user ran before the message, where nothing above shows it."""
+    """What the user ran before the message, unless it is shown above."""
 
     @property
     def running(self) -> bool:
-        """Is it still going on?"""
+        """Whether it is still running."""
         return self.turn is not None and self.turn.status is TurnStatus.RUNNING
 
     def apply(self, event: AgentEvent, *, now_s: float) -> Entry | None:
-        """Take the event in. Returns the entry that is new or has changed, if one has."""
+        """Apply the event. Return the entry that is new or has changed, if any."""
         if not isinstance(event, ThoughtDelta | UsageUpdated):
             self._end_thought(now_s)
         match event:
@@ -214,14 +214,14 @@ class TurnRecord(Struct):
                 assert_never(event)
 
     def ask(self, call_id: str, *, is_asked: bool, now_s: float) -> Called | None:
-        """The call waits for the user's answer from now on, or runs from now on; None where it is unknown."""
+        """Mark the call as waiting for the user's answer, or running; return it, None if unknown."""
         entry = self._called(call_id)
         if entry is not None:
             entry.is_asked, entry.started_s = is_asked, now_s
         return entry
 
     def index_of(self, entry: Entry) -> int:
-        """Its place among the entries."""
+        """Return its index among the entries."""
         for index in range(len(self.entries) - 1, -1, -1):
             if self.entries[index] is entry:
                 return index
@@ -232,7 +232,7 @@ class TurnRecord(Struct):
         return entry
 
     def _say(self, text: str) -> Entry:
-        # What the user looked up meanwhile does not cut the answer in two, maybe within a list or code.
+        # What the user looked up meanwhile must not split the answer, maybe within a list or code.
         last = next((entry for entry in reversed(self.entries) if not isinstance(entry, Told)), None)
         if isinstance(last, Said):
             return _grown(last, text)
@@ -271,7 +271,7 @@ class TurnRecord(Struct):
 
 
 def records_of(stored: StoredTurns) -> list[TurnRecord]:
-    """The stored turns as records, in their order."""
+    """Return the stored turns as records, in their order."""
     steps: dict[str, list[Step]] = {}
     calls: dict[str, list[ToolCall]] = {}
     for step in sorted(stored.steps, key=lambda step: step.index):
@@ -291,14 +291,14 @@ def records_of(stored: StoredTurns) -> list[TurnRecord]:
 
 
 def own_calls(parts: Parts) -> list[Called]:
-    """What the user ran before a message, as it was shown when it ended."""
+    """Return what the user ran before a message, as it was shown when it ended."""
     return [
         Called(part.id, OWN, {"command": part.command}, call=own_call(part)) for part in commands_in(parts)
     ]
 
 
 def own_call(part: CommandPart, *, status: CallStatus | None = None, took_ms: int = 0) -> ToolCall:
-    """A command of the user's as a call. Without a status its last line tells it."""
+    """Return a user's command as a call. Without a status, its last line determines it."""
     told = (
         CallStatus.OK
         if part.output.rstrip().rpartition("\n")[2].startswith("[Exit code 0")
@@ -340,7 +340,7 @@ def _entries(
 
 
 def _grown(entry: Said | Thought, text: str) -> Said | Thought:
-    """The entry, to which the text was added: what is too much to be shown is counted."""
+    """Append the text to the entry and return it: what is too much to be shown is only counted."""
     shown = "" if entry.more_chars else text[: SHOWN_CHARS_MAX - len(entry.text)]
     lines_left = SHOWN_LINES_MAX - entry.text.count("\n")
     *lines, beyond = shown.split("\n", lines_left)

@@ -13,7 +13,7 @@ from ragforge.versions.words import row_words
 
 
 class TurnRows(RowList[TurnRow]):
-    """A line a turn, oldest first; the newest is chosen at first."""
+    """One line a turn, oldest first; the newest is chosen at first."""
 
     def show(self, rows: Sequence[TurnRow]) -> None:
         """List these."""
@@ -22,7 +22,7 @@ class TurnRows(RowList[TurnRow]):
 
     @property
     def from_chosen(self) -> Sequence[TurnRow]:
-        """The chosen turn and all after it."""
+        """Return the chosen turn and all after it."""
         return self._rows[self._index :]
 
     def _key_of(self, row: TurnRow) -> str:

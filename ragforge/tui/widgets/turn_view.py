@@ -1,4 +1,4 @@
-"""One turn on the screen: the user's words and all that followed."""
+"""One turn on the screen: the user's message and all that followed."""
 
 from typing import TypeAlias, assert_never
 
@@ -46,15 +46,15 @@ EntryView: TypeAlias = (
 )
 
 USER_CHARS_SHOWN = 20_000
-"""Of what the user said; the rest is stored and was sent, but would slow the screen."""
+"""How much of the user's message is shown; the rest is stored and was sent, but would slow the screen."""
 
 
 class UserWords(PlainText):
-    """What the user said."""
+    """The user's message."""
 
 
 class TurnView(Widget):
-    """Draws a `TurnRecord`; `sync` after the record has changed."""
+    """Draws a `TurnRecord`; call `sync` after the record has changed."""
 
     def __init__(self, record: TurnRecord, *, load_output: LoadOutput | None) -> None:
         super().__init__()
@@ -63,12 +63,12 @@ class TurnView(Widget):
         self._views: list[EntryView] = []
         self._end: TurnEndLine | None = None
         self._said: Parts = ()
-        """The user's words as they are drawn."""
+        """The user's message as it is drawn."""
         self._ready = False
-        """Until its own children stand, nothing may be mounted: it would come before them."""
+        """Until its own children are mounted, nothing else may be: it would be placed before them."""
 
     def compose(self) -> ComposeResult:
-        """The user's words; what follows is mounted by `sync`."""
+        """Yield the user's message; what follows is mounted by `sync`."""
         for call in self.record.before:
             yield ToolCallView(call, load_output=self._load_output)
         if self.record.turn is not None:
@@ -76,12 +76,12 @@ class TurnView(Widget):
             yield UserWords(_said_words(self._said))
 
     def on_mount(self) -> None:
-        """Draw what is known."""
+        """Draw the current contents."""
         self._ready = True
         self.sync(now_s=None)
 
     def sync(self, *, now_s: float | None, changed: frozenset[int] | None = None) -> None:
-        """Draw what has changed: the entries with these indexes, or all.
+        """Draw the changes: the entries with these indexes, or all.
 
         now_s: the time to count to; None draws no running times.
         """
@@ -100,11 +100,11 @@ class TurnView(Widget):
 
     @property
     def folds(self) -> list[Fold]:
-        """What opens in it, in order."""
+        """What can be opened in it, in order."""
         return [child for child in self.children if isinstance(child, Fold)]
 
     def tick(self, *, now_s: float) -> None:
-        """Count on what is running."""
+        """Update the times of what is running."""
         running = {
             index
             for index, entry in enumerate(self.record.entries)
@@ -141,7 +141,7 @@ class TurnView(Widget):
                 assert_never(entry)
 
     def _sync_words(self) -> None:
-        """Draw what the user said once more, where another message has joined it."""
+        """Draw the user's message again, if another one was added to it."""
         turn = self.record.turn
         if turn is not None and turn.user != self._said:
             self._said = turn.user

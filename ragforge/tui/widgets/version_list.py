@@ -17,15 +17,15 @@ from ragforge.versions.log import files_words, names_words
 from ragforge.versions.state import Head
 
 WIDE = 70
-"""Below this a version's id and age are left out."""
+"""Below this width a version's id and age are left out."""
 GRAPH_CELLS_MAX = 24
 AGE_CELLS = 10
 FILES_CELLS_MAX = 20
-"""What is longer pushes the words to the right, in its own line alone."""
+"""Anything longer pushes the words to the right, only in its own line."""
 
 
 class VersionList(RowList[GraphLine]):
-    """A line a version, newest first, beside the graph, and between them lines where only that runs on."""
+    """One line a version, newest first, beside the graph, and between them lines with only the graph."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -42,7 +42,7 @@ class VersionList(RowList[GraphLine]):
         *,
         now: datetime,
     ) -> None:
-        """Draw these; the one that was chosen stays so where it is among them."""
+        """Draw these; the choice stays if it is still among them."""
         self._branches, self._head_of_files, self._now = branches, head, now
         self.set_rows(lines)
 
@@ -53,7 +53,7 @@ class VersionList(RowList[GraphLine]):
 
     @property
     def row(self) -> VersionRow | None:
-        """That of the chosen line."""
+        """The row of the chosen line."""
         return self.chosen.row if self.chosen else None
 
     def _key_of(self, row: GraphLine) -> str:
@@ -70,7 +70,7 @@ class VersionList(RowList[GraphLine]):
         return [self._line(line, width, cells, is_chosen=line is chosen) for line in rows]
 
     def _line(self, line: GraphLine, width: int, cells: tuple[int, int], *, is_chosen: bool) -> Content:
-        """cells: what the graph and the number of files take."""
+        """cells: the width of the graph and of the number of files."""
         graph = cut(line.graph, cells[0]) + " "
         pointer = (POINTER if is_chosen else NO_POINTER, "bold")
         row = line.row
