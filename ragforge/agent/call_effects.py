@@ -90,9 +90,9 @@ class CallEffects(Struct, frozen=True):
     packages: tuple[str, ...] = ()
     """Names of dependencies that would be added."""
     words: frozenset[str] = frozenset()
-    """All words in small letters, by which most rules are seen not to apply."""
+    """All words in lowercase, by which most rules are excluded quickly."""
     code: str = ""
-    """All added code, by which more of them are."""
+    """All added code, by which more of them are excluded."""
 
 
 def effects_of(effect: Effect, preview: Preview, *, root: Path, cwd: Path) -> CallEffects:
@@ -180,7 +180,7 @@ def _commands(parsed: Parsed | None, command: str, depth: int = 0) -> Iterator[t
 
 
 def _piped(parsed: Parsed | None) -> Iterator[tuple[str, ...]]:
-    """Return what a shell is fed with, as `curl | sh`: the program, a bar and the shell."""
+    """Return the program that feeds a shell, as `curl | sh`: the program, a bar and the shell."""
     for before, each in pairwise(parsed.commands if parsed else ()):
         started = (words[0] for words in _unwrapped(each.texts, 0))
         shell = next((name for name in started if name in SHELLS), "")

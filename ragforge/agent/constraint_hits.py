@@ -23,12 +23,12 @@ _TESTS = re.compile(
 _ASIDE = re.compile(r"(?:^|/)(?:scripts?|tools?|docs?|examples?|bench\w*|host)(?:/|$)")
 
 _ACT = re.compile(r"[a-zà-ÿ]{3,}(?:tion|men[t]|ing)s?")
-"""A noun for something that is done."""
+"""A noun for an action."""
 STEM_CHARS_MIN = 4
 _TABS = AnyOf(lambda language: language.tabs)
 
 Finder = Callable[[CallEffects], str]
-"""The part of a call that goes against a prohibition; empty where none does."""
+"""The part of a call that violates a prohibition; empty if none does."""
 
 
 def hits_of(constraints: Sequence[Constraint], effects: CallEffects) -> list[ConstraintHit]:
@@ -56,7 +56,7 @@ def _contrary(constraint: Constraint, others: Sequence[Constraint]) -> Constrain
     return max(contrary, key=lambda each: each.said_at, default=None)
 
 
-@lru_cache(16_384)  # what is made anew for each call costs more than all the rest
+@lru_cache(16_384)  # what is rebuilt for each call costs more than all the rest
 def finder(prohibition: Prohibition) -> Finder:
     """Return a function that finds violations, built once."""
     match prohibition.deed:
@@ -102,7 +102,7 @@ def _first_path(
             continue
         if any(each.search(path) for each in wanted):
             return path
-        # To delete a folder deletes what is in it.
+        # Deleting a folder deletes its contents.
         if path in effects.deleted and any(
             each.pattern.startswith(rf"(?:^|/){re.escape(path)}/") for each in wanted
         ):
@@ -151,7 +151,7 @@ def _at_place(prohibition: Prohibition, effects: CallEffects) -> str:
 
 
 def _command_of(name: str) -> list[str]:
-    """The words of the command that does it: "commit --no-verify" is one of git."""
+    """Return the words of the command with this name: "commit --no-verify" is one of git."""
     first, _, rest = name.partition(" ")
     return acts().get(name.casefold(), f"{acts().get(first.casefold(), first)} {rest}").split()
 

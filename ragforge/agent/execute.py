@@ -44,13 +44,13 @@ log = logging.getLogger(__name__)
 
 
 EDIT_CHARS_MAX = 8_000
-"""What the model is told of an edit."""
+"""How much of an edit the model is told."""
 LED_ELSEWHERE = "The path leads somewhere else than when it was approved. Nothing was done."
 CHANGED = "; its file has changed since you were first asked"
 _Stamp: TypeAlias = tuple[int, int, int] | None
 """A file's number, size and time of change; None for no file."""
 CHANGES_NOTHING = (Effect.READ, Effect.WEB)
-"""Calls of such tools run at the same time, and no file is looked after meanwhile."""
+"""Calls of such tools run at the same time, and no file is checked meanwhile."""
 
 
 class _Refused(Struct, frozen=True):
@@ -72,7 +72,7 @@ class _Ready(Struct, frozen=True):
     preview: Preview
     decision: Decision
     hits: tuple[ConstraintHit, ...] = ()
-    """The constraints that it goes against, and runs all the same."""
+    """The violated constraints, in spite of which it runs."""
 
 
 class _OpenCall(Struct, frozen=True):
@@ -194,7 +194,7 @@ async def _prepare(call: _OpenCall) -> _Ready | _Refused:
         met = ConstraintsMet(request.id, ready.hits, is_asked, refused is not None)
         await parts.count(met)
         await parts.events.send(met)
-    # What the user has just allowed needs no telling.
+    # What the user has just allowed need not be reported.
     return refused or (replace(ready, hits=()) if is_asked else ready)
 
 
@@ -245,7 +245,7 @@ def against(hits: Sequence[ConstraintHit]) -> str:
 
 
 def _unexpected(tool: str, error: Exception) -> str:
-    # A tool returns its failures; what it raises is a mistake of ours, and must not end the turn.
+    # A tool returns its failures; what it raises is a bug of ours, and must not end the turn.
     log.exception("The tool %s failed unexpectedly", tool)
     return f"{tool} failed unexpectedly: {type(error).__name__}: {error}"
 
@@ -261,7 +261,7 @@ async def _ask_consent(ready: _Ready) -> tuple[_Ready, _Refused | None]:
             pass
     parts, draft = ready.call.parts, _draft(ready)
     while True:
-        # It waits for a user now, perhaps for days: whoever opens the session meanwhile is to ask again.
+        # It waits for a user now, perhaps for days: if the session is opened meanwhile, it must ask again.
         await parts.record.save_step(ready.call.step, waits=True)
         rules = ready.decision.rules if isinstance(ready.decision, Ask) else ()
         approval = _approval(ready, why, rules, draft)
@@ -271,15 +271,15 @@ async def _ask_consent(ready: _Ready) -> tuple[_Ready, _Refused | None]:
             if isinstance(looked, _Ready) and looked.preview.paths != ready.preview.paths:
                 looked = _Refused(
                     LED_ELSEWHERE
-                )  # not asked again: somebody may be turning a link back and forth
+                )  # not asked again: somebody may be switching a link back and forth
             if isinstance(looked, _Refused):
                 await parts.record.run_on(ready.call.progress.turn_id)
                 await parts.events.send(Notice(_withdrawn(ready)))
                 return ready, looked
-            # The mode may allow it by now; who was asked is asked all the same.
+            # The mode may allow it by now; a question that is open stays open.
             ready, why = replace(looked, decision=ready.decision), f"{why.removesuffix(CHANGED)}{CHANGED}"
             continue
-        # Should the program die while the call runs, it must not be taken for one that never began.
+        # If the process dies while the call runs, it must not be taken for one that never began.
         await parts.record.run_on(ready.call.progress.turn_id)
         match answer.answer:
             case ConsentAnswer.ONCE:
@@ -296,7 +296,7 @@ async def _ask_consent(ready: _Ready) -> tuple[_Ready, _Refused | None]:
 
 
 async def _answer(ready: _Ready, approval: ToolApproval) -> ApprovalAnswer | None:
-    """Return the answer; None where the call would do something else by now than what the question shows.
+    """Return the answer; None if the call would by now do something else than the question shows.
 
     A sub-agent, a job or the user's editor may change the file meanwhile. The question is withdrawn then.
     """
@@ -325,7 +325,7 @@ async def _does_the_same(ready: _Ready) -> bool:
     try:
         return await ready.tool.preview(ready.args, ready.call.parts.context) == ready.preview
     except Exception:
-        return False  # a full look says why
+        return False  # a full check says why
 
 
 def _stamps(paths: Sequence[Path]) -> tuple[_Stamp, ...]:
@@ -371,7 +371,7 @@ async def _edited(ready: _Ready, draft: str) -> tuple[_Ready, str]:
         case Ask(reason):
             return looked, f"you edited it; {reason}"
         case Allow():
-            # Shown once more all the same: what was typed in an editor is not what was consented to.
+            # Shown again all the same: what was typed in an editor was not consented to.
             asked = Ask("you edited it", hits=looked.hits)
             return replace(looked, decision=asked), asked.reason
 
@@ -414,7 +414,7 @@ async def _run(ready: _Ready) -> ToolCall:
 
 
 async def _run_guarded(call: _OpenCall, ready: _Ready, context: ToolContext) -> ToolResult:
-    """Return the tool's result, with everything it changes saved first; or why it must not run now."""
+    """Return the tool's result, after saving everything it changes; or why it must not run now."""
     tool = ready.tool
     if changed := await _look_again(call, ready):
         return changed

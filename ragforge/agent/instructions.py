@@ -12,7 +12,7 @@ from ragforge.files.paths import inside
 
 NAMES = ("AGENTS.md", "CLAUDE.md", "GEMINI.md")
 FILE_BYTES_MAX = 40_000
-"""More than this of one file is cut: instructions that long crowd out the work."""
+"""More than this of one file is truncated: instructions that long crowd out the work."""
 
 
 SKILLS_HEADING = (
@@ -45,7 +45,7 @@ class Skill(Struct, frozen=True):
     file: Instructions
     in_project: bool
     text: str = ""
-    """What it says, below its head."""
+    """The text below its head."""
     problem: str = ""
 
     @property

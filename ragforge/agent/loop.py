@@ -14,9 +14,9 @@ from ragforge.domain.words import counted
 
 STREAK_REMINDED_AT = (3, 5)
 STREAK_MAX = 8
-"""The same call with the same arguments, this often in a row, is a model that is stuck."""
+"""A model that makes the same call with the same arguments this often in a row is stuck."""
 CYCLE_MAX = 6
-"""So many calls one after another may be what is repeated."""
+"""The longest sequence of calls that counts as repeated."""
 KEPT_MAX = CYCLE_MAX * (STREAK_MAX + 1)
 
 
@@ -46,7 +46,7 @@ async def run_turn(
         if stop := repetition.stop_for(step.message.calls):
             return stop
         if step.index not in progress.stored:
-            # Before its calls run: whatever moment the process dies at, it is known what may have run.
+            # Before its calls run: whenever the process dies, it is known what may have run.
             await parts.record.save_step(step)
             progress.stored.add(step.index)
         results = await execute_calls(parts, progress, step, finished_calls, from_store=step is pending)
@@ -93,12 +93,12 @@ class _Repetition:
         self._calls: list[str] = []
         """The last ones, with their arguments."""
         self._results: list[str] = []
-        """What came of each."""
+        """The result of each."""
         self._times = 0
-        """How often the last few had been made after the step before."""
+        """How often the last few had been made after the previous step."""
 
     def stop_for(self, calls: Sequence[CallRequest]) -> Outcome | None:
-        """Return how the turn stops, if these calls go on with what was repeated too often."""
+        """Return how the turn stops, if these calls continue what was repeated too often."""
         keys = [f"{call.name} {json.dumps(call.args, sort_keys=True)}" for call in calls]
         period, times = self._repeated()
         if period and times >= STREAK_MAX and keys[0] == self._calls[-period]:
@@ -136,14 +136,14 @@ class _Repetition:
         return ToolMessage((*others, told))
 
     def _streak(self, at: int) -> int:
-        """How often in a row the call at this place has been made by then."""
+        """Return how often in a row the call at this place has been made by then."""
         length = 1
         while length <= at and self._calls[at - length] == self._calls[at]:
             length += 1
         return length
 
     def _repeated(self) -> tuple[int, int]:
-        """How many calls the last ones repeat, and how often; (0, 0) for none."""
+        """Return how many calls the last ones repeat, and how often; (0, 0) for none."""
         made = list(zip(self._calls, self._results, strict=False))
         for period in range(2, CYCLE_MAX + 1):
             times = 1

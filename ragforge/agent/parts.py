@@ -83,7 +83,7 @@ class Fitted(Struct, frozen=True):
     dropped_turns: int = 0
     dropped_steps: int = 0
     compacted: str = ""
-    """What went since the last request because the conversation had grown too long, for a user."""
+    """What was dropped since the last request because the conversation had become too long, for a user."""
 
 
 def _nothing() -> float | None:
@@ -94,12 +94,12 @@ class TurnLimits(Struct, frozen=True):
     """Where a turn pauses or stops."""
 
     steps_max: int = 50
-    """Model calls after which the user is asked whether to go on."""
+    """Model calls after which the user is asked whether to continue."""
     model_calls_max: int | None = None
-    """Model calls after which the run stops, nobody being asked."""
+    """Model calls after which the run stops without asking."""
     price_usd_max: float | None = None
     spent_elsewhere: Callable[[], float | None] = _nothing
-    """What others have spent of the same limit: a turn's sub-agents, or who handed this task over."""
+    """What others have spent of the same limit: a turn's sub-agents, or the agent that gave this task."""
 
 
 class GuardedCall(Struct, frozen=True):
@@ -119,9 +119,9 @@ class GuardedCall(Struct, frozen=True):
 
 
 Guard: TypeAlias = Callable[[GuardedCall], AbstractAsyncContextManager[None]]
-"""What is done around such a call: entered right before it, left right after, also where it was cancelled.
+"""What is done around such a call: entered right before it, left right after, even if it was cancelled.
 
-Entering raises UsageError where the tool must not run now, in words for the model: NotKept where the user may
+Entering raises UsageError if the tool must not run now, in words for the model: NotKept if the user may
 want it nonetheless.
 """
 
@@ -146,14 +146,14 @@ class AgentParts(Struct, frozen=True):
     context: ToolContext
     consent: Callable[[AnyTool, JsonObject, Preview], Awaitable[Decision]]
     count: Callable[[ConstraintsMet], Awaitable[None]]
-    """What became of a call that goes against constraints."""
+    """The outcome of a call that violates constraints."""
     add_rules: Callable[[tuple[Rule, ...]], Awaitable[None]]
     approve: Approve
     record: Recorder
     events: Events
     fit: Callable[[Sequence[Message], float], Awaitable[Fitted]]
     price: Callable[[Usage, int], float | None]
-    """Of the usage and so many searches of the web."""
+    """Returns the price of the usage and so many web searches."""
     redact: Redactor
     has_queued: Callable[[], bool]
     instructions_for: Callable[[Sequence[Path]], Awaitable[str]]
@@ -166,17 +166,17 @@ class TurnProgress(Struct):
 
     turn_id: str
     messages: list[Message]
-    """The turn's own: the user's, then each answer and its results."""
+    """The turn's own messages: the user's, then each answer and its results."""
     next_index: int = 0
     steps: list[Step] = field(default_factory=list[Step])
     """Steps of this run that ended, stored or not; the last may be partial."""
     stored: set[int] = field(default_factory=set[int])
     """Indexes of steps that are in the store."""
     unkept: list[tuple[ToolCall, Step]] = field(default_factory=list[tuple[ToolCall, Step]])
-    """Calls that ended and that the store refused."""
+    """Calls that ended but that the store rejected."""
     model_calls: int = 0
     told_of_cut: bool = False
-    """The user has heard that older messages no longer fit."""
+    """Whether the user was told that older messages no longer fit."""
 
     @property
     def unstored(self) -> Step | None:

@@ -22,7 +22,7 @@ from ragforge.tools.base import AnyTool, Effect, Preview
 
 FOLDERS_MAX = 64
 RULES_MAX = 4
-"""More rules than this at once are not read by anybody, so they are not offered."""
+"""Nobody reads more rules than this at once, so they are not offered."""
 
 
 class Allow(Struct, frozen=True):
@@ -212,7 +212,7 @@ def _doubt(
     """asks_anyway: do not ask git for the settings of a repository that may not be read."""
     root, cwd, folders = place.root, place.cwd, place.folders
     if _is_cd(command):
-        return None  # where it leads has been looked at
+        return None  # its target has been checked
     if any(matches(rule, command, place) for rule in rules):
         return None
     rule = propose(command, place)
@@ -225,7 +225,7 @@ def _doubt(
     if reads is None:
         return _Doubt(f"runs a command that may change something: {shown}", rule)
     if place.elsewhere and command.texts[0] == "git":
-        # A folder may hold a repository whose settings run programs.
+        # A folder may contain a repository whose settings run programs.
         return _Doubt(f"runs git in another folder: {shown}", rule)
     if command.texts[0] == "git" and not asks_anyway and (danger := find_danger(cwd, root)):
         return _Doubt(f"runs git, and this repository can make it run a program ({danger}): {shown}", rule)
@@ -252,15 +252,15 @@ def _is_cd(command: SimpleCommand) -> bool:
 
 def _folders(parsed: Parsed, cwd: Path) -> frozenset[Path] | Ask:
     """Return every folder in which a part of the command may run, whichever `cd` succeeds."""
-    # As they are written: the shell goes back with `..` through the link by which it came, the system
-    # from where the link leads.
+    # As written: the shell goes back with `..` through the link by which it came, the system
+    # from the link's target.
     written = {cwd}
     for command in parsed.commands:
         if _is_cd(command):
             wanted = {folder / command.texts[1] for folder in written}
             wanted |= {Path(os.path.normpath(each)) for each in wanted}
             if not any(each.is_dir() for each in wanted):
-                # Made meanwhile, it may be a link to anywhere.
+                # If it is created meanwhile, it may be a link to anywhere.
                 return Ask(f"runs a command in a folder that does not exist: {command.texts[1]}")
             written |= wanted
         if len(written) > FOLDERS_MAX:
@@ -272,7 +272,7 @@ def _decide_shell_in_plan_mode(tool: str, command: str, *, root: Path, cwd: Path
     decision = _decide_shell(command, rules=(), root=root, cwd=cwd)
     if not isinstance(decision, Ask):
         return decision
-    # It may read elsewhere when asked for. No "always": rules do not count in this mode.
+    # It may read elsewhere if asked for. No "always": rules do not count in this mode.
     return Ask(decision.reason) if only_reads(command) else Refuse(_in_plan_mode(tool))
 
 

@@ -28,10 +28,10 @@ from ragforge.domain.usage import Usage
 from ragforge.domain.words import counted
 
 CHARS_PER_TOKEN = 4
-"""A rough measure of what was written, where nobody has counted it."""
+"""A rough measure of what was written, if nobody has counted it."""
 
 REFITS_MAX = 3
-"""How often a request that the provider found too long is made shorter and sent again."""
+"""How often a request that the provider found too long is shortened and sent again."""
 
 
 class _Arriving(Struct):
@@ -100,11 +100,11 @@ async def _receive(parts: AgentParts, fitted: Fitted, arriving: _Arriving) -> No
                     case AnswerEnded():
                         arriving.ended = event
                     case CallSeen():
-                        pass  # the ended message holds all calls, in order
+                        pass  # the ended message contains all calls, in order
                     case _:
                         assert_never(event)
     finally:
-        # What was held back, also of an answer that broke off: it is stored, so it is shown.
+        # What was held back, also of an interrupted answer: it is stored, so it is shown.
         if shown := thoughts_shown.flush():
             await parts.events.send(ThoughtDelta(shown))
         if shown := text_shown.flush():
@@ -115,7 +115,7 @@ def _keep(parts: AgentParts, progress: TurnProgress, arriving: _Arriving, fitted
     """Append the complete or partial step to the progress, unless nothing arrived."""
     ended = arriving.ended
     begun = bool(ended or arriving.text.chars or arriving.thoughts.chars or arriving.usage)
-    # Many services count at the end only; what broke off before is paid for all the same.
+    # Many services count at the end only; an interrupted answer is paid for all the same.
     usage = arriving.usage or (_estimate(arriving, fitted) if begun else Usage())
     message = ended.message if ended else _partial(parts, arriving)
     step = Step(

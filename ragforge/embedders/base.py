@@ -11,17 +11,17 @@ from ragforge.domain.vectors import Vector
 
 
 class Embedder(Protocol):
-    """Makes vectors of texts. Construction must be cheap: load slow parts in a thread on first use."""
+    """Computes vectors of texts. Construction must be cheap: load slow parts in a thread on first use."""
 
     name: str
-    """What stands with each vector: model, dimensions and version of whatever is put around the text.
+    """Stored with each vector: model, dimensions and version of whatever is put around the text.
     Vectors of different names are never compared. Such as `static:minilm-256-2`."""
     dimensions: int
-    """How many numbers a vector has; 0 where only the first answer tells, see `learn_dimensions`."""
+    """How many numbers a vector has; 0 if only the first answer tells, see `learn_dimensions`."""
     remote: bool
-    """A network lies between: it costs, may be slow, and sees the text."""
+    """Whether it uses the network: it costs, may be slow, and receives the text."""
     usage: Usage
-    """What it has used so far; all zero for a local one."""
+    """Its usage so far; all zero for a local one."""
 
     async def embed(self, texts: Sequence[str]) -> list[Vector]:
         """Return a vector of length 1 for each text to be stored. Any number of texts, any length.
@@ -49,7 +49,7 @@ class Embedder(Protocol):
 
 
 class EmbedderParts(Struct, frozen=True):
-    """What embedders are built from; each uses what it needs.
+    """What embedders are created from; each uses what it needs.
 
     find_key: returns the key of a provider and its source; called in a thread, when the first vector is
     needed.

@@ -1,8 +1,8 @@
 """The model multilingual-e5-small in 4 bits, from the package `ragforge-e5`: no network, no key, 70 MB.
 
-It compares a hundred languages with each other, which the other embedders of ragforge do not, and takes twice
-as long as `minilm`: 30 ms for a question, 100 to 200 ms for a turn. Its own vectors are all alike, with
-cosines from .7 up; so the package holds their mean, which is taken off.
+It compares a hundred languages with each other, unlike ragforge's other embedders, and takes twice as long as
+`minilm`: 30 ms for a query, 100 to 200 ms for a turn. Its own vectors are all alike, with cosines from .7 up;
+so the package contains their mean, which is subtracted.
 """
 
 from array import array
@@ -16,11 +16,11 @@ from ragforge.embedders.unigram import Unigram
 PIECES = "pieces.txt"
 BEGIN, END, UNKNOWN = "<s>", "</s>", "<unk>"
 QUERY = "query: "
-"""What the model was trained with in front of texts that are compared with their like."""
+"""The prefix with which the model was trained for texts that are compared with texts of the same kind."""
 
 
 def _vocabulary(folder: Path, arrays: Mapping[str, Any]) -> Vocabulary:
-    # One of the pieces is a sign that ends a line for splitlines().
+    # One of the pieces is a character that ends a line for splitlines().
     pieces = (folder / PIECES).read_text(encoding="utf-8").split("\n")
     scores = array("f", arrays["scores"].tobytes())
     if len(scores) != len(pieces):

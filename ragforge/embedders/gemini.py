@@ -22,7 +22,7 @@ BASE_URL = "https://generativelanguage.googleapis.com"
 API_VERSION = "v1beta"
 DIMENSIONS = 3072
 TEXTS_MAX = 50
-"""The service takes 100, but decoding holds up every thread, the screen's too: 20 ms for 100 texts."""
+"""The service takes 100, but decoding blocks every thread, the screen's too: 20 ms for 100 texts."""
 
 
 class _Model(Struct, frozen=True):

@@ -50,7 +50,7 @@ class Connection:
                 return await self._attempt(path, body)
             except Refusal as refusal:
                 if isinstance(refusal.error, ModelRefusedKey):
-                    await self.close()  # a better one is looked for the next time
+                    await self.close()  # the next request looks for a better one
                 delay_s = _delay_s(refusal, number)
                 if not refusal.may_pass or number >= attempts_max or delay_s > timeouts.EMBEDDER_DELAY_S_MAX:
                     raise _given_up(refusal.error, number) from refusal
@@ -96,7 +96,7 @@ class Connection:
                     f"Cannot get vectors from {service.name} at {service.base_url}: {said}. Check that it "
                     "runs, the network and the address."
                 ),
-                # A server on this machine that is not there now will not be there in a second.
+                # A local server that does not answer now will not answer in a second.
                 may_pass=not service.is_local,
             ) from error
         if got.status_code != 200:
@@ -109,11 +109,11 @@ class Connection:
             self._opening = asyncio.create_task(asyncio.to_thread(self._open), name="open embedder")
         opening = self._opening
         try:
-            # Who asks may leave after a moment; what was begun is for the next question.
+            # The caller may give up after a moment; what was started is for the next query.
             return await asyncio.shield(opening)
         except (Refusal, RagforgeError):
             if self._opening is opening:
-                self._opening = None  # the next question tries anew
+                self._opening = None  # the next query tries again
             raise
 
     def _open(self) -> _Opened:

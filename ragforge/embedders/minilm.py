@@ -1,7 +1,7 @@
 """The model all-MiniLM-L6-v2 in 8 bits, from the package `ragforge-minilm`: no network, no key, 23 MB.
 
-It reads words in their order, which the static embedder does not, and takes 100 times as long: 15 ms for a
-question, 60 to 110 ms for a turn.
+It takes the order of words into account, unlike the static embedder, and takes 100 times as long: 15 ms for
+a query, 60 to 110 ms for a turn.
 """
 
 from collections.abc import Mapping

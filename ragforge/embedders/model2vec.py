@@ -22,10 +22,10 @@ if TYPE_CHECKING:  # 0.2 s to import, and not everybody has it
     from model2vec import StaticModel
 
 TEXT_CHARS_MAX = 20_000
-"""What is read of a text; the models themselves stop at some hundred words."""
+"""How much of a text is read; the models themselves stop at some hundred words."""
 BATCH = 256
 EDGE_BYTES = 65_536
-"""Of the file's beginning and end, for telling one model from another without reading all of it."""
+"""Of the file's beginning and end, to distinguish models without reading whole files."""
 HEADER_BYTES_MAX = 1_000_000
 
 _FILES = ("model.safetensors", "0_StaticEmbedding/model.safetensors")
@@ -111,7 +111,7 @@ def _load(folder: Path) -> "StaticModel":
         ) from error
     try:
         return StaticModel.from_pretrained(folder, force_download=False)
-    except Exception as error:  # whatever its three libraries meet in files of any kind
+    except Exception as error:  # whatever its three libraries raise for files of any kind
         said = " ".join(str(error).split())[:200]
         raise UsageError(
             f"The folder {folder} contains no readable model2vec model ({said}). Choose another with "

@@ -1,6 +1,6 @@
 """Embedders behind `POST /embeddings`: OpenAI, Ollama, llama-server, vLLM, LM Studio.
 
-Not tried against the services themselves: it follows their documentation and is tested against a stand-in.
+Not tried with the services themselves: it follows their documentation and is tested against a stand-in.
 The length of a vector is known only from the first answer, so `dimensions` is 0 until then and not part of
 the name; vectors of another length than the newest are never compared with them.
 """
@@ -20,9 +20,9 @@ from ragforge.embedders.remote import Answered, RemoteEmbedder
 
 TEXTS_MAX = 64
 TOKENS_MAX = 8_191
-"""OpenAI's limit. Smaller models say that a text is too long, and get shorter ones from then on."""
+"""OpenAI's limit. Smaller models report that a text is too long, and get shorter ones from then on."""
 VERSION = 1
-"""Goes up with any change of what is put around a text, which now is nothing."""
+"""Increased with any change of what is put around a text, which now is nothing."""
 
 
 def open_openai_compatible(

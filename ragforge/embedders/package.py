@@ -1,7 +1,7 @@
 """Embedders whose model is a Python package of its own, computed in NumPy: no network and no key.
 
-The package holds `weights.npz`, the arrays as `ragforge.embedders.transformer` names them, and the files of
-its vocabulary.
+The package contains `weights.npz`, the arrays as `ragforge.embedders.transformer` names them, and the files
+of its vocabulary.
 """
 
 import asyncio
@@ -27,15 +27,15 @@ if TYPE_CHECKING:
 
 WEIGHTS = "weights.npz"
 WORDS = "words.npy"
-"""The table of pieces, if it is too large for `weights.npz`: only the rows that texts need are read of it."""
+"""The table of pieces, if it is too large for `weights.npz`: only the rows that texts need are read."""
 TEXT_CHARS_MAX = 20_000
-"""What is cut into pieces of a text, of which the model reads as many as it has positions."""
+"""How much of a text is split into pieces; the model reads as many of them as it has positions."""
 PIECES_AT_ONCE = 512
-"""Of texts that are computed together: a quarter or half of a second, after which the work can be stopped."""
+"""Texts that are computed together: a quarter or half of a second, after which it can be interrupted."""
 
 
 class Vocabulary(Struct, frozen=True):
-    """How a model reads text: as the places of pieces in its table. begin, end: what is put around them."""
+    """A text as the model reads it: indexes of pieces in its table. begin, end: what is put around them."""
 
     split: Callable[[str], list[int]]
     begin: int
@@ -44,11 +44,11 @@ class Vocabulary(Struct, frozen=True):
 
 
 class PackagedModel(Struct, frozen=True):
-    """What one model differs in from another.
+    """The differences between one model and another.
 
     setting: its name in `memory.embedder`. vectors: the name of its vectors. read: its vocabulary, by the
-    package's folder and arrays; raises OSError, ValueError or LookupError. prefix: what it wants in front of
-    each text that is kept; query_prefix: of each that is looked for.
+    package's folder and arrays; raises OSError, ValueError or LookupError. prefix: what it needs before each
+    text that is stored; query_prefix: before each query.
     """
 
     setting: str
@@ -59,12 +59,12 @@ class PackagedModel(Struct, frozen=True):
 
     @property
     def embedder(self) -> OwnEmbedder:
-        """The embedder of the installed package."""
+        """Return the embedder of the installed package."""
         return OwnEmbedder((self.setting,), lambda _, parts: PackagedEmbedder(self))
 
 
 class PackagedEmbedder:
-    """The model of a folder; None is that of the installed package.
+    """Create the embedder for the model in a folder; None is that of the installed package.
 
     dimensions: 0 until the first text.
     """
@@ -79,11 +79,11 @@ class PackagedEmbedder:
         self.dimensions = 0
 
     async def embed(self, texts: Sequence[str]) -> list[Vector]:
-        """A vector for each text. Raises UsageError where the package is missing or damaged."""
+        """Return a vector for each text. Raises UsageError if the package is missing or damaged."""
         return await self._embed(texts, self._model.prefix)
 
     async def embed_query(self, text: str) -> Vector:
-        """The vector of what is looked for. Raises as `embed`."""
+        """Return the vector of a query. Raises as `embed`."""
         [vector] = await self._embed([text], self._model.query_prefix)
         return vector
 
@@ -92,7 +92,7 @@ class PackagedEmbedder:
         await asyncio.to_thread(self._load)
 
     async def close(self) -> None:
-        """There is nothing to release."""
+        """Do nothing: there is nothing to release."""
 
     async def _embed(self, texts: Sequence[str], prefix: str) -> list[Vector]:
         loaded = await asyncio.to_thread(self._load)
@@ -134,7 +134,7 @@ class _Loaded:
             ) from error
 
     def batches(self, texts: Sequence[str]) -> Iterator[list[list[int]]]:
-        """The texts as pieces, as many together as are computed at once."""
+        """Yield the texts as pieces, as many together as are computed at once."""
         batch: list[list[int]] = []
         count, known = 0, self._vocabulary
         for text in texts:
@@ -163,7 +163,7 @@ _loading = threading.Lock()
 
 @cache
 def _loaded(model: PackagedModel, folder: Path) -> _Loaded:
-    """The files, read once in a process, however many projects are open in it. Nothing changes them."""
+    """Return the files, read once per process, however many projects are open. Nothing changes them."""
     return _Loaded(model, folder)
 
 

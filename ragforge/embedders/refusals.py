@@ -21,7 +21,7 @@ from ragforge.domain.errors import (
 from ragforge.domain.json import JsonObject, JsonValue
 
 WORDS_MAX = 300
-"""How much of what a server says is repeated to the user."""
+"""How much of a server's message is repeated to the user."""
 
 _TOO_LONG = re.compile(
     r"token count.{0,40}exceed|maximum context length|context (length|size|window)|too large to process"
@@ -80,7 +80,7 @@ def read_refusal(service: Service, status: int, body: bytes, headers: Mapping[st
             return Refusal(over, may_pass=True, delay_s=delay_s)
         case 413:
             return Refusal(ContextTooLong(f"The texts are longer than {service.model} accepts.{said}"))
-        # llama-server says so with 500.
+        # llama-server reports it with 500.
         case _ if status in (400, 422, 500) and _TOO_LONG.search(whole):
             return Refusal(ContextTooLong(f"A text is longer than {service.model} accepts.{said}"))
         case 400 | 404 if _NO_MODEL.search(whole):

@@ -23,7 +23,7 @@ def open_embedder(
     needed.
     Raises UsageError for an unknown name.
     """
-    # Each is imported where it is named: a search has one of them, and they take a tenth of its time.
+    # Each is imported only when it is named: a search uses one of them, and all take a tenth of its time.
     kind, _, rest = name.strip().partition(":")
     rest, own = rest.strip(), find_one(PACKAGE, kind, "EMBEDDER", OwnEmbedder)
     if own and bool(rest) == own.takes_rest:

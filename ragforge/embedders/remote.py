@@ -15,13 +15,13 @@ from ragforge.domain.vectors import DIMENSIONS_MAX, Vector
 from ragforge.embedders.http import Connection
 
 BYTES_PER_TOKEN = 2
-"""English and code have 3 to 4, Chinese 3; what still is too long is halved when the service says so."""
+"""English and code have 3 to 4, Chinese 3; what is still too long is halved when the service says so."""
 BYTES_MIN = 256
-"""Cut down to this, a text that is too long is not the reason."""
+"""If a text was truncated to this, its length is not the reason."""
 CHARS_PER_TOKEN = 4
-"""For the estimate where a service counts nothing."""
+"""For the estimate if a service does not count tokens."""
 EMPTY = "(nothing)"
-"""What stands for a text without a word: services refuse the empty one."""
+"""Replaces a text without a word: services reject the empty one."""
 
 
 class Answered(Struct, frozen=True):
@@ -36,7 +36,7 @@ class Wire(Protocol):
 
     path: str
     texts_max: int
-    """In one question."""
+    """In one request."""
     tokens_max: int
     """In one text."""
 

@@ -1,9 +1,9 @@
-"""The forward pass of BERT in NumPy: pieces of words in, one vector a text out.
+"""The forward pass of BERT in NumPy: from pieces of words to one vector per text.
 
-Arrays are known by names: `words`, `positions`, `norm`, `heads`, and for each layer from `0.` on
+Arrays are identified by names: `words`, `positions`, `norm`, `heads`, and for each layer from `0.` on
 `attention` (queries, keys and values one after the other), `attended`, `attended_norm`, `inner`, `outer`,
 `norm`. A matrix has a row for each of its results and a `.bias`; one of 8-bit numbers also has a `.scale` for
-each row, and one of bytes is made of blocks in the form Q4_0 of llama.cpp: a factor of 16 bits, then 32
+each row, and one of bytes consists of blocks in the form Q4_0 of llama.cpp: a factor of 16 bits, then 32
 numbers of 4 bits. A norm has two rows, its factors and what is added.
 Source: Devlin et al., "BERT" (2019).
 """
@@ -20,7 +20,7 @@ Arrays: TypeAlias = Mapping[str, np.ndarray[Any, Any]]
 
 BLOCK_BYTES = 18
 BLOCK_ZERO = 8
-"""What stands for 0 in 4 bits."""
+"""Represents 0 in 4 bits."""
 
 
 class _Dense(Struct, frozen=True):
@@ -44,9 +44,9 @@ class _Layer(Struct, frozen=True):
 
 
 class Transformer:
-    """A model of these arrays; raises KeyError, ValueError or IndexError where they are not one's.
+    """Create a model of these arrays; raises KeyError, ValueError or IndexError if they are not one's.
 
-    dimensions: how long a vector is. pieces_max: of a text; more have no position.
+    dimensions: the length of a vector. pieces_max: of a text; more have no position.
     """
 
     def __init__(self, arrays: Arrays) -> None:
@@ -65,7 +65,7 @@ class Transformer:
             self._layers.append(_layer(arrays, f"{len(self._layers)}."))
 
     def vectors(self, texts: Sequence[Sequence[int]]) -> Floats:
-        """The mean of what becomes of each text's pieces; all texts are computed together, none empty.
+        """Return the mean of the outputs for each text's pieces; all are computed together, none empty.
 
         Raises IndexError for an unknown piece, and ValueError for a text with more than `pieces_max`.
         """
@@ -83,11 +83,11 @@ class Transformer:
         return np.stack([state[span].mean(axis=0) for span in spans])
 
     def _embedded(self, places: "np.ndarray[Any, np.dtype[np.intp]]") -> Floats:
-        """The rows of these pieces."""
+        """Return the rows of these pieces."""
         return _floats(self._words[places], None if self._scales is None else self._scales[places])
 
     def _attended(self, made: Floats, spans: Sequence[slice]) -> Floats:
-        """What each piece takes of the others of its text."""
+        """Return the attention of each piece to the others of its text."""
         width = self.dimensions // self._heads
         root = np.float32(np.sqrt(width))
         attended = np.empty((len(made), self.dimensions), np.float32)
@@ -112,7 +112,7 @@ def _layer(arrays: Arrays, prefix: str) -> _Layer:
 
 
 def _floats(rows: np.ndarray[Any, Any], scales: Floats | None) -> Floats:
-    """The numbers of stored rows."""
+    """Return the numbers of stored rows."""
     if rows.dtype == np.uint8:
         blocks = rows.reshape(len(rows), -1, BLOCK_BYTES)
         factors = np.ascontiguousarray(blocks[..., :2]).view("<f2").astype(np.float32)
@@ -137,7 +137,7 @@ def _normed(state: Floats, norm: Floats) -> Floats:
 
 
 def _gelu(x: Floats) -> Floats:
-    """x times the share of a normal distribution below it. erf: Abramowitz and Stegun 7.1.26, to 1.5e-7."""
+    """Return x times the normal share below it. erf: Abramowitz and Stegun 7.1.26, to 1.5e-7."""
     size = np.abs(x)
     size *= np.float32(np.sqrt(0.5))
     t = 1 / (1 + np.float32(0.3275911) * size)

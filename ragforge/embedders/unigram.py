@@ -1,6 +1,7 @@
-"""Text as the pieces of words of a SentencePiece model of the kind Unigram, such as that of XLM-RoBERTa.
+"""Splits text into pieces of words by a SentencePiece model of the kind Unigram, such as XLM-RoBERTa's.
 
-A word begins with a mark for the space before it, and is cut into the pieces whose scores sum up highest.
+A word begins with a mark for the space before it, and is split into the pieces whose scores have the highest
+sum.
 Source: Kudo, "Subword Regularization" (2018).
 """
 
@@ -11,7 +12,7 @@ from functools import lru_cache
 
 SPACE = "\u2581"
 UNKNOWN_LESS = 10.0
-"""So much below the lowest score is that of a character which no piece has."""
+"""How far below the lowest score that of an unknown character is."""
 WORDS_CACHED_MAX = 20_000
 WORD_CHARS_CACHED_MAX = 40
 
@@ -22,7 +23,7 @@ _CONTROLS = re.compile("[\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f\ud800-\udfff]+")
 class Unigram:
     """The pieces of a vocabulary with their scores. Safe to use in several threads.
 
-    unknown: the place of what stands for a character that no piece has.
+    unknown: the index for a character that no piece has.
     """
 
     def __init__(self, pieces: Sequence[str], scores: Sequence[float], *, unknown: int) -> None:
@@ -30,11 +31,11 @@ class Unigram:
         self._scores, self._unknown = scores, unknown
         self._unknown_score = min(scores, default=0.0) - UNKNOWN_LESS
         self._piece_chars_max = max(map(len, pieces), default=1)
-        # A conversation says the same words again and again.
+        # A conversation repeats the same words.
         self._of_word = lru_cache(WORDS_CACHED_MAX)(self._split)
 
     def of(self, text: str) -> list[int]:
-        """The places of the text's pieces, in order."""
+        """Return the indexes of the text's pieces, in order."""
         plain = unicodedata.normalize("NFKC", _CONTROLS.sub("", text))
         words = [SPACE + word for word in _SPACES.split(plain) if word]
         return [
@@ -44,7 +45,7 @@ class Unigram:
         ]
 
     def _split(self, word: str) -> tuple[int, ...]:
-        """The pieces with the highest sum: the best way to each character is made of the best way before."""
+        """Return the pieces with the highest sum: each best way extends the best way before."""
         ends = range(1, len(word) + 1)
         best, starts, chosen = [0.0], [0], [self._unknown]
         for end in ends:
