@@ -55,7 +55,7 @@ class Skill(Struct, frozen=True):
 
 
 def digest_of(text: str) -> str:
-    """The SHA-256 of a text, in hexadecimal."""
+    """Return the SHA-256 of a text, in hexadecimal."""
     return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 

@@ -127,7 +127,7 @@ want it nonetheless.
 
 
 def unguarded(call: GuardedCall) -> AbstractAsyncContextManager[None]:
-    """A guard that does nothing."""
+    """Do nothing around the call."""
     return nullcontext()
 
 

@@ -79,7 +79,7 @@ class QueryPlans:
                 cut_off.planned.set()
             return True
         except StoreError as error:
-            log.info("The server did not plan what it had been asked: %s", error)
+            log.info("The server did not plan an interrupted query: %s", error)
             return False
         finally:
             for cut_off in self._queries.values():
