@@ -1,4 +1,4 @@
-"""The structured answer about turns: its schema, and what is used of it."""
+"""The structured answer about turns: its schema, and how it is read."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -49,14 +49,14 @@ from ragforge.memory.salvage import objects_at, read_object
 from ragforge.memory.sentences import cut_sentence, cut_words, one_line, with_dates
 
 MEMORIES_MAX = 20
-"""Of one turn: more is a copy of it, not what matters."""
+"""The maximum for one turn: more would be a copy of it, not what matters."""
 RELATIONS_MAX = 5
 ALONE_MAX = 0.6
-"""The confidence of a preference that no rule finds in the user's words."""
+"""The maximum confidence of a preference that no rule finds in the user's words."""
 AGREES_SHARE = 0.5
-"""Of the words of a statement, in those of another one that says the same."""
+"""The minimum share of a statement's words in another one that says the same."""
 DOUBTFUL = 0.5
-"""The confidence where the model gave none that can be one."""
+"""The confidence if the model gave none, or none that is valid."""
 FILE_CHARS_MAX = 300
 
 SAME = "same"
@@ -101,8 +101,8 @@ PARTS: Mapping[str, JsonObject] = {
     "topics": _TEXTS,
     "summary": _TEXT,
 }
-"""What is asked of each turn, by name, behind the optional parts. The summary comes last: a turn of an answer
-that broke off then lacks it, so that the turn is known not to be whole."""
+"""The questions about each turn, by name, after the optional parts. The summary comes last, so that it is
+missing if an answer was cut off, and the turn is known to be incomplete."""
 
 
 def schema_for(materials: Sequence[Material], parts: Sequence[AnyPart] = ()) -> JsonObject:
@@ -146,13 +146,13 @@ class _Said(msgspec.Struct):
     strength: str | None = None
     applies_to: Any = None
     relations: Any = None
-    """A list, each item of which is read by itself."""
+    """A list, each item of which is read separately."""
 
 
 def read_answer(
     text: str, materials: Sequence[Material], *, model: str, parts: Sequence[AnyPart] = ()
 ) -> dict[str, Understanding]:
-    """Return what the answer says about the turns, by their ids, without those about which nothing can be
+    """Return what the answer says about the turns, by their ids, without turns about which nothing can be
     read.
 
     A turn without a summary but with other readable parts gets an extractive one, which a model's replaces
@@ -174,14 +174,14 @@ def read_answer(
 
 
 def _parts_of_turns(text: str, count: int) -> dict[str, JsonObject]:
-    """Return the turns' parts by their short ids; of two with the same id, the first."""
+    """Return the turns' parts by their short ids; the first, if two have the same id."""
     whole = read_object(text)
     written = whole.get("turns")
     if not isinstance(written, list):
-        # Models that hold themselves to no schema leave out the list around the only turn.
+        # Models that ignore the schema leave out the list around a single turn.
         written = [whole] if count == 1 and "summary" in whole else []
     parts: dict[str, JsonObject] = {}
-    # Behind a flaw the rest is not lost: each turn that begins there is read by itself.
+    # What follows a flaw is not lost: each turn that begins there is read separately.
     behind = objects_at(text, _TURN_BEGINS) if len(written) < count else []
     for item in [*written, *behind]:
         if isinstance(item, dict):
@@ -200,11 +200,11 @@ class _Reader:
         self._memories: dict[str, Memory] = {}
         self._links: dict[tuple[str, str, str], Association] = {}
         self._refused: set[MemoryType] = set()
-        """Types of what the model made up for the user."""
+        """Types of memories that the model made up for the user."""
 
     @cached_property
     def _by_rules(self) -> tuple[Memory, ...]:
-        """What rules find in the user's words."""
+        """Return the memories that rules find in the user's words."""
         return memories_in(self._material)[0]
 
     def read(self, part: JsonObject, model: str) -> Understanding | None:
@@ -212,7 +212,7 @@ class _Reader:
         for item in as_list(part.get("memories"))[:MEMORIES_MAX]:
             self._read_memory(item)
         if self._refused:
-            # In words that are not the user's; in theirs, rules may find it.
+            # Not in the user's words; rules may find it there.
             for memory in self._by_rules:
                 if memory.type in self._refused and self._may_keep(memory.content, MemoryType.PREFERENCE):
                     self._memories.setdefault(memory.id, memory)
@@ -235,7 +235,7 @@ class _Reader:
                 findings=findings,
                 files=tuple(files)[:FILES_MAX],
                 topics=_united(part.get("topics"), TOPIC_CHARS_MAX, TOPICS_MAX) or summary.topics,
-                # What the rules find as well: a demand that is lost is the worse mistake.
+                # Including what the rules find: losing a demand is the worse mistake.
                 constraints=_without_parts([*constraints, *summary.constraints]),
             )
         return Understanding(summary, tuple(self._memories.values()), tuple(self._links.values()))
@@ -254,7 +254,7 @@ class _Reader:
         ]
         for kind, old in relations:
             if kind == SAME and old.type is memory.type:
-                # The words that were there first stay; this turn is one more that they rest on.
+                # The earlier words stay; this turn becomes one more source of them.
                 memory = self._confirmed(old)
                 break
         self._memories.setdefault(memory.id, memory)
@@ -275,7 +275,7 @@ class _Reader:
         )
 
     def _memory(self, said: _Said) -> Memory | None:
-        """Return it as a memory of ragforge; None if it is not one."""
+        """Return it as a memory of ragforge; None if it is not a valid one."""
         turn = self._material.turn
         content = one_line(said.content)
         if not normalised(content) or (said.said_by != "user" and said.type not in FOUND_OUT):
@@ -288,7 +288,7 @@ class _Reader:
         scope = MemoryScope(said.scope) if said.scope in set(MemoryScope) else MemoryScope.PROJECT
         importance = _share(said.importance)
         if said.said_by != "user":
-            # What a page or a file says is of use here at most, and matters no more than usual.
+            # What a page or a file says is useful in this project at most, and no more important than usual.
             scope = MemoryScope.PROJECT if scope is MemoryScope.GLOBAL else scope
             usual = IMPORTANCE[said.type]
             importance = min(usual, usual if importance is None else importance)
@@ -356,7 +356,7 @@ def _reject(reason: str, type: JsonValue) -> None:
 
 
 def _agrees(memory: Memory, others: Iterable[Memory]) -> bool:
-    """Whether one of the others is a wish that says the same, in the same words or some of them."""
+    """Whether one of the others is a wish that says the same, in the same words or half of them."""
     return any(
         each.strength and share_of(memory.content, content_words(each.content)) >= AGREES_SHARE
         for each in others
@@ -368,7 +368,7 @@ def _texts(value: JsonValue) -> list[str]:
 
 
 def _united(value: JsonValue, chars_max: int, count_max: int) -> tuple[str, ...]:
-    """Return the texts of a list, each on one line, truncated and once."""
+    """Return the texts of a list without duplicates, each on one line and truncated."""
     lines = (cut_words(one_line(text), chars_max) for text in _texts(value))
     return tuple(dict.fromkeys(filter(None, lines)))[:count_max]
 
@@ -379,7 +379,7 @@ def _share(value: float | None) -> float | None:
 
 
 def _without_parts(quotes: Sequence[str]) -> tuple[str, ...]:
-    """Return the quotes without those contained in another one."""
+    """Return the quotes that are not contained in another one."""
     each = list(dict.fromkeys(quotes))
     kept = [one for one in each if not any(one != other and one in other for other in each)]
     return tuple(kept)[:CONSTRAINTS_MAX]

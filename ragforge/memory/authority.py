@@ -1,7 +1,7 @@
-"""Whose words they are: what a user typed themselves, and which statements nobody else can make for them.
+"""Whose words they are: what a user typed themselves, and which statements only they can make.
 
-Strict on purpose: what is missed can be said again, and what a file made the user's will would be obeyed for
-weeks.
+Strict on purpose: what is missed can be said again, but a file's text taken for the user's will would be
+obeyed for weeks.
 """
 
 import re
@@ -20,33 +20,34 @@ from ragforge.memory.sentences import QUOTED, sentences
 from ragforge.memory.statements import is_question, plain
 
 GIVEN = frozenset({MemoryType.IDENTITY, MemoryType.PREFERENCE, MemoryType.GOAL})
-"""What only the user can give."""
+"""Types that only the user can state."""
 READS_MIN = 0.35
-"""How likely, for a statement that a model calls a fact. What programs do and are is mostly below a tenth."""
+"""The minimum probability for a statement that a model calls a fact. For what programs do and are it is
+mostly below 0.1."""
 SHARE_MIN = 0.5
-"""Of the statement's content words, in the words of the user."""
+"""The minimum share of the statement's content words that occur in the user's words."""
 ANSWER_WORDS_MAX = 6
-"""Content words of an answer that takes up the assistant's question."""
+"""The maximum number of content words of an answer to the assistant's question."""
 BLOCK_LINES_MAX = 10
 BLOCK_CHARS_MAX = 1_000
-"""Nobody types a longer paragraph."""
+"""A longer paragraph was not typed."""
 BLOCKS_MAX = 3
-"""Of more paragraphs the first and the last are the user's; what is between them was pasted."""
+"""If there are more paragraphs, the first and the last are the user's; those between were pasted."""
 QUOTED_WORDS_MAX = 2
-"""A quoted name is part of a sentence; a quoted sentence is somebody else's."""
+"""Up to so many quoted words are a name within a sentence; more are somebody else's sentence."""
 
 _HEADING = re.compile(r"[ \t]*(?:#{1,6}[ \t]|={3,}|-{3,}|\*{3,})")
 _ITEM = re.compile(r"[ \t]*(?:[-*•+]|\d{1,3}[.)])[ \t]")
 _SELF = AnyOf(lambda language: (r"\b(?:<person>|<wills>)\b",))
-"""How a statement about the user says that it is one."""
+"""How a statement about the user shows that it is one."""
 _WORKS = AnyOf(lambda language: language.works)
 _OF_THE_USER = AnyOf(lambda language: language.of_the_user)
-"""What says who the user is or what they want, or asks in their place, whatever a model calls it."""
+"""Matches what says who the user is or what they want, or asks on their behalf, whatever its type."""
 
 
 def typed(text: str) -> str:
-    """The message without what was pasted into it, stricter than `own_words`: without all lists, what follows
-    a heading or a colon, long paragraphs, those between the first and the last of many, and quotations."""
+    """Return the message without what was pasted into it, stricter than `own_words`: without all lists, text
+    after a heading or colon, long paragraphs, those between the first and last of many, and quotations."""
     lines: list[str] = []
     for line in own_words(text).splitlines():
         if _HEADING.match(line):
@@ -67,7 +68,7 @@ def typed(text: str) -> str:
 def is_theirs(statement: str, *, message: str, before: str = "") -> bool:
     """Whether the user says it in the message: half of its content words, and every name and number in it.
 
-    before: what the assistant had said; where the message is a short answer, its questions count as well.
+    before: what the assistant had said; if the message is a short answer, its questions count as well.
     """
     said = content_words(typed(message))
     if (said and len(said) <= ANSWER_WORDS_MAX) or (not said and typed(message).strip()):
@@ -76,7 +77,7 @@ def is_theirs(statement: str, *, message: str, before: str = "") -> bool:
 
 
 def rests_on(statement: str, lines: str) -> bool:
-    """The same of lines of code, which the user wrote by hand and in their place."""
+    """Whether the same is true for lines of code, which the user wrote by hand instead of saying it."""
     return _rests_on(statement, content_words(lines))
 
 
@@ -87,8 +88,8 @@ def _rests_on(statement: str, said: Sequence[str]) -> bool:
 
 
 def may_keep(statement: str, type: MemoryType, *, message: str, before: str = "") -> bool:
-    """Whether a model may have it remembered: what only the user can give, and demands, need their words,
-    whatever the model calls it."""
+    """Whether a model may have it remembered: what only the user can state, and demands, need the user's
+    words, whatever type the model gives."""
     if (
         type in GIVEN
         or binds(statement)
@@ -101,7 +102,7 @@ def may_keep(statement: str, type: MemoryType, *, message: str, before: str = ""
 
 @lru_cache(1_024)
 def _reads_as_given(statement: str) -> bool:
-    """Whether, said by the user, it would be kept as something that only they can give."""
+    """Whether it would be stored, if the user said it, as something that only they can state."""
     if type_of(plain(statement)) in GIVEN:
         return True
     if _WORKS.search(plain(statement)):

@@ -19,9 +19,9 @@ from ragforge.memory.forgotten import Forgotten
 from ragforge.memory.terms import says
 
 ITEM_SHARE_MAX = 0.5
-"""Of its section's budget: one long item never leaves room for none of the others."""
+"""The maximum share of its section's budget: one long item must leave room for others."""
 ITEM_TOKENS_MIN = 30
-"""Shorter than this a cut item says nothing."""
+"""A truncated item shorter than this is useless."""
 
 TAG = "recalled-context"
 OPENING = (
@@ -33,14 +33,14 @@ OPENING = (
 CLOSING = f"</{TAG}>"
 
 MORE_MAX = 10_000
-"""The largest number of left out items that space is reserved for."""
+"""The largest number of omitted items that space is reserved for."""
 
 _MARK = re.compile(r"\(replaced \d[^)]*\)")
-"""What holds in place of a line: it says so in few words, and a line of its own says all of it."""
+"""What is valid instead of a line's statement: in few words, and in full on a line of its own."""
 _DATED = re.compile(r"(?<=\w) \(\d{4}-\d\d-\d\d\)")
 _FRAME_LIKE = re.compile(r"[<＜‹〈](?=[\s/\\]*recalled)", re.IGNORECASE)
 _IS_HARMLESS = re.compile(r"[ -;=-~]*")
-"""What most lines are made of: nothing in it is a control or begins a tag."""
+"""The characters of most lines: no controls, and no beginning of a tag."""
 _CONTROLS = re.compile("[\x00-\x1f\x7f-\x9f\u200b\u200e\u200f\u202a-\u202e\u2028\u2029\u2060-\u2069\ufeff]+")
 
 
@@ -62,11 +62,11 @@ def compose(
     """Return the block of these items. Sections come in any order; within a section, the most relevant comes
     first.
 
-    shares: the maximum share of each section, by heading, in the order of the block. Each section keeps to
-    its share, and all of them to `tokens_max`; the least relevant items are left out first. Duplicates, by id
-    or by most of their words, appear once. excludes: which ids say the same as a turn, summary or memory, so
-    that only one of them is in the block. counted: sections whose last line says how many had no room,
-    each with the number of those that are not in `wanted`; the others are `unshown`.
+    shares: the maximum share of each section, by heading, in the order of the block. Each section stays
+    within its share, and all of them within `tokens_max`; the least relevant items are left out first.
+    Duplicates, by id or by most of their words, appear once. excludes: which ids say the same as a turn,
+    summary or memory, so that only one of them is in the block. counted: sections whose last line says how
+    many items did not fit, each with the number of those that are not in `wanted`; the others are `unshown`.
     """
     counted = counted or {}
     made = _Making(tokens_max, shares, excludes or {}, counted)
@@ -83,7 +83,7 @@ def compose(
 
 
 def without_forgotten(block: ContextBlock, forgotten: Forgotten) -> ContextBlock:
-    """Return the block without what was forgotten since it was made."""
+    """Return the block without what was forgotten since it was built."""
     items = tuple(left for item in block.items if (left := forgotten.recalled(item)) is not None)
     unshown = tuple(kept for item in block.unshown if (kept := forgotten.recalled(item)) is not None)
     if items == block.items and unshown == block.unshown:
@@ -100,7 +100,7 @@ class _Making(Struct):
     excludes: Mapping[str, Collection[str]]
     counted: Collection[str]
     told: set[str] = field(default_factory=set[str])
-    """Ids of what needs not be said any more."""
+    """Ids of items that need not appear any more."""
     chosen: dict[str, list[Recalled]] = field(default_factory=dict[str, list[Recalled]])
     spent: dict[str, int] = field(default_factory=dict[str, int])
     full: set[str] = field(default_factory=set[str])
@@ -108,7 +108,7 @@ class _Making(Struct):
     unshown: list[Recalled] = field(default_factory=list[Recalled])
 
     def add(self, item: Recalled) -> None:
-        """Add the item, truncated if it is long for its section. Once there is no room, nothing more is
+        """Add the item, truncated if it is long for its section. Once an item does not fit, nothing more is
         added."""
         name = item.turn_id if item.kind in (HitKind.TURN, HitKind.TOOL_CALL) else item.id
         if name in self.told:
@@ -134,7 +134,7 @@ class _Making(Struct):
         self.told.update(self.excludes.get(name, ()))
 
     def _drop_what_it_says(self, item: Recalled) -> None:
-        """Remove memories that a turn's line says with more context: one statement, one line."""
+        """Remove memories that a turn's line states with more context: one statement, one line."""
         if item.kind is HitKind.MEMORY:
             return
         told = _without_notes(item.text)
@@ -142,7 +142,7 @@ class _Making(Struct):
             for each in [
                 one for one in items if one.kind is HitKind.MEMORY and says(told, _without_notes(one.text))
             ]:
-                if section not in self.counted:  # what holds always stays where it is looked for
+                if section not in self.counted:  # what is always valid stays where it is expected
                     items.remove(each)
                     self.spent[section] -= each.tokens
 
@@ -152,7 +152,7 @@ class _Making(Struct):
             self.unshown.append(item)
 
     def _heading_tokens(self, section: str) -> int:
-        """What the section costs besides its items."""
+        """Return the tokens of the section besides its items."""
         more = text_tokens(_more(MORE_MAX) + "\n") if section in self.counted else 0
         return text_tokens(_heading(section)) + more
 
@@ -160,19 +160,19 @@ class _Making(Struct):
         """Whether a line says it already."""
         said = _without_notes(item.text)
         lines = (each.text for items in self.chosen.values() for each in items)
-        # What says that it holds no longer does not say what holds, though it is in the same words.
+        # A line saying that it is outdated does not say what is valid, though it has the same words.
         return any(
             says(_without_notes(line), said) for line in lines if not _is_gone(line) or _is_gone(item.text)
         )
 
 
 def _is_gone(line: str) -> bool:
-    """Whether the line says that something else holds in its place."""
+    """Whether the line says that something else is valid instead."""
     return _MARK.search(line) is not None and " in part: " not in line
 
 
 def _without_notes(line: str) -> str:
-    """The line as it was said: without a mark, and without the dates that a memory has behind its days."""
+    """Return the line as it was said: without a mark, and without the dates added to a memory's days."""
     return _DATED.sub("", _MARK.sub("", line)) if "(" in line else line
 
 
@@ -225,7 +225,7 @@ def _text(items: Sequence[Recalled], unshown: Sequence[Recalled], unread: Mappin
 
 
 def _more(count: int) -> str:
-    """Return a section's last line, which says how many had no room."""
+    """Return a section's last line, which says how many items did not fit."""
     return f"- {count} more did not fit here"
 
 

@@ -1,8 +1,8 @@
-"""What a clause of a message is, by its words: a small linear model that `make train` makes.
+"""Classify a clause of a message by its words, with a small linear model that `make train` trains.
 
-Its weights lie beside this file: whole numbers from -127 to 127 with a scale for each class, a row for each
-place into which names of features are hashed, and behind them one for each number of the clause's vector.
-They are loaded with the first message that is classified, in the thread that does it.
+Its weights are in files beside this one: integers from -127 to 127 with a scale for each class, a row for
+each bucket of hashed feature names, followed by one row for each number of the clause's vector. They are
+loaded with the first message that is classified, in the thread that classifies it.
 """
 
 import math
@@ -21,22 +21,22 @@ from ragforge.memory.clauses import Clause
 
 WEIGHTS = Path(__file__).with_name("classifier.npz")
 CLASSES: tuple[MemoryType | None, ...] = (None, *MemoryType)
-"""In the order of the weights' columns; None is what is not to be kept."""
+"""In the order of the weights' columns; None for what is not to be stored."""
 VECTOR_WEIGHT = 2.0
 ROWS = BUCKETS + 256
 
 
 class Guess(Struct, frozen=True):
-    """What the classifier makes of a clause."""
+    """The classifier's result for a clause."""
 
     kept: float
-    """The probability that the clause is to be kept, whatever its type."""
+    """The probability that the clause is to be stored, whatever its type."""
     types: Mapping[MemoryType, float]
-    """The probability of each type, of all that are possible for a clause that is kept; they add up to 1."""
+    """The probability of each type that is possible for a stored clause; they add up to 1."""
 
 
 def guesses(clauses: Sequence[Clause], before: str = "") -> list[Guess]:
-    """One for each clause of a message.
+    """Return one guess for each clause of a message.
 
     before: what the assistant said just before.
     """
@@ -47,7 +47,7 @@ def guesses(clauses: Sequence[Clause], before: str = "") -> list[Guess]:
 
 
 def rated(features: Mapping[str, float]) -> float:
-    """How likely a statement with these features is to be kept, and of its type."""
+    """Return how likely a statement with these features is to be stored, and of its type."""
     weights = _model().rating
     score = weights[""] + sum(weights.get(name, 0.0) * value for name, value in features.items())
     return 1 / (1 + math.exp(-score))
@@ -56,7 +56,7 @@ def rated(features: Mapping[str, float]) -> float:
 def model_input(
     clauses: Sequence[Clause], before: str, common: frozenset[str]
 ) -> list[tuple[list[int], list[float]]]:
-    """The rows of the weights that count for each clause of a message, and how much each does."""
+    """Return for each clause the rows of the weights that count for it, and how much each counts."""
     vectors = StaticEmbedder().vectors([clause.words for clause in clauses])
     found: list[tuple[list[int], list[float]]] = []
     for features, vector in zip(features_of(clauses, before, common=common), vectors, strict=True):
@@ -99,6 +99,6 @@ def _guess(scores: Sequence[float]) -> Guess:
 
 
 def guess_of(shares: Sequence[float]) -> Guess:
-    """The same by the probability of each class."""
+    """Return the same by the probability of each class."""
     kept = sum(shares[1:])
     return Guess(kept, {type: share / kept for type, share in zip(MemoryType, shares[1:], strict=True)})

@@ -1,4 +1,4 @@
-"""What the classifier sees of a clause: its words, its letters, its form and what stands around it."""
+"""The features of a clause for the classifier: its words, its letters, its form and its surroundings."""
 
 import re
 import zlib
@@ -9,11 +9,11 @@ from ragforge.domain.language.base import AnyOf, cue_names
 from ragforge.memory.clauses import Clause
 
 BUCKETS = 1 << 16
-"""The number of places that feature names are hashed into."""
+"""The number of buckets that feature names are hashed into."""
 BIAS = "bias"
 """The feature that every clause has, with the value 1."""
 NEAR = 8
-"""So many clauses before it and after it say what message a clause is part of."""
+"""The number of clauses before and after that describe the message a clause is part of."""
 _TOKEN = re.compile(r"\d+|[^\W\d_]+(?:'[^\W\d_]+)?|[?!:`/]|\.{2,}")
 _RULES = {
     "asks": AnyOf(lambda language: language.asks),
@@ -43,19 +43,19 @@ _FORMS = {
 
 @cache
 def _cues() -> Mapping[str, AnyOf]:
-    """Made at first use: a start that reads no message shall not load the languages."""
+    """Return the cues by name; compiled at first use, so that a start without messages loads no languages."""
     return {name: AnyOf(lambda language, name=name: language.cues.get(name, ())) for name in cue_names()}
 
 
 def tokens_of(words: str) -> list[str]:
-    """Words, numbers and signs of the text, in small letters."""
+    """Return the words, numbers and signs of the text, in lower case."""
     return _TOKEN.findall(words.lower())
 
 
 def features_of(clauses: Sequence[Clause], before: str, *, common: Collection[str]) -> list[dict[str, float]]:
-    """The features of each clause of a message by their names, and how much each counts.
+    """Return the features of each clause of a message by their names, and how much each counts.
 
-    common: words that many messages have; all others are one and the same in the frame of the clause.
+    common: words that many messages have; all others are the same in the frame of the clause.
     """
     tokens = [[_shape(word) for word in tokens_of(clause.words)] for clause in clauses]
     names = [list(_names(clause)) for clause in clauses]
@@ -91,12 +91,12 @@ def _features(
 
 
 def hashed(found: dict[str, float]) -> tuple[list[int], list[float]]:
-    """The places of the features and their values."""
+    """Return the buckets of the features and their values."""
     return [zlib.crc32(name.encode()) % BUCKETS for name in found], list(found.values())
 
 
 def _add(found: dict[str, float], names: Iterator[str], weight: float) -> None:
-    """The names, weighted so that their squares make up `weight`."""
+    """Add the names, weighted so that their squares add up to `weight`."""
     each = list(dict.fromkeys(names))
     for name in each:
         found[name] = weight / len(each) ** 0.5 * 1.5
@@ -115,7 +115,7 @@ def _grams(words: list[str]) -> Iterator[str]:
 
 
 def _frames(words: list[str], common: Collection[str]) -> Iterator[str]:
-    """What is left of the clause when its subject matter is taken out: "we use _ for _"."""
+    """Yield the clause without its subject matter: "we use _ for _"."""
     frame = ["^"]
     for word in words:
         plain = word if word in common or not word[0].isalpha() else "_"
@@ -133,7 +133,7 @@ def _letters(text: str) -> Iterator[str]:
 
 
 def _names(clause: Clause) -> Iterator[str]:
-    """Its form, the cues in it and the rules that it meets."""
+    """Yield its form, the cues in it and the rules that it matches."""
     yield from (f"rule:{name}" for name, rule in _RULES.items() if rule.search(clause.words))
     yield from (f"cue:{name}" for name, cue in _cues().items() if cue.search(clause.words))
     yield from (f"form:{name}" for name, form in _FORMS.items() if form.search(clause.words))
@@ -149,7 +149,7 @@ def _length(clause: Clause) -> str:
 def _around(
     clauses: Sequence[Clause], at: int, tokens: Sequence[list[str]], names: Sequence[list[str]]
 ) -> Iterator[str]:
-    """Where it stands, and what stands beside it."""
+    """Yield its position, and what is next to it."""
     yield f"at:{min(at, 3)}"
     yield f"of:{min(len(clauses), 5)}"
     for away in (-1, 1):
@@ -166,7 +166,7 @@ def _around(
 
 
 def _asked(before: str) -> Iterator[str]:
-    """What the assistant said before, by its last words and its first."""
+    """Yield what the assistant said before, as its last words and its first."""
     if before:
         words = tokens_of(before)
         yield "asked"

@@ -17,7 +17,7 @@ from ragforge.memory.statements import (
 )
 
 WORDS_MIN = 2
-"""A clause of fewer words stays with the one before."""
+"""A clause of fewer words is joined to the one before."""
 
 _BREAKS = AnyOf(lambda language: language.breaks)
 _OF_ONESELF = AnyOf(lambda language: language.of_oneself)
@@ -27,23 +27,23 @@ _DASH = re.compile(r"\s+[-–—]{1,2}\s+|;\s+|\s*\.{2,}\s+|\s*…\s+|:\s+(?=\S+
 
 
 class Clause(Struct, frozen=True):
-    """A part of a sentence, with where it stands."""
+    """A part of a sentence, with its position."""
 
     text: str
     words: str
     """The clause as the rules read it: straight apostrophes, no quotations."""
     sentence: int
-    """The place of its sentence in the message, from 0."""
+    """The position of its sentence in the message, from 0."""
     ends: str
-    """What ends its sentence: a question mark, say, also one that was left out."""
+    """The end of its sentence, such as a question mark, including one that was left out."""
     asked: bool = False
-    """The user asks to remember it."""
+    """Whether the user asks to remember it."""
 
 
 def clauses_of(text: str, *, parted: bool = False) -> list[Clause]:
-    """The clauses of a message in their order, but for what is shown rather than said.
+    """Return the clauses of a message in order, without those that are shown rather than said.
 
-    parted: what is told before a question in the same sentence counts as a sentence of its own.
+    parted: a statement before a question in the same sentence counts as a sentence of its own.
     """
     found: list[Clause] = []
     said = worth_reading([s for s in sentences(own_words(text)) if len(s) <= STATEMENT_CHARS_MAX])
@@ -55,8 +55,8 @@ def clauses_of(text: str, *, parted: bool = False) -> list[Clause]:
 
 
 def _sentence_parts(sentence: str, *, parted: bool) -> list[tuple[str, str]]:
-    """The sentence with what ends it; parted, of one that asks only behind what the user tells of themselves,
-    both parts: "I prefer small places, where could we eat?"."""
+    """Return the sentence with its end; if parted, and it asks only after the user tells something about
+    themselves, return both parts: "I prefer small places, where could we eat?"."""
     words = _unquoted(sentence)
     # A question may lack its mark; a request, "could you always use tabs", is not a question.
     is_unmarked = begins_to_ask(words) and not asks_for_something(words)
@@ -71,12 +71,12 @@ def _sentence_parts(sentence: str, *, parted: bool) -> list[tuple[str, str]]:
 
 
 def _unquoted(sentence: str) -> str:
-    """The sentence with straight apostrophes, every quotation as so many x."""
+    """Return the sentence with straight apostrophes, and every quotation replaced by as many x."""
     return QUOTED.sub(lambda found: "x" * len(found[0]), sentence.replace("’", "'"))
 
 
 def cut(sentence: str) -> list[str]:
-    """The sentence cut where another statement may begin; joined by spaces it is whole again."""
+    """Return the sentence, split where another statement may begin; joined by spaces it is whole again."""
     hidden = _unquoted(sentence)
     places = {found.end() for found in _DASH.finditer(hidden)}
     places |= {

@@ -1,4 +1,4 @@
-"""What the user demands, found by rules: what binds, how much, and what it is about."""
+"""What the user demands, found by rules: what is binding, how much, and what it is about."""
 
 import re
 from collections import defaultdict
@@ -57,30 +57,30 @@ _ANSWERS_IN = AnyOf(lambda language: language.answers_in)
 _ANSWERS_AS = AnyOf(lambda language: language.answers_as_asked)
 
 WISHES = frozenset({MemoryType.PREFERENCE, MemoryType.DECISION})
-"""Types of memories that can bind: a decision does where its words demand or forbid something."""
+"""Types of memories that can be binding: a decision is if its words demand or forbid something."""
 LISTED_WORDS_MAX = 4
-"""An item of a list of wishes has no more words."""
+"""The maximum number of words of an item in a list of wishes."""
 
 
 def is_standing(words: str) -> bool:
-    """Whether it is a rule for all that comes. `words` is plain."""
+    """Whether it is a rule for everything that follows. `words` is plain."""
     return _STANDING.search(words) is not None and _STANDING.search(_WHO_SINCE.without(words)) is not None
 
 
 def is_demand(words: str) -> bool:
-    """Whether it demands or forbids something, for now or for good."""
+    """Whether it demands or forbids something, for now or permanently."""
     return is_standing(words) or _DEMANDS.search(words) is not None
 
 
-@lru_cache(1_024)  # the same standing instructions are asked about before every message
+@lru_cache(1_024)  # the same standing instructions are checked before every message
 def binds(sentence: str) -> bool:
-    """Whether it must hold and is not just a preference."""
+    """Whether it is binding and not just a preference."""
     words = plain(sentence)
     return is_demand(words) or _has_binding_word(words)
 
 
 def is_rule(words: str) -> bool:
-    """Whether it says what must or may not be, if it is a wish at all. `words` is plain."""
+    """Whether it says what must or must not be, if it is a wish at all. `words` is plain."""
     return is_demand(words) or _OBLIGES.search(words) is not None
 
 
@@ -90,10 +90,10 @@ def sets_language(words: str) -> bool:
 
 
 def condition_of(sentence: str) -> str:
-    """When or where alone the rule holds: "you write SQL"; empty where it always does."""
+    """Return the only condition under which the rule applies: "you write SQL"; empty if it always applies."""
     words = plain(sentence)
     spoken = language_of(words)
-    # Where the language can be told, in no other: "on" begins no condition in French.
+    # If the language can be detected, in no other: "on" begins no condition in French.
     read = (each for language, each in _conditions() if spoken is None or language is spoken)
     found = next(filter(None, (each.search(words) for each in read)), None)
     return first_group(found) if found else ""
@@ -109,7 +109,7 @@ def _conditions() -> tuple[tuple[Language, AnyOf], ...]:
 @lru_cache(1_024)
 def is_requirement(sentence: str) -> bool:
     """Whether it says what the product must do or be ("uploads must stay below 2 GB") and not how to work on
-    it. One that holds always or never is a rule like any other."""
+    it. One that always or never applies is a rule like any other."""
     words = plain(sentence)
     found = _REQUIRES.search(words)
     if found is None or is_standing(words) or _BINDS.search(_REQUIRES.without(words)):
@@ -119,8 +119,8 @@ def is_requirement(sentence: str) -> bool:
 
 @lru_cache(1_024)
 def is_for_all_work(sentence: str) -> bool:
-    """Whether it tells the assistant how to work, for certain and whatever the work is: it says what the
-    assistant must do or ask first, what the user likes, or how all of what any turn makes has to be."""
+    """Whether it certainly tells the assistant how to work, whatever the work is: it says what the assistant
+    must do or ask first, what the user likes, or how everything that any turn produces has to be."""
     words = plain(sentence)
     if is_requirement(sentence) or is_experience(words):
         return False
@@ -134,7 +134,7 @@ def is_for_all_work(sentence: str) -> bool:
 
 
 def is_experience(words: str) -> bool:
-    """Whether it tells what has always or never been so, and demands nothing. `words` is plain."""
+    """Whether it says what has always or never been so, and demands nothing. `words` is plain."""
     return _EXPERIENCES.search(words) is not None and not (is_demand(words) or _has_binding_word(words))
 
 
@@ -145,7 +145,7 @@ def _has_binding_word(words: str) -> bool:
 
 
 def strength_of(sentence: str, type: MemoryType) -> Strength:
-    """How much a memory of this type and these words binds."""
+    """Return how binding a memory of this type and these words is."""
     if type not in WISHES:
         return Strength.NONE
     words = plain(sentence)
@@ -156,7 +156,7 @@ def strength_of(sentence: str, type: MemoryType) -> Strength:
     forbids = forbids_something(sentence)
     must_hold = _has_binding_word(words) or _OBLIGES.search(words) is not None
     binds = must_hold and not likes and (forbids or not is_kind)
-    # "no emojis", said without a word that binds; "please" makes a wish of an order, not of what is forbidden
+    # "no emojis", without a binding word; "please" turns an order into a wish, but not a prohibition
     is_taste = _MANNERS.search(words) is not None or _lists_what_is_liked(words) or (is_kind and not forbids)
     if is_standing(words) or binds or (not (likes or is_taste) and (is_demand(words) or forbids)):
         return Strength.MUST
@@ -178,9 +178,9 @@ def _lists_what_is_liked(words: str) -> bool:
 def bound(
     memory: Memory, *, strength: Strength = Strength.NONE, named: Sequence[str] = (), said: str = ""
 ) -> Memory:
-    """The memory with how much it binds, and what it is about, by its type and words.
+    """Return the memory with its strength, and what it is about, by its type and words.
 
-    strength, named: what a model says of them as well; said: the user's own words then.
+    strength, named: what a model says of them; said: the user's own words in that case.
     """
     told = strength if memory.type in WISHES else Strength.NONE
     binds = max(strength_of(memory.content, memory.type), told, key=STRENGTHS.index)
@@ -189,14 +189,14 @@ def bound(
 
 
 def constraint_of(memory: Memory, newest: Turn | None = None, known: Constraint | None = None) -> Constraint:
-    """The memory as calls are held against it.
+    """Return the memory in the form in which calls are checked against it.
 
-    newest: the turn that said it last, where several did. known: what was made of the memory before.
+    newest: the last turn that said it, if several did. known: what was made of the memory before.
     """
     turn = newest.id if newest else (memory.turns or ("",))[-1]
     said_at = newest.started_at if newest else memory.created_at
     if memory.source is MemorySource.USER:
-        said_at = max(said_at, memory.updated_at)  # a command says it anew in no turn
+        said_at = max(said_at, memory.updated_at)  # a command states it again without a turn
     if known is not None and known.text == memory.content:
         return replace(known, strength=memory.strength, said_at=said_at, turn=turn)
     forbidden, wanted = prohibitions_in(memory.content), wanted_in(memory.content)
@@ -213,10 +213,10 @@ def constraint_of(memory: Memory, newest: Turn | None = None, known: Constraint 
 
 
 def overruled(memories: Iterable[Memory]) -> dict[str, Memory]:
-    """Return, by the id of each rule that a newer one says the opposite of, the newest of those.
+    """Return, by the id of each rule that newer ones contradict, the newest of those.
 
-    Of two rules that contradict each other the newer one applies to calls; the older one is kept, for the
-    newer may be undone or forgotten.
+    Of two rules that contradict each other the newer one applies to calls; the older one is kept, because the
+    newer one may be undone or forgotten.
     """
     rules = [each for each in memories if each.strength and not marks_of(each)]
     forbids, wants = defaultdict[str, list[Memory]](list), defaultdict[str, list[Memory]](list)
@@ -236,7 +236,7 @@ def overruled(memories: Iterable[Memory]) -> dict[str, Memory]:
 
 
 def _concerns_the_same(one: Memory, other: Memory) -> bool:
-    """Whether both apply to one user in one project or session."""
+    """Whether both apply to the same user in the same project or session."""
     scopes = {one.scope, other.scope}
     same_place = MemoryScope.GLOBAL in scopes or one.project_id == other.project_id
     if scopes == {MemoryScope.SESSION}:
@@ -245,7 +245,7 @@ def _concerns_the_same(one: Memory, other: Memory) -> bool:
 
 
 def constraints_in(user: str) -> tuple[str, ...]:
-    """What the user demands, word for word, each at most `CONSTRAINT_CHARS_MAX` characters."""
+    """Return what the user demands, word for word, each at most `CONSTRAINT_CHARS_MAX` characters."""
     found = (
         sentence
         for sentence, words in said_by(user)
@@ -255,8 +255,8 @@ def constraints_in(user: str) -> tuple[str, ...]:
 
 
 def word_for_word(quote: str, user: str) -> str:
-    """The words of the user that the quote repeats, as the user wrote them but for spacing, at most
-    `CONSTRAINT_CHARS_MAX` characters; empty where the user did not say so."""
+    """Return the words of the user that the quote repeats, as written but for spacing, at most
+    `CONSTRAINT_CHARS_MAX` characters; empty if the user did not say so."""
     said = " ".join(user.split())
     same = str.maketrans({"’": "'", "‘": "'", "“": '"', "”": '"'})
     for attempt in (quote, quote.strip(" \"'“”«»"), quote.replace("&lt;", "<")):

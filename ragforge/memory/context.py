@@ -27,15 +27,16 @@ from ragforge.domain.messages import (
 from ragforge.domain.turns import NOT_ENDED, Step, ToolCall, Turn
 
 BYTES_PER_TOKEN = 3
-"""Careful for code and prose in any script: UTF-8 spends three bytes on most that is one token elsewhere."""
+"""A safe value for code and prose in any script: where each character is a token, most have three bytes in
+UTF-8."""
 
 IMAGE_TOKENS = 1_600
 MESSAGE_TOKENS = 8
-"""What roles and separators cost."""
+"""The tokens of roles and separators."""
 
 CUT_SHARE = 0.2
-"""What is too long is cut by whole multiples of this share of the limit. So the next steps cut at the same
-place, and the providers' prompt caches know the beginning."""
+"""What is too long is cut by whole multiples of this share of the limit, so that the next steps cut at the
+same position, and the providers' prompt caches recognize the beginning."""
 
 REFERENCE_FROM_BYTES = 400
 """Shorter results are not worth a reference."""
@@ -91,7 +92,7 @@ class Shortened(Struct, frozen=True):
     stubbed_results: int = 0
     dropped_turns: int = 0
     dropped_steps: int = 0
-    """Of the newest turn."""
+    """Steps of the newest turn."""
 
 
 def shorten(messages: Sequence[Message], *, tokens_max: int) -> Shortened:
@@ -166,7 +167,7 @@ def _cut(result: CallResult, tokens_max: int) -> CallResult:
 
 
 def with_references(message: ToolMessage) -> tuple[ToolMessage, int]:
-    """Return the message with each long result replaced by one line, and how many there are."""
+    """Return the message with each long result replaced by one line, and how many were."""
     results = [
         replace(result, text=_reference(result), images=())
         if len(result.text.encode("utf-8", "replace")) > REFERENCE_FROM_BYTES or result.images
@@ -216,7 +217,7 @@ def _reference(result: CallResult) -> str:
 
 
 def text_tokens(text: str) -> int:
-    """Estimate the number of tokens of the text, rather too high than too low."""
+    """Estimate the number of tokens of the text, erring on the high side."""
     return _bytes_tokens(_utf8_bytes(text))
 
 

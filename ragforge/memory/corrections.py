@@ -1,4 +1,4 @@
-"""Corrections: what a user says or does about work that was not what they wanted. They teach most."""
+"""Corrections: what a user says or does about unwanted results. They are the most instructive."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
@@ -13,9 +13,9 @@ from ragforge.memory.prohibitions import is_name, is_path, names_behind, names_o
 from ragforge.memory.statements import is_report, is_wondering, plain, said_by
 
 EDITED_LINES_MAX = 10
-"""Of an edit by hand, and as many of what it replaced: a longer one is work of its own."""
+"""The maximum number of lines of an edit by hand, and of those it replaced: a longer one is separate work."""
 EDITED_LINE_CHARS_MIN = 10
-"""Shorter lines occur in many places."""
+"""Shorter lines occur in many files."""
 
 _CORRECTS = AnyOf(lambda language: language.corrects)
 _CHOOSES = AnyOf(lambda language: language.chooses)
@@ -32,8 +32,8 @@ class CorrectionKind(StrEnum):
 class Correction(Struct, frozen=True):
     """One correction.
 
-    text: the user's words, or the lines that they wrote; empty where the turn's message has the words.
-    of: what was corrected: the call, the message of the undone turn, or the lines that were there.
+    text: the user's words, or the lines that they wrote; empty if the turn's message contains the words.
+    of: what was corrected: the call, the message of the undone turn, or the previous lines.
     """
 
     kind: CorrectionKind
@@ -42,7 +42,7 @@ class Correction(Struct, frozen=True):
 
 
 def reasons(calls: Iterable[ToolCall]) -> Iterator[Correction]:
-    """Why the user declined calls."""
+    """Yield why the user declined calls."""
     for call in calls:
         if call.refusal:
             args = ", ".join(f"{name}: {value}" for name, value in call.args.items())
@@ -50,7 +50,7 @@ def reasons(calls: Iterable[ToolCall]) -> Iterator[Correction]:
 
 
 def undone_before(moves: Sequence[CheckoutLog], *, parent: str | None, at: datetime) -> str:
-    """The id of the turn that was undone just before a message was sent; empty where none was.
+    """Return the id of the turn that was undone just before a message was sent; empty if there was none.
 
     moves: those of the session, the newest first. parent, at: those of the message's turn.
     """
@@ -61,7 +61,7 @@ def undone_before(moves: Sequence[CheckoutLog], *, parent: str | None, at: datet
 
 
 def edited(version: Version, before: Version) -> Correction | None:
-    """What the user wrote in place of lines that the assistant had just written.
+    """Return what the user wrote in place of lines that the assistant had just written.
 
     version: what changed between two turns. before: the version of the first of them.
     """
@@ -79,9 +79,9 @@ def edited(version: Version, before: Version) -> Correction | None:
 
 
 def wishes_in(text: str, *, corrects: bool) -> Iterator[str]:
-    """Sentences of the text that say what to use or not to use, as a correction does.
+    """Yield sentences of the text that say what to use or not to use, as a correction does.
 
-    corrects: whether all of the text corrects something; else only what "no" stands before: "no, use X".
+    corrects: whether all of the text corrects something; else only what follows "no": "no, use X".
     """
     for sentence, words in said_by(text):
         opening = _CORRECTS.match(words)
@@ -94,13 +94,13 @@ def wishes_in(text: str, *, corrects: bool) -> Iterator[str]:
 
 
 def is_correction(message: str) -> bool:
-    """Whether the message begins by saying that something was done wrongly."""
+    """Whether the message begins by saying that something was done wrong."""
     first = next(iter(said_by(message)), None)
     return first is not None and _CORRECTS.match(first[1]) is not None
 
 
 def _wanted_or_not(wish: str) -> Iterator[str]:
-    """The things that it says to use, or not to use."""
+    """Yield the things that it says to use, or not to use."""
     found = _CHOOSES.search(plain(wish))
     yield from names_behind(wish[found.end() :]) if found else ()
     for forbidden in prohibitions_in(wish):
@@ -108,7 +108,7 @@ def _wanted_or_not(wish: str) -> Iterator[str]:
 
 
 def _is_general(name: str) -> bool:
-    """Whether one uses it in general: a word or a name, and no path of this task."""
+    """Whether it is something for general use: a word or a name, and no path of this task."""
     if is_path(name) or name.casefold() in stop_words() | common_words():
         return False
     return is_name(name) or " " not in name

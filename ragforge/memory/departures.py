@@ -1,4 +1,4 @@
-"""Who left, so that what somebody does is said of them no longer."""
+"""Who left, so that statements about what they do are outdated."""
 
 import re
 from collections.abc import Collection
@@ -10,12 +10,12 @@ _LEAVES = AnyOf(lambda language: language.leaves)
 _ON_LEAVE = AnyOf(lambda language: language.on_leave)
 _CLAUSE = re.compile(filled(r"(?:\b<title>\.|[^,;.!?]|[,;.!?](?=\S))+[,;.!?]*\s*"))
 _NAME = re.compile(filled(r"\W*(?:(?:and|et|mais|but) )?<who>(?=,? [a-zà-ÿ])"))
-"""That a clause begins with."""
+"""The name that a clause begins with."""
 _ASIDE = re.compile(r"\s*\(([^()]*)\)")
 
 
 def who_left(sentence: str) -> frozenset[str]:
-    """The names of those who are there no longer by the sentence."""
+    """Return the names of those who have left, according to the sentence."""
     words = plain(sentence)
     if is_question(words) or is_wondering(words):
         return frozenset()
@@ -23,7 +23,7 @@ def who_left(sentence: str) -> frozenset[str]:
 
 
 def who_stops(sentence: str) -> frozenset[str]:
-    """The names of those who do something no longer by the sentence, without being gone."""
+    """Return the names of those who, according to the sentence, stopped doing something without leaving."""
     words = plain(sentence)
     if is_question(words) or is_wondering(words):
         return frozenset()
@@ -41,13 +41,13 @@ def names_somebody(sentence: str, names: Collection[str]) -> bool:
 
 
 def who_acts(sentence: str) -> frozenset[str]:
-    """The names that clauses of the sentence begin with."""
+    """Return the names that clauses of the sentence begin with."""
     return frozenset(found[1] for each in _CLAUSE.findall(sentence) if (found := _NAME.match(each)))
 
 
 def without_actors(sentence: str, gone: Collection[str]) -> str:
-    """The sentence without the clauses, and what is in brackets, that begin with one of these names; empty
-    where nothing else is left."""
+    """Return the sentence without the clauses, and the text in brackets, that begin with one of these names;
+    empty if nothing else remains."""
 
     def is_theirs(clause: str) -> bool:
         return (found := _NAME.match(clause)) is not None and found[1] in gone

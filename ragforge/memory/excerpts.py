@@ -1,4 +1,4 @@
-"""What a model is shown of turns and summaries: bounded, and marked as data."""
+"""What a model is shown of turns and summaries: limited, and marked as data."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -21,7 +21,7 @@ ASSISTANT_CHARS_MAX = 6_000
 RESULT_CHARS_MAX = 600
 ARGS_CHARS_MAX = 300
 CALLS_MAX = 30
-"""Of a turn; the last ones say what came of it."""
+"""The maximum for a turn; the last calls show the outcome."""
 KNOWN_MAX = 60
 KNOWN_CHARS_MAX = 300
 
@@ -33,7 +33,7 @@ _WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday",
 def turns_shown(
     materials: Sequence[Material], near: Sequence[tuple[str, Memory]], parts: Sequence[AnyPart] = ()
 ) -> str:
-    """The turns under the ids t1, t2 ..., with what the parts bring, behind the memories that are known."""
+    """Return the turns under the ids t1, t2 ..., with the parts' input, after the known memories."""
     known = [f"{id} [{memory.type}] {_known(memory)}" for id, memory in near]
     blocks = ["\n".join(["<known>", *known, "</known>"])] if known else []
     each = zip(materials, shown_inputs(materials, parts), strict=True)
@@ -42,13 +42,13 @@ def turns_shown(
 
 
 def known_of(materials: Sequence[Material]) -> list[tuple[str, Memory]]:
-    """The near memories of all the turns, each once, with the short ids under which they are shown."""
+    """Return the near memories of all turns, each once, with the short ids under which they are shown."""
     each = {memory.id: memory for material in materials for memory in material.near}
     return [(f"m{number}", memory) for number, memory in enumerate(list(each.values())[:KNOWN_MAX], 1)]
 
 
 def parts_shown(children: Sequence[Summary]) -> str:
-    """The summaries, oldest first."""
+    """Return the summaries, oldest first."""
     return "\n\n".join(
         "\n".join(
             [
@@ -63,12 +63,12 @@ def parts_shown(children: Sequence[Summary]) -> str:
 
 
 def escaped(text: str) -> str:
-    """The text with nothing in it that would begin or end one of our tags."""
+    """Return the text with nothing in it that would begin or end one of our tags."""
     return _TAG.sub("&lt;", storable(text))
 
 
 def head_and_tail(text: str, chars_max: int) -> str:
-    """The text, its middle left out where it is too long: what was wanted stands at one of the ends."""
+    """Return the text, without its middle if it is too long: the request is at one of the ends."""
     if len(text) <= chars_max:
         return text
     head = chars_max * 2 // 3
@@ -114,7 +114,7 @@ def _correction(correction: Correction) -> str:
 def _json(value: JsonValue) -> str:
     try:
         return msgspec.json.encode(value).decode()
-    except (ValueError, TypeError, RecursionError):  # halves of a surrogate pair, or what is not JSON
+    except (ValueError, TypeError, RecursionError):  # halves of a surrogate pair, or not JSON
         return repr(value)
 
 
@@ -124,6 +124,6 @@ def _known(memory: Memory) -> str:
 
 
 def _date(at: datetime) -> str:
-    """As 2026-03-04 12:00 UTC, Wednesday."""
+    """Return it as 2026-03-04 12:00 UTC, Wednesday."""
     zone = at.tzname() or ""
     return " ".join(filter(None, (f"{at:%Y-%m-%d %H:%M}", zone))) + f", {_WEEKDAYS[at.weekday()]}"

@@ -1,7 +1,7 @@
 """Memories without a model: what the user states, found by rules and a classifier.
 
 It prefers precision to recall. Only the user's own sentences count, without questions, hypotheses, and what
-somebody else is said to say.
+they quote others as saying.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -63,19 +63,19 @@ from ragforge.memory.statements import (
 from ragforge.memory.terms import about, says
 
 CONFIDENCE_MIN = 0.5
-"""Of what is kept at all."""
+"""The minimum confidence of anything stored."""
 CONFIDENCE_OF_RULES = 0.7
-"""Of what a rule alone found."""
+"""The confidence of what only a rule found."""
 CONFIDENCE_OF_WISHES = 0.8
-"""Of a preference that by rules is for all work, or corrects just this."""
+"""The confidence of a preference that by rules is for all work, or corrects just this."""
 CONFIDENCE_OF_OTHER_WISHES = 0.75
-"""Of other preferences at most: a requirement of the product and a decision read like them."""
+"""The maximum for other preferences: product requirements and decisions read like them."""
 
 LIKELY_MIN, RULED_LIKELY_MIN = 0.46, 0.35
-"""A statement is kept that is as likely right as this; the same where a rule fits it. Found with writers left
-out of training."""
+"""The minimum probability that a stored statement is right; the same if it matches a rule. Found with
+held-out writers."""
 SURE_MIN = 0.45
-"""And only from this probability of being of its type on, by its likeliest clause."""
+"""The minimum probability of its type, by its likeliest clause, which is required as well."""
 SURE_MIN_OF: Mapping[MemoryType, float] = {
     MemoryType.GOAL: 0.3,
     MemoryType.TODO: 0.3,
@@ -85,23 +85,23 @@ SURE_MIN_OF: Mapping[MemoryType, float] = {
 }
 """The same for types that are mistaken less often."""
 POSSIBLE_MIN = 0.5
-"""All this is asked only where a clause is kept with this probability."""
+"""All this is only checked if a clause is stored with this probability."""
 KEPT_MIN = 0.56
-"""A clause says something by itself from this probability on."""
+"""The minimum probability of a clause that says something by itself."""
 SECOND_MIN = 0.93
-"""As a statement of its own beside another one in the same sentence."""
+"""The minimum for a statement of its own beside another one in the same sentence."""
 ASKED_FOR = frozenset({MemoryType.PREFERENCE, MemoryType.GOAL, MemoryType.TODO})
-"""What may be said as a question: "Could you always use tabs?"."""
+"""Types that may be stated as a question: "Could you always use tabs?"."""
 FRAGMENT_WORDS_MAX = 4
 EXCEPTION_WORDS_MAX = 10
 SAID_SHARE = 0.5
-"""Of the words of a wish, in what the message states: it is found already."""
+"""The share of a wish's words in what the message states from which it counts as found already."""
 RULE_SHARE = 0.52
-"""So much of what is missing to certainty a rule adds that is met."""
+"""The share of the gap to certainty that a matching rule closes."""
 WISH_SHARE = 0.7
-"""So likely a fact must be a wish, beside a fact, for words that demand to decide."""
+"""The probability of a wish, relative to that of a fact, from which demanding words make it a wish."""
 RULE_TYPE_SHARE = 0.8
-"""So much the rule's type counts beside the classifier's."""
+"""The weight of the rule's type relative to the classifier's."""
 
 
 def _rule(type: MemoryType) -> AnyOf:
@@ -121,7 +121,7 @@ RULES: Mapping[MemoryType, AnyOf] = {
         MemoryType.FACT,
     )
 }
-"""In the order in which they are asked: the first that fits says the type."""
+"""In the order in which they are tried: the first that matches gives the type."""
 _PREFERENCE = {type: float(type is MemoryType.PREFERENCE) for type in MemoryType}
 _KEEPS = AnyOf(lambda language: language.keeps)
 _ASIDE = AnyOf(lambda language: language.asides)
@@ -152,19 +152,19 @@ class UserStatement(Struct, frozen=True):
     words: str
     type: MemoryType
     sentence: int
-    """The place of its last sentence in the message, from 0."""
+    """The position of its last sentence in the message, from 0."""
     sure: float = CONFIDENCE_OF_RULES
-    """How likely it is to be kept, and as this type."""
+    """The probability that it is to be stored, and as this type."""
     ending: str = ""
-    """The comma behind it, where the sentence goes on."""
+    """The comma after it, if the sentence continues."""
     whole: str = ""
     """The sentence that it is a part of."""
     certain: bool = False
     """Whether it is a wish for all work, whatever its words are."""
     features: Mapping[str, float] = field(default_factory=dict[str, float])
-    """What tells how likely it is right as a whole."""
+    """The features that show how likely it is right as a whole."""
     given: bool = False
-    """The user asks to remember it."""
+    """Whether the user asks to remember it."""
 
 
 def statements_in(user: str, before: str = "") -> list[UserStatement]:
@@ -189,9 +189,9 @@ def possible_statements(
     before: str = "",
     judge: Callable[[Sequence[Clause], str], Sequence[Guess]] = guesses,
 ) -> list[UserStatement]:
-    """Return what may be statements, in order, each with the features that tell how likely it is one.
+    """Return possible statements, in order, each with the features that show how likely it is one.
 
-    judge: what the classifier makes of the clauses.
+    judge: returns the classifier's results for the clauses.
     """
     if not _answers(user, before):
         before = ""
@@ -212,7 +212,7 @@ def possible_statements(
             sentence = [JudgedClause(one.clause, sure, _PREFERENCE, ruled=True) for one in sentence]
         elif max(one.kept for one in sentence) < POSSIBLE_MIN:
             continue
-        # What is told of one thing stays together with its reason: two that part are both sure.
+        # Statements about one thing stay together with their reason; two that are split are both certain.
         if len({one.type for one in sentence if one.kept >= SECOND_MIN}) < 2:
             for part in _without_contradiction(sentence):
                 _add(found, part, sentence, around)
@@ -224,15 +224,15 @@ def possible_statements(
 
 
 def _answers(user: str, before: str) -> bool:
-    """Whether what the assistant said counts: what answers nothing and gives no other value has nothing to
-    do with it."""
+    """Whether what the assistant said counts: a message that answers nothing and gives no other value has
+    nothing to do with it."""
     return asks(before) or any(map(str.isdigit, user))
 
 
 def _is_likely(statement: UserStatement) -> bool:
-    """Whether it is kept: sure by its likeliest clause, and likely right as a whole."""
+    """Whether it is stored: certain by its likeliest clause, and likely right as a whole."""
     ruled = bool(statement.features["ruled"])
-    if statement.given or (statement.whole and ruled):  # a part that a rule fits was sure to be one
+    if statement.given or (statement.whole and ruled):  # a part that matches a rule was certain to be one
         return True
     is_sure = statement.sure >= SURE_MIN_OF.get(statement.type, SURE_MIN)
     least = RULED_LIKELY_MIN if ruled else LIKELY_MIN
@@ -247,7 +247,7 @@ def _is_no_statement(sentence: Sequence[JudgedClause]) -> bool:
 
 
 def _asks_how_it_is(sentence: Sequence[JudgedClause]) -> bool:
-    """Whether it is a question, also one without its mark, and no wish: "are we on Python 3.12"."""
+    """Whether it is a question, even without its mark, and no wish: "are we on Python 3.12"."""
     words = sentence[0].clause.words
     if not begins_to_ask(words):
         return False
@@ -255,7 +255,7 @@ def _asks_how_it_is(sentence: Sequence[JudgedClause]) -> bool:
 
 
 def _is_exception(sentence: Sequence[JudgedClause], last: UserStatement) -> bool:
-    """Whether it only says where the statement of the sentence before does not hold: "But not in tests."."""
+    """Whether it only names an exception to the statement of the sentence before: "But not in tests."."""
     first, words = sentence[0].clause, " ".join(one.clause.words for one in sentence)
     follows = first.sentence == last.sentence + 1 and not first.ends
     is_short = len(words.split()) <= EXCEPTION_WORDS_MAX and not is_standing(words)
@@ -286,7 +286,7 @@ def _without_contradiction(sentence: Sequence[JudgedClause]) -> list[list[Judged
 
 def _forbids_by_name(sentence: Sequence[JudgedClause]) -> bool:
     """Whether it forbids a path, a program or a code word. This is seldom said about something else, and
-    would not be kept with the right type by its words, or because the name is in another clause than the
+    would not be stored with the right type by its words, or because the name is in another clause than the
     "never"."""
     words = " ".join(one.clause.words for one in sentence)
     if sentence[0].clause.ends or is_wondering(words) or is_report(words):
@@ -300,13 +300,13 @@ def _forbids_by_name(sentence: Sequence[JudgedClause]) -> bool:
 
 
 def _is_split(sentence: Sequence[JudgedClause]) -> bool:
-    """Whether it would be kept in parts, none of which forbids anything by name."""
+    """Whether it would be stored in parts, none of which forbids anything by name."""
     types = {one.type for one in sentence if one.kept >= SECOND_MIN}
     return len(types) > 1 and not any(names_object(one.clause.text) for one in sentence)
 
 
 def _without_request(clauses: Sequence[Clause]) -> list[Clause]:
-    """Return the clauses without the words that ask to remember something, which is then `asked`."""
+    """Return the clauses without the words that ask to remember something; these set `asked`."""
     found: list[Clause] = []
     for _, each in groupby(clauses, key=lambda clause: clause.sentence):
         first, *others = each
@@ -336,7 +336,7 @@ def _likeliest(run: Sequence[JudgedClause]) -> tuple[MemoryType, float]:
     if type is MemoryType.FACT and sums[wish] >= WISH_SHARE * sums[type]:
         text = " ".join(one.clause.text for one in run)
         if is_demand(plain(text)) and not is_requirement(text):
-            type = wish  # "each tariff must be signed": what must be so is seldom told as a fact
+            type = wish  # "each tariff must be signed": what must be so is seldom a fact
     return type, max(one.kept * one.types[type] for one in run)
 
 
@@ -351,7 +351,7 @@ def _add(
     type, sure = _likeliest(run)
     written = " ".join(one.clause.text for one in run).lstrip(" ,;")
     text = written.rstrip(" ,;")
-    if whole and (joined := _CONJUNCTION.search(text)):  # what joined it to the part before is not its own
+    if whole and (joined := _CONJUNCTION.search(text)):  # the conjunction to the part before is not its own
         text = text[joined.end() :]
     if aside := _ASIDE.search(text.replace("’", "'")):
         text = text[aside.end() :]
@@ -398,7 +398,7 @@ def _judged(clause: Clause, guess: Guess) -> JudgedClause:
 
 
 def _is_momentary(clause: Clause) -> bool:
-    """Whether it tells how things are just now, or what happened once, and is not to be remembered."""
+    """Whether it describes a current state or a single event, and is not to be remembered."""
     return not (clause.asked or is_standing(clause.words)) and _MOMENTARY.search(clause.words) is not None
 
 
@@ -409,7 +409,7 @@ def _without_doubt(sentence: list[JudgedClause]) -> list[JudgedClause]:
 
 
 def _without_opening(sentence: list[JudgedClause]) -> list[JudgedClause]:
-    """Return the clauses without those before the first that says anything: "By the way, we use uv"."""
+    """Return the clauses without those before the first that states anything: "By the way, we use uv"."""
     count = next((at for at, one in enumerate(sentence) if not _only_opens(one)), 0)
     return sentence[count:]
 
@@ -425,7 +425,7 @@ def _wonders(judged: JudgedClause) -> bool:
 
 
 def _without_wish(sentence: list[JudgedClause]) -> list[JudgedClause]:
-    """The same where all of it tells what has never been so: a wish of it is a fact."""
+    """Return the same if all of it says what has never been so: a wish in it becomes a fact."""
     if not all(is_experience(one.clause.words) for one in sentence):
         return sentence
     wish, fact = MemoryType.PREFERENCE, MemoryType.FACT
@@ -436,7 +436,8 @@ def _without_wish(sentence: list[JudgedClause]) -> list[JudgedClause]:
 
 
 def _by_the_whole(sentence: list[JudgedClause]) -> list[JudgedClause]:
-    """The clauses of a sentence; where none meets a rule, the likeliest counts as what all of them meet."""
+    """Return the clauses of a sentence; if none matches a rule, the likeliest has the rule that all together
+    match."""
     whole = " ".join(one.clause.words for one in sentence)
     if len(sentence) < 2 or sentence[0].clause.ends or any(one.ruled for one in sentence):
         return sentence
@@ -445,7 +446,7 @@ def _by_the_whole(sentence: list[JudgedClause]) -> list[JudgedClause]:
 
 
 def _ruled(judged: JudgedClause, type: MemoryType | None) -> JudgedClause:
-    """The same with the rule that it meets."""
+    """Return the same with the rule that it matches."""
     if type is None:
         return judged
     types = {
@@ -456,7 +457,7 @@ def _ruled(judged: JudgedClause, type: MemoryType | None) -> JudgedClause:
 
 
 def memories_in(material: Material) -> tuple[tuple[Memory, ...], tuple[Association, ...]]:
-    """What the user states in the turn, and what of the near memories that replaces."""
+    """Return what the user states in the turn, and which of the near memories it replaces."""
     found = _Found(material)
     said = said_by(material.user)
     changed = {words for _, words in said if found.change(words)}
@@ -471,9 +472,9 @@ def memories_in(material: Material) -> tuple[tuple[Memory, ...], tuple[Associati
 
 
 def _corrections(material: Material, stated: Sequence[UserStatement]) -> Iterator[UserStatement]:
-    """What the user states in the reasons of calls that they declined, and wants by correcting.
+    """Yield what the user states in the reasons for declining calls, and wants according to corrections.
 
-    stated: what the message states, which is not found again.
+    stated: what the message states, which is not yielded again.
     """
     after_undo = any(each.kind is CorrectionKind.UNDONE for each in material.corrections)
     reasons = [each.text for each in material.corrections if each.kind is CorrectionKind.DENIED]
@@ -491,14 +492,14 @@ def _corrections(material: Material, stated: Sequence[UserStatement]) -> Iterato
 
 
 class _Found(Struct):
-    """What a turn comes to, as it is found."""
+    """The result for a turn, collected step by step."""
 
     material: Material
     memories: dict[str, Memory] = field(default_factory=dict[str, Memory])
     links: dict[tuple[str, str], Association] = field(default_factory=dict[tuple[str, str], Association])
 
     def change(self, words: str) -> bool:
-        """Keep what a memory says with the value that the sentence gives it; False where it gives none."""
+        """Add the memory whose value the sentence changes, with the new one; return False if none."""
         if (change := changed_value(words, self.material.near)) is None:
             return False
         old, text = change
@@ -506,7 +507,7 @@ class _Found(Struct):
         return True
 
     def state(self, statement: UserStatement, *, changed_mind: bool) -> None:
-        """Keep the statement in place of what it replaces."""
+        """Add the statement, in place of what it replaces."""
         sure = statement.sure
         if statement.type is MemoryType.PREFERENCE:
             is_certain = statement.certain or is_for_all_work(statement.text)
@@ -516,14 +517,14 @@ class _Found(Struct):
             said = f"{memory.content} {statement.whole}"
             memory = bound(memory, named=names_in(statement.whole), said=said)
         if memory.id not in self.memories:
-            # Of two that contradict each other, the one that is said last is the newer.
+            # Of two that contradict each other, the last one said is the newer.
             later = sum(contradict(each.content, memory.content) for each in self.memories.values())
             memory = replace(memory, created_at=memory.created_at + later * TICK)
             known = (*self.material.near, *self.memories.values())
             self._keep(memory, replaced_by(memory, statement.words, known, changed_mind=changed_mind))
 
     def end(self, sentence: str, words: str) -> None:
-        """Keep that something is done or wanted no longer, where the sentence says so of a memory."""
+        """Add that something is done or no longer wanted, if the sentence says so of a memory."""
         if (done := finished_by(words, self.material.near)) is not None:
             event = _memory(self.material, sentence, MemoryType.EVENT)
             known = self.memories.get(event.id)
@@ -545,7 +546,7 @@ def _memory(
     material: Material, sentence: str, type: MemoryType, *, sure: float = CONFIDENCE_OF_RULES
 ) -> Memory:
     turn = material.turn
-    # Who somebody is holds everywhere; all else was said of this project.
+    # Who somebody is applies everywhere; everything else was said about this project.
     personal = type is MemoryType.IDENTITY and _FIRST_PERSON.search(sentence)
     topics = topics_of(sentence)
     return new_memory(

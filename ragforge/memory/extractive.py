@@ -24,7 +24,7 @@ from ragforge.memory.material import (
 from ragforge.memory.sentences import SCANNED_CHARS_MAX, cut_sentence, one_line, sentences, with_dates
 
 USER_CHARS_MAX = 500
-"""Of a summary: what was wanted comes first and must not crowd out what came of it."""
+"""The user's part of a summary: the request comes first and must not crowd out the result."""
 
 SENTENCES_MAX = 400
 ARG_CHARS_MAX = 4_000
@@ -52,7 +52,7 @@ _WORD = re.compile(r"[^\W\d_][\w+#.-]{1,40}")
 
 
 def summary_of(material: Material) -> Summary:
-    """The turn's summary: the user's words first, then what the answer tells most."""
+    """Return the turn's summary: the user's words first, then the most informative part of the answer."""
     turn = material.turn
     return Summary(
         id=summary_id(1, [turn.id]),
@@ -72,7 +72,7 @@ def summary_of(material: Material) -> Summary:
 
 
 def summary_text(material: Material) -> str:
-    """At most `SUMMARY_CHARS_MAX` characters of the turn, never empty."""
+    """Return at most `SUMMARY_CHARS_MAX` characters of the turn, never none."""
     wanted = " ".join(sentences(material.user)) or one_line(material.user[:SCANNED_CHARS_MAX])
     at = material.turn.started_at
     user = cut_sentence(with_dates(wanted, at), USER_CHARS_MAX)
@@ -83,7 +83,7 @@ def summary_text(material: Material) -> str:
 
 
 def _ending(material: Material) -> str:
-    """How the turn ended, where it did not just finish."""
+    """Return how the turn ended, unless it just finished."""
     turn = material.turn
     match turn.status:
         case TurnStatus.FAILED | TurnStatus.INTERRUPTED | TurnStatus.STOPPED:
@@ -93,7 +93,7 @@ def _ending(material: Material) -> str:
 
 
 def _most_telling(answer: str, room: int) -> str:
-    """The sentences of the answer that say most, in their order, as many as there is room for."""
+    """Return the most informative sentences of the answer, in order, as many as fit."""
     said = sentences(answer)[:SENTENCES_MAX]
     chosen: list[int] = []
     for at in sorted(range(len(said)), key=lambda at: (-_telling(said[at], at, len(said)), at)):
@@ -107,7 +107,7 @@ def _most_telling(answer: str, room: int) -> str:
 
 
 def _telling(sentence: str, at: int, count: int) -> float:
-    """How much the sentence says: by its place, its files and numbers, and the words for findings."""
+    """Return how informative the sentence is: by its position, files, numbers, and words for findings."""
     score = (1.0 if at in {0, count - 1} else 0.0) + 0.5 * min(4, sum(1 for _ in _TELLS.finditer(sentence)))
     score += 1.0 if _FILE.search(sentence) else 0.0
     score += 0.5 if re.search(r"\d", sentence) else 0.0
@@ -123,7 +123,7 @@ def _findings(answer: str) -> tuple[str, ...]:
 
 
 def files_of(material: Material) -> tuple[str, ...]:
-    """Paths that the calls worked on, then those that were spoken of, each once."""
+    """Return paths that the calls worked on, then those that were mentioned, without duplicates."""
     found: dict[str, None] = {}
     for call in material.calls:
         for name in ("path", "file", "file_path"):
@@ -143,12 +143,12 @@ def _files_in(text: str) -> Iterable[str]:
 
 
 def _strings(args: dict[str, JsonValue]) -> Iterable[str]:
-    """Short arguments: a path or a command, not the text of a file to be written."""
+    """Return short arguments: a path or a command, not the text of a file to be written."""
     return (value for value in args.values() if isinstance(value, str) and len(value) <= 1_000)
 
 
 def topics_of(user: str, assistant: str = "") -> tuple[str, ...]:
-    """The terms that are most spoken of and are not everybody's words."""
+    """Return the terms that are mentioned most and are not common words."""
     spelled: dict[str, str] = {}
     counts: Counter[str] = Counter()
     for text, weight in ((user, 3), (assistant, 1)):
@@ -170,19 +170,19 @@ def is_telling(word: str) -> bool:
 
 
 def _rareness(word: str) -> float:
-    """Names and identifiers say more than plain words, long ones more than short ones."""
+    """Return a weight: names and identifiers count more than plain words, long ones more than short ones."""
     named = any(c in "_.#+" or c.isdigit() for c in word) or not word[1:].islower()
     return (1.6 if named else 1.0) + min(len(word), 12) / 24
 
 
 def rolled_up(children: Sequence[Summary]) -> Summary:
-    """The summary a level above the children: an equal share of each one's text, and all that is kept
-    beside the text."""
+    """Return the summary a level above the children: an equal share of each one's text, and everything that
+    is stored beside the text."""
     return replace(above(children), text=_shares([child.text for child in children]))
 
 
 def above(children: Sequence[Summary]) -> Summary:
-    """All but the text of the summary a level above: what the children keep is kept.
+    """Return everything but the text of the summary a level above: what the children contain is kept.
 
     Raises ValueError without children.
     """
@@ -205,14 +205,14 @@ def above(children: Sequence[Summary]) -> Summary:
         findings=_united([child.findings for child in children], FINDINGS_MAX),
         tools=_united([child.tools for child in children], FILES_MAX),
         topics=_united([child.topics for child in children], TOPICS_MAX),
-        # All of them: what was demanded holds however long ago it was said.
+        # All of them: a demand stays valid however long ago it was said.
         constraints=tuple(dict.fromkeys(c for child in children for c in child.constraints)),
     )
 
 
 def _united(lists: Sequence[Sequence[str]], limit: int) -> tuple[str, ...]:
-    """The items of all lists in their order, each once; where they are too many, those that stand in most
-    lists, then those that stand first in theirs, of the newest lists before older ones."""
+    """Return the items of all lists in order without duplicates; if they are too many, those in most lists
+    first, then those near the beginning of theirs, of newer lists before older ones."""
     counts = Counter(item for items in lists for item in dict.fromkeys(items))
     places = {item: at for items in reversed(lists) for at, item in enumerate(items)}
     chosen = set(sorted(places, key=lambda item: (-counts[item], places[item]))[:limit])
@@ -220,7 +220,7 @@ def _united(lists: Sequence[Sequence[str]], limit: int) -> tuple[str, ...]:
 
 
 def _shares(texts: Sequence[str]) -> str:
-    """The texts, each cut so that all fit; what a short one leaves goes to the others."""
+    """Return the texts, each truncated so that all fit; what a short one does not use goes to the others."""
     room = SUMMARY_CHARS_MAX - (len(texts) - 1)
     kept = dict[int, str]()
     for left, at in enumerate(sorted(range(len(texts)), key=lambda at: len(texts[at]))):

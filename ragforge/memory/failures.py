@@ -1,4 +1,4 @@
-"""What failed just before a turn (an undo, a declined call, a check), and why, in the words of the user."""
+"""What failed just before a turn (an undo, a declined call, a check), and why, in the user's words."""
 
 from collections.abc import Sequence
 
@@ -16,9 +16,9 @@ from ragforge.memory.tasks import ALTERNATIVE, read_tasks
 from ragforge.store.base import Store
 
 MOVES_MAX = 20
-"""How many of a session's last moves are looked at."""
+"""How many of a session's last moves are checked."""
 SAME_SHARE = 0.6
-"""A sentence with so many of its words in the request that was undone says the request again."""
+"""The share of a sentence's words in the undone request from which it repeats the request."""
 REASON_CHARS_MAX = 240
 
 _CORRECTS = AnyOf(lambda language: language.corrects)
@@ -55,7 +55,7 @@ async def failed_before(store: Store, project_id: str, turn: Turn) -> list[PastT
 
 
 async def _left_by(store: Store, moves: Sequence[CheckoutLog], turn: Turn) -> list[str]:
-    """The turns that the last move before the message took from the path."""
+    """Return the turns that the last move before the message removed from the path."""
     last = next((each for each in moves if each.at <= turn.started_at and each.is_of_chat), None)
     if last is None:
         return []
@@ -66,7 +66,7 @@ async def _left_by(store: Store, moves: Sequence[CheckoutLog], turn: Turn) -> li
 
 
 async def _beside(store: Store, taken: CheckoutLog) -> list[str]:
-    """The turns of the alternatives that were not taken."""
+    """Return the turns of the alternatives that were not chosen."""
     versions = await store.versions.get([taken.to_version])
     base = versions[0].parents[:1] if versions else ()
     children = await store.versions.children(base[0]) if base else []
@@ -80,7 +80,7 @@ async def _beside(store: Store, taken: CheckoutLog) -> list[str]:
 def reason_in(message: str, *, request: str) -> str:
     """Return the sentences that say why, word for word; empty for a message that only asks otherwise.
 
-    request: what was undone. A problem that it stated already is no reason.
+    request: what was undone. A problem that it already stated is no reason.
     """
     asked = content_words(request)
     found: list[str] = []

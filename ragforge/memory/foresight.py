@@ -1,6 +1,6 @@
 """The figures of foresight: how much changed, how long its description is, how well it was foreseen.
 
-Unexpectedness as in Simplicity Theory: much to make, little to describe. Turns are counted from 0, and
+Unexpectedness as in Simplicity Theory: hard to produce, short to describe. Turns are counted from 0, and
 `units` has one number per turn: pixels, or changed lines. A turn has a figure once the state after it is
 described, so the running turn has none.
 
@@ -15,11 +15,11 @@ from collections.abc import Sequence
 from ragforge.embedders.static import StaticEmbedder
 
 PIXEL_BITS = 33
-"""Of a pixel: 24 of colour and 9 of place."""
+"""The bits of a pixel: 24 of colour and 9 of position."""
 CHARACTER_BITS = 8
 RATING_MAX = 10
 SAMPLE_BYTES_MAX = 1_000_000
-"""Of the text that `compressed_size` is estimated with."""
+"""The maximum length of the text that `compressed_size` is estimated with."""
 ZLIB_LEVEL = 6
 
 
@@ -84,5 +84,5 @@ def rating_of_cosine(cosine: float) -> int:
 
 
 def _rating(share: float) -> int:
-    """Halves are rounded up; `round` would round them to even."""
+    """Round halves up; `round` would round them to even."""
     return min(RATING_MAX, math.floor(RATING_MAX * share + 0.5))

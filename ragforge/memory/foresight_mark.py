@@ -1,7 +1,7 @@
-"""The mark on a turn that went otherwise than foreseen: a rule about stored facts.
+"""The mark on a turn that differed from what was foreseen: a rule about stored facts.
 
-No rating and no claim of a model sets it. A mark that is wrong is worse than none, so where facts leave a
-doubt there is none. How often it is right is measured by `python -m tests.foresight`.
+No rating and no claim of a model sets it. A wrong mark is worse than none, so if facts leave a doubt
+there is none. `python -m tests.foresight` measures how often it is right.
 """
 
 import re
@@ -23,7 +23,7 @@ from ragforge.domain.words import counted
 from ragforge.memory.likeness import content_words, stands_among
 
 STEM_CHARS_MIN = 4
-"""A shorter name of a file stands in a message by chance."""
+"""A shorter file name may be in a message by chance."""
 _TEST_NAME = re.compile(r"^(?:tests?|specs?|__tests__)$|^test_|[._-](?:test|spec)s?\b|tests?\.\w+$")
 EDITS = frozenset({"edit", "write"})
 
@@ -69,7 +69,7 @@ def facts_of(
     versions: Iterable[Version],
     failing_before: frozenset[str],
 ) -> TurnFacts:
-    """The facts of a turn. versions: its own."""
+    """Return the facts of a turn. versions: its own."""
     before = expected or Foresight()
     said = [before.individual_after_prediction, before.collective_after_prediction, *before.next_messages]
     changed = (change.path for version in versions for change in version.changes if change.is_own)
@@ -84,13 +84,13 @@ def facts_of(
 
 
 def marks_of(facts: TurnFacts) -> list[Mark]:
-    """Return why the turn is marked; empty where it is not."""
+    """Return why the turn is marked; empty if it is not."""
     found = (_other_files(facts), _failed_check(facts), _tests_before_change(facts))
     return [mark for mark in found if mark is not None]
 
 
 def failing_after(calls: Iterable[ToolCall], before: frozenset[str] = frozenset()) -> frozenset[str]:
-    """The checks whose last run failed, once these calls ended: `failing_before` of the next turn."""
+    """Return the checks whose last run failed, once these calls ended: `failing_before` of the next turn."""
     last = _last_runs(calls)
     return frozenset({name for name, failed in last.items() if failed} | (before - last.keys()))
 
@@ -109,7 +109,8 @@ def _runs(calls: Iterable[ToolCall]) -> list[CheckRun]:
 
 
 def _failed_check(facts: TurnFacts) -> Mark | None:
-    """None where something changed after it, and where only tests were written: those fail on purpose."""
+    """Return the mark; None if something changed after the check, or if only tests were written: those
+    fail on purpose."""
     since = facts.calls[_after_edits(facts.calls) :]
     failed = sorted(failing_after(since) - facts.failing_before)
     if not failed or (facts.files_changed and all(map(is_of_tests, facts.files_changed))):
@@ -127,13 +128,13 @@ def _tests_before_change(facts: TurnFacts) -> Mark | None:
 
 
 def _after_edits(calls: Sequence[ToolCall]) -> int:
-    """The place behind the last call that changed a file which is no prose; 0 where none did."""
+    """Return the position after the last call that changed a file other than prose; 0 if none did."""
     places = [place for place, call in enumerate(calls, 1) if (path := _edited(call)) and not is_prose(path)]
     return places[-1] if places else 0
 
 
 def _edited(call: ToolCall) -> str:
-    """The path that the call changed; empty where it changed none."""
+    """Return the path that the call changed; empty if it changed none."""
     edits = call.name in EDITS and call.status is CallStatus.OK
     return str(call.args.get("path", "")) if edits else ""
 
@@ -152,12 +153,12 @@ def _other_files(facts: TurnFacts) -> Mark | None:
 
 
 def _beside(foreseen: str, changed: str) -> bool:
-    """Whether both are in one folder: the same work, put next door."""
+    """Whether both are in one folder: the same work in a neighbouring file."""
     return PurePosixPath(foreseen.removeprefix("./")).parent == PurePosixPath(changed).parent
 
 
 def is_of_tests(path: str) -> bool:
-    """Whether the file holds tests."""
+    """Whether the file contains tests."""
     return any(_TEST_NAME.search(part.lower()) for part in PurePosixPath(path).parts)
 
 
@@ -167,7 +168,7 @@ def is_prose(path: str) -> bool:
 
 
 def same_file(foreseen: str, changed: str) -> bool:
-    """Whether a foreseen path means the changed one, its folder, or the tests of it."""
+    """Whether a foreseen path means the changed one, its folder, or its tests."""
     one, other = foreseen.strip().removeprefix("./").rstrip("/"), changed.removeprefix("./")
     if not one:
         return False
@@ -176,7 +177,7 @@ def same_file(foreseen: str, changed: str) -> bool:
 
 
 def _stem(path: str) -> str:
-    """The name of a file and of its tests: `billing` for `tests/test_billing.py`."""
+    """Return the name that a file and its tests share: `billing` for `tests/test_billing.py`."""
     name = PurePosixPath(path).name.partition(".")[0].lower()
     return name.removeprefix("test_").removesuffix("_test").removesuffix("_spec").removesuffix("test")
 
@@ -189,7 +190,7 @@ def _names(said: str, path: str) -> bool:
 
 
 def _goes_on(facts: TurnFacts) -> bool:
-    """Whether the message goes on with what was expected, so that the foreseen files are still meant."""
+    """Whether the message continues what was expected, so that the foreseen files are still meant."""
     if goes_ahead(facts.said):
         return True
     expected = " ".join([facts.expected, *map(_stem, facts.files_foreseen)])
@@ -199,7 +200,7 @@ def _goes_on(facts: TurnFacts) -> bool:
 
 
 def happened(facts: TurnFacts) -> Mapping[str, str]:
-    """What the second column of the mark's screen shows, by its label."""
+    """Return what the second column of the mark's screen shows, by its label."""
     runs = _last_runs(facts.calls)
     said = {True: "failed", False: "passed", None: "ran"}
     return {

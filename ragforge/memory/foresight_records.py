@@ -1,10 +1,10 @@
-"""Reading the foresight records of a path, as far as somebody may see them.
+"""Read the foresight records of a path, as far as the reader may see them.
 
 `read_foresight` is what a screen, the block and the next call read: the turns of a path, the oldest first,
-each with the record that was made after it. So `rows[k].made` describes the state that turn k left, rates
-what `rows[k - 1].made` expected of turn k, has the figures of turn k, and expects something of turn k + 1;
-`rows[-1].made` expects something of the turn that comes next. `made` is None where there is no record (yet).
-Record 0, before the first turn of a session, expects nothing (`FIRST_RECORD`) and is not read.
+each with the record that was made after it. So `rows[k].made` describes the state after turn k, rates
+what `rows[k - 1].made` expected of turn k, contains the figures of turn k, and expects something of turn
+k + 1; `rows[-1].made` expects something of the turn that comes next. `made` is None if there is no record
+(yet). Record 0, before the first turn of a session, expects nothing (`FIRST_RECORD`) and is not read.
 """
 
 from collections.abc import Callable, Sequence
@@ -32,7 +32,7 @@ class TurnForesight(Struct, frozen=True):
 async def read_foresight(
     store: Store, project_id: str, head: str | None, *, person: Person, limit: int | None = None
 ) -> list[TurnForesight]:
-    """The newest `limit` turns of the path to the head with their records, the oldest first.
+    """Return the newest `limit` turns of the path to the head with their records, the oldest first.
 
     person: who reads it. Of turns that others wrote they see what is about the project. What was forgotten is
     cut out. Raises StoreError.
@@ -61,7 +61,7 @@ def _of_turn(turn: Turn, record: Derived | None, forgotten: Forgotten, person: P
 
 
 def _of_project(made: Foresight) -> Foresight:
-    """What everybody of the project may see: of the task no more than its figures."""
+    """Return what everybody in the project may see: of the task only its figures."""
     return replace(
         made,
         individual_before_description="",
@@ -75,9 +75,9 @@ def _of_project(made: Foresight) -> Foresight:
 
 
 def _without(made: Foresight, turn: Turn, forgotten: Forgotten) -> Foresight:
-    """The record without what is forgotten; one of a turn in which that was said says nothing any more.
+    """Return the record without what is forgotten; for a turn in which that was said, an empty one.
 
-    A model may have said it in words that nothing finds.
+    A model may have said it in words that no comparison finds.
     """
     if not forgotten:
         return made
@@ -90,7 +90,7 @@ def _without(made: Foresight, turn: Turn, forgotten: Forgotten) -> Foresight:
 
 
 def with_texts(made: Foresight, change: Callable[[str], str]) -> Foresight:
-    """The record with its texts changed; messages and paths that change are left out."""
+    """Return the record with its texts changed; messages and paths that change are left out."""
 
     def same(texts: Sequence[str]) -> tuple[str, ...]:
         return tuple(text for text in texts if change(text) == text)
@@ -107,7 +107,7 @@ def with_texts(made: Foresight, change: Callable[[str], str]) -> Foresight:
 
 
 def record_without(record: Derived, cut: Callable[[str], str]) -> Derived:
-    """The record with its texts cut, and figures of what is left."""
+    """Return the record with its texts cut, and the figures of the rest."""
     made = KIND.read(record)
     if made is None:
         return replace(record, data=each_text(record.data, cut))
@@ -116,9 +116,9 @@ def record_without(record: Derived, cut: Callable[[str], str]) -> Derived:
 
 
 def record_of_nobody(record: Derived) -> Derived:
-    """The record without what its user and the models said and rated.
+    """Return the record without what its user and the models said and rated.
 
-    How much the turn changed stays, as versions of the files do: sums of later turns rest on it.
+    How much the turn changed stays, as versions of the files do: sums of later turns depend on it.
     """
     made = KIND.read(record)
     if made is None:
@@ -127,7 +127,7 @@ def record_of_nobody(record: Derived) -> Derived:
 
 
 def with_figures(made: Foresight, of: Foresight) -> Foresight:
-    """The record with the figures of another one of the same turn, and those of its own descriptions."""
+    """Return the record with the figures of another one of the same turn, and of its own descriptions."""
     cd_individual = _description_complexity(made.individual_before_description)
     cd_collective = _description_complexity(made.collective_before_description)
     return replace(
@@ -151,5 +151,5 @@ def _description_complexity(description: str) -> int | None:
 
 
 def _difference(cw: int | None, cd: int | None) -> int | None:
-    """U: how much more it took to bring about than to tell."""
+    """Return U: how much more it took to produce than to describe."""
     return cw - cd if cw is not None and cd is not None else None

@@ -1,4 +1,4 @@
-"""A message that is nothing but a request to forget something, such as "forget that"."""
+"""A message that is only a request to forget something, such as "forget that"."""
 
 from msgspec import Struct
 
@@ -13,16 +13,16 @@ _THAT = AnyOf(lambda language: language.forgets_that)
 
 
 class ForgetRequest(Struct, frozen=True):
-    """statement: what to forget, in the user's words; empty where they do not say."""
+    """statement: what to forget, in the user's words; empty if they do not say."""
 
     statement: str = ""
 
 
 def forget_request(message: str) -> ForgetRequest | None:
-    """The request that the message is, or None for any other one.
+    """Return the request that the message is, or None for any other one.
 
-    "Forget that approach, use a queue" is an order to the model, and so is whatever may be one. A message
-    that begins with a space is never a request.
+    "Forget that approach, use a queue" is an order to the model, and so is anything that may be one. A
+    message that begins with a space is never a request.
     """
     if len(message) > CHARS_MAX or message[:1].isspace():
         return None

@@ -1,6 +1,6 @@
 """What the user has forgotten, and how it is removed from texts.
 
-A forgotten memory stays stored, and so does the turn where it was stated. Everything that goes to a model
+A forgotten memory stays stored, and so does the turn that stated it. Everything that is sent to a model
 passes through here first: a sentence that says the same, in whatever words, is replaced by a mark if it was
 said before. What is said again afterwards stays, and so does what others said, if the memory belongs to one
 user.
@@ -50,22 +50,22 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 MARK = "[forgotten]"
-"""Stands where something was cut out."""
+"""The replacement for what was cut out."""
 
 SHARE_MIN = 0.6
-"""Of a statement's words, by weight: what says as much of them says the statement."""
+"""The weighted share of a statement's words from which a text says the statement."""
 NEARNESS_MIN = 0.62
-"""Cosine to the statement from which a sentence that shares a word with it says the same."""
+"""The cosine to the statement from which a sentence that shares a word with it says the same."""
 SHARE_MIN_IN_SOURCE = 0.4
 NEARNESS_MIN_IN_SOURCE = 0.55
-"""In the turn in which it was said, less will do."""
+"""A lower threshold for the turn in which it was said."""
 PIECE_CHARS_MAX = 300
-"""A longer sentence is looked at in parts."""
+"""A longer sentence is compared in parts."""
 VALUE_WEIGHT = 2.0
-"""Of names and numbers, where a plain word has 1."""
+"""The weight of names and numbers; a plain word has 1."""
 YEARS = range(1900, 2100)
 TICK = timedelta(milliseconds=1)
-"""Of two that are forgotten one after the other each has a time of its own."""
+"""Memories that are forgotten one after the other have times that differ by at least this."""
 
 _SENTENCE = re.compile(r"[^\n]*?(?:[.!?…](?=\s)|\n|$)\s*", re.DOTALL)
 _PART = re.compile(rf"(?s).{{1,{PIECE_CHARS_MAX}}}(?:\s+|$)|.{{1,{PIECE_CHARS_MAX}}}")
@@ -78,11 +78,11 @@ class _Statement(Struct, frozen=True):
     """A forgotten statement, prepared for comparison."""
 
     weights: Mapping[str, float]
-    """Its content words in small letters."""
+    """Its content words in lower case."""
     names: frozenset[str]
     """Those of them that name something."""
     values: tuple[str, ...]
-    """Each says it alone."""
+    """Values each of which alone says it."""
     vector: Vector | None
     at: datetime
     turns: frozenset[str]
@@ -151,7 +151,7 @@ class Forgotten:
         return self.cut(text, at=at, turn=turn) != text
 
     def parts(self, parts: Parts, *, at: datetime | None = None, turn: str = "", session: str = "") -> Parts:
-        """Return the parts of a message without it."""
+        """Return the parts of a message without what is forgotten."""
         clean = partial(self.cut, at=at, turn=turn, session=session)
         return tuple(
             replace(part, text=clean(part.text))
@@ -163,7 +163,7 @@ class Forgotten:
         )
 
     def turn(self, turn: Turn) -> Turn:
-        """Return the turn without it."""
+        """Return the turn without what is forgotten."""
         if not self:
             return turn
         at, id, session = turn.started_at, turn.id, turn.session_id
@@ -175,12 +175,12 @@ class Forgotten:
         )
 
     def step(self, step: Step, *, at: datetime, session: str = "") -> Step:
-        """Return the step without it. at: the start of its turn, session: its session."""
+        """Return the step without what is forgotten. at: the start of its turn, session: its session."""
         message = self.message(step.message, at=at, turn=step.turn_id, session=session)
         return step if message is step.message else replace(step, message=message)
 
     def call(self, call: ToolCall, *, session: str = "") -> ToolCall:
-        """Return the call and its result without it."""
+        """Return the call and its result without what is forgotten."""
         if not self:
             return call
         clean = partial(self.cut, at=call.started_at, session=session)
@@ -191,7 +191,7 @@ class Forgotten:
     def message(
         self, message: Message, *, at: datetime | None = None, turn: str = "", session: str = ""
     ) -> Message:
-        """Return the message without it, or the same object if it does not say it.
+        """Return the message without what is forgotten, or the same object if it does not say it.
 
         If the provider's native form says it too, that is dropped and the message is rebuilt.
         """
@@ -199,7 +199,7 @@ class Forgotten:
             return message
 
         clean = partial(self.cut, at=at, turn=turn, session=session)
-        # What tools show is no talk, and as much as files hold: there only what says it plainly goes.
+        # What tools show is no conversation, and long as files: only plain statements are removed there.
         shown = partial(self.cut, at=at, session=session)
         match message:
             case UserMessage(parts):
@@ -219,7 +219,7 @@ class Forgotten:
         return message if cleaned == message else cleaned
 
     def summary(self, summary: Summary) -> Summary:
-        """Return the summary without it; a summary of a turn in which it was stated becomes empty.
+        """Return the summary without what is forgotten; that of a turn in which it was stated becomes empty.
 
         A model may have said it in words that no comparison finds.
         """
@@ -233,7 +233,7 @@ class Forgotten:
         def each(texts: tuple[str, ...]) -> tuple[str, ...]:
             return tuple(text for text in texts if clean(text) == text)
 
-        # Above level 1 it stands for many turns, of which any may be one of these.
+        # Above level 1 it covers many turns, any of which may be one of these.
         return replace(
             summary,
             text=clean(summary.text),
@@ -243,12 +243,12 @@ class Forgotten:
         )
 
     def recalled(self, item: Recalled) -> Recalled | None:
-        """Return the item without it; None if nothing is left."""
+        """Return the item without what is forgotten; None if nothing is left."""
         if not self:
             return item
         match item.kind:
             case HitKind.MEMORY:
-                # What says the same was forgotten with it, and what was said again holds.
+                # What says the same was forgotten with it, and what was said again is valid.
                 return None if item.id in self.ids else item
             case HitKind.SUMMARY:
                 left = "" if item.id in self.summaries else self.cut(item.text, session=item.session_id)
@@ -305,7 +305,7 @@ NOTHING = Forgotten()
 
 
 async def read_forgotten(store: Store, project_id: str) -> Forgotten:
-    """Read what is forgotten now in the project and globally. Raises StoreError."""
+    """Return what is currently forgotten in the project and globally. Raises StoreError."""
     memories = await store.memories.forgotten(project_id=project_id)
     if not memories:
         return NOTHING
@@ -340,19 +340,19 @@ async def still_forgotten(store: Store, project_id: str, window: "Window") -> Fo
     try:
         forgotten = await read_forgotten(store, project_id)
     except StoreError as error:
-        log.warning("What is forgotten cannot be read: %s", error)
+        log.warning("Cannot read what is forgotten: %s", error)
         return None
     return forgotten if (forgotten or None) != window.forgotten else None
 
 
 async def forget(store: Store, memory: Memory) -> list[Memory]:
-    """Forget it, and return what was forgotten with it because it says the same.
+    """Forget the memory, and return what was forgotten with it because it says the same.
 
-    What it had replaced is valid again. Everything said until now is affected, whatever the clock of the
-    machine said then. Raises StoreError.
+    What it had replaced is valid again. Everything said until now is affected, whatever the machine's clock
+    showed then. Raises StoreError.
     """
     at, alike = await _time_and_alike(store, memory)
-    # One that was forgotten before and was said again since is forgotten anew.
+    # One that was forgotten before and was said again since is forgotten again.
     await store.memories.restore([memory.id])
     await store.memories.forget([memory.id, *(each.id for each in alike)], at)
     await renew_periods(store, [memory.id, *(each.id for each in alike)])
@@ -360,7 +360,7 @@ async def forget(store: Store, memory: Memory) -> list[Memory]:
 
 
 async def forgotten_with(store: Store, memory: Memory) -> list[Memory]:
-    """Return the memory and what is forgotten with it, as they are then. Raises StoreError."""
+    """Return the memory and what is forgotten with it, as they will be. Raises StoreError."""
     if memory.forgotten_at is None:
         at, alike = await _time_and_alike(store, memory)
         return [replace(each, forgotten_at=at) for each in (memory, *alike)]
@@ -368,7 +368,7 @@ async def forgotten_with(store: Store, memory: Memory) -> list[Memory]:
 
 
 async def restore(store: Store, memory: Memory) -> list[Memory]:
-    """Restore it, and return what was forgotten with it and is restored too. Raises StoreError."""
+    """Restore the memory, and return what was forgotten with it and is restored too. Raises StoreError."""
     alike = await _forgotten_along(store, memory)
     await store.memories.restore([memory.id, *(each.id for each in alike)])
     await renew_periods(store, [memory.id, *(each.id for each in alike)])
@@ -427,7 +427,7 @@ def _says(piece: str, words: Sequence[str], statement: _Statement, *, is_source:
     if not (shared or is_source) or not statement.weights:
         return False
     if statement.names and not shared & statement.names and _names(piece):
-        return False  # the same of something else: MySQL, where PostgreSQL is forgotten
+        return False  # the same about something else: MySQL, if PostgreSQL is forgotten
     share = sum(statement.weights[word] for word in shared) / sum(statement.weights.values())
     if share >= (SHARE_MIN_IN_SOURCE if is_source else SHARE_MIN):
         return True
@@ -444,7 +444,7 @@ def _statement(content: str, at: datetime, turns: tuple[str, ...], owner: str) -
     weights = {word: VALUE_WEIGHT if word in names else 1.0 for word in content_words(content)}
     values = {found[0].casefold().strip(".,;:") for found in _LONG_VALUE.finditer(content)}
     if not weights:
-        values.add(normalised(content))  # nothing but words that everybody uses
+        values.add(normalised(content))  # only common words
     strong = tuple(value for value in values if not (value.isdecimal() and int(value) in YEARS))
     vector = _vector(content) if weights else None
     return _Statement(weights, names & weights.keys(), strong, vector, at, frozenset(turns), owner)
@@ -457,7 +457,7 @@ def _names(text: str) -> frozenset[str]:
 
 @cache
 def _embedder() -> "StaticEmbedder":
-    # Most sessions have forgotten nothing, and pay nothing for it.
+    # Imported here: most sessions have forgotten nothing and do not need it.
     from ragforge.embedders.static import StaticEmbedder
 
     return StaticEmbedder()
@@ -465,7 +465,7 @@ def _embedder() -> "StaticEmbedder":
 
 @lru_cache(4096)
 def _vector(text: str) -> Vector | None:
-    """Return None if the embedder's file is damaged; then only words decide."""
+    """Return the vector; None if the embedder's file is damaged, and then only words decide."""
     try:
         return _embedder().vectors([text])[0]
     except UsageError:

@@ -1,6 +1,6 @@
 """What a model made of turns and of summaries, kept on this machine until the store has it.
 
-It was paid for: a store that is slow or away, a run that ends or a crash must not make it be paid for again.
+It was paid for: a slow or unreachable store, an ended run or a crash must not make it be paid for again.
 """
 
 import hashlib
@@ -24,13 +24,13 @@ from ragforge.store.local.turns import HeldAnswer
 log = logging.getLogger(__name__)
 
 _LEVEL, _REVIEW = "level ", "review "
-"""Before the key of what was not made of a single turn, whose key is its id."""
+"""The prefix of keys for what was not made of a single turn; that of a single turn is the turn's id."""
 
 
 async def hold(
     local: LocalState, redactor: Redactor, turns: Sequence[Turn], made: Mapping[str, Understanding]
 ) -> None:
-    """Keep what was made of the turns, without secrets, until `drop`.
+    """Store what was made of the turns, without secrets, until `drop`.
 
     turns: as the model was shown them. made: by the turn's id.
     """
@@ -39,19 +39,19 @@ async def hold(
         for turn in turns
         if turn.id in made
     ]
-    with suppress(StoreError):  # this machine's own file: at worst it is paid for again
+    with suppress(StoreError):  # a local file: at worst it is paid for again
         await local.answers.hold(held)
 
 
 async def held(local: LocalState, turns: Sequence[Turn]) -> dict[str, Understanding]:
-    """Return what is kept of the turns, by their ids; not of one that says something else now.
+    """Return what is stored of the turns, by their ids, without turns that have changed since.
 
     turns: as a model would be shown them.
     """
     try:
         kept = {each.turn_id: each for each in await local.answers.held([turn.id for turn in turns])}
     except StoreError as error:
-        log.warning("What was made of turns before cannot be read: %s", error)
+        log.warning("Cannot read the stored results for turns: %s", error)
         return {}
     read = {
         turn.id: _from_json(kept[turn.id].answer)
@@ -62,7 +62,7 @@ async def held(local: LocalState, turns: Sequence[Turn]) -> dict[str, Understand
 
 
 async def drop(local: LocalState, turn_ids: Sequence[str]) -> None:
-    """Forget what is kept of the turns, or under these keys: the store has it, or cannot take it."""
+    """Remove what is stored of the turns, or under these keys: the store has it, or cannot take it."""
     with suppress(StoreError):  # then it is stored once more, which changes nothing
         await local.answers.drop(turn_ids)
 
@@ -70,7 +70,7 @@ async def drop(local: LocalState, turn_ids: Sequence[str]) -> None:
 async def hold_level(
     local: LocalState, redactor: Redactor, children: Sequence[Summary], made: Summary
 ) -> None:
-    """Keep the summary over these, without secrets, until it is dropped.
+    """Store the summary over these, without secrets, until it is dropped.
 
     children: as the model was shown them.
     """
@@ -81,19 +81,19 @@ async def hold_level(
 
 
 async def held_level(local: LocalState, children: Sequence[Summary]) -> Summary | None:
-    """Return the summary that is kept over these, if they say what they said then."""
+    """Return the summary that is stored over these, if they are unchanged."""
     kept = await _kept(local, level_key([child.id for child in children]), _hash_of(children))
     try:
         return msgspec.json.decode(kept, type=Summary) if kept else None
     except (msgspec.ValidationError, msgspec.DecodeError) as error:
-        log.info("A summary that was made before cannot be read: %s", error)
+        log.info("Cannot read a stored summary: %s", error)
         return None
 
 
 async def hold_review(
     local: LocalState, redactor: Redactor, turns: Sequence[Turn], made: Sequence[Understanding]
 ) -> None:
-    """Keep what reading these turns together came to, without secrets, until it is dropped."""
+    """Store the result of reading these turns together, without secrets, until it is dropped."""
     answer = json.dumps([_to_json(each, redactor) for each in made])
     with suppress(StoreError):
         await local.answers.hold(
@@ -102,7 +102,7 @@ async def hold_review(
 
 
 async def held_review(local: LocalState, turns: Sequence[Turn]) -> list[Understanding] | None:
-    """Return what reading these turns together came to, if they say what they said then."""
+    """Return the result of reading these turns together, if they are unchanged."""
     kept = await _kept(local, _review_key(turns), _hash_of(list(map(_hash, turns))))
     if not kept:
         return None
@@ -111,13 +111,13 @@ async def held_review(local: LocalState, turns: Sequence[Turn]) -> list[Understa
 
 
 async def drop_reviews(local: LocalState, session_id: str) -> None:
-    """Forget what reading the session again came to: the store has all of it."""
+    """Remove the results of reading the session again: the store has all of them."""
     with suppress(StoreError):
         await local.answers.drop_of(session_id, _REVIEW)
 
 
 def level_key(covers: Sequence[str]) -> str:
-    """Under which a summary over these is kept, beside the turns."""
+    """Return the key under which a summary over these is stored, beside the turns."""
     return f"{_LEVEL}{_hash_of(covers)}"
 
 
@@ -129,7 +129,7 @@ async def _kept(local: LocalState, key: str, hash: str) -> str:
     try:
         return next((each.answer for each in await local.answers.held([key]) if each.hash == hash), "")
     except StoreError as error:
-        log.warning("What was made before cannot be read: %s", error)
+        log.warning("Cannot read stored results: %s", error)
         return ""
 
 
@@ -148,7 +148,7 @@ def _to_json(understanding: Understanding, redactor: Redactor) -> str:
 
 
 def _from_json(text: str) -> Understanding | None:
-    """Return what was kept; None for what another version kept."""
+    """Return what was stored; None if another version stored it."""
     kinds = {part.name: part.kind for part in find_parts()}
     try:
         made = msgspec.json.decode(text, type=Understanding)
@@ -156,6 +156,6 @@ def _from_json(text: str) -> Understanding | None:
             name: msgspec.convert(value, kinds[name]) for name, value in made.more.items() if name in kinds
         }
     except (msgspec.ValidationError, msgspec.DecodeError) as error:
-        log.info("What was made of a turn before cannot be read: %s", error)
+        log.info("Cannot read the stored result for a turn: %s", error)
         return None
     return msgspec.structs.replace(made, more=more)

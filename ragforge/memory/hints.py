@@ -1,4 +1,4 @@
-"""Choose hints that fit the current work, by a score, without a model."""
+"""Choose hints that are relevant to the current work, by a score, without a model."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -44,12 +44,12 @@ from ragforge.store.local.values import HintHistory
 CONSIDERED_MAX = 1_000
 """The newest preferences, intents and rules are considered."""
 SENTENCES_MAX = 40
-"""Of the newest turn: an answer can be a book."""
+"""Sentences of the newest turn that are compared: an answer can be a book."""
 FRESH_DAYS = 180
 FRESHNESS_MIN = 0.5
 MEANING_SHARE, WORDS_SHARE = 0.6, 0.4
 CONFIRMED = 0.9
-"""A preference less sure than this is offered to be confirmed."""
+"""A preference below this confidence is offered for confirmation."""
 TITLES = {
     HintType.PREFERENCE_REMINDER: "Preference",
     HintType.INTENT_FOLLOWUP: "To do",
@@ -58,7 +58,7 @@ TITLES = {
 
 FindMemories = Callable[[MemoryFilter], Awaitable[list[Memory]]]
 ReadHistories = Callable[[], Awaitable[Mapping[str, HintHistory]]]
-"""How preferences were hinted at before, by their ids."""
+"""Returns how preferences were hinted at before, by their ids."""
 
 
 class LeftOpen(Struct, frozen=True):
@@ -121,7 +121,7 @@ def is_silenced(history: HintHistory | None, at: datetime) -> bool:
 
 
 def may_return(history: HintHistory | None, *, session_id: str, at: datetime) -> bool:
-    """Whether it may be offered: once a session, and in the same session again on another day by the user's
+    """Whether it may be offered: once per session, and again in the same session on another day by the user's
     clock."""
     if history is None:
         return True
@@ -130,8 +130,8 @@ def may_return(history: HintHistory | None, *, session_id: str, at: datetime) ->
 
 
 async def considered(find: FindMemories, person: str, context: HintContext) -> list[Memory]:
-    """Return what hints can be about, newest first: valid and certain enough, and neither forgotten, replaced
-    nor undone. Raises StoreError."""
+    """Return what hints can be about, newest first: valid and certain enough, and not forgotten, replaced
+    or undone. Raises StoreError."""
     found = await find(
         MemoryFilter(
             project_id=context.project_id,
@@ -162,7 +162,7 @@ def type_of(memory: Memory) -> HintType | None:
 
 
 def relevance(*, confidence: float, meaning: float, words: float, freshness: float) -> float:
-    """Return how well it fits, from 0 to 1."""
+    """Return the relevance, from 0 to 1."""
     return confidence * (MEANING_SHARE * meaning + WORDS_SHARE * words) * freshness
 
 
@@ -214,7 +214,7 @@ def matches_topic(memory: Memory, now: frozenset[str]) -> bool:
 
 
 def hint_of(memory: Memory, type: HintType, score: float) -> ProactiveHint:
-    """Return the hint of a memory, with what applying it does."""
+    """Return the hint of a memory, with the effect of applying it."""
     label, payload = _action(memory, type)
     return ProactiveHint(
         new_id(), type, TITLES[type], without_label(memory), label, payload, round(score, 4), memory.id

@@ -1,4 +1,4 @@
-"""How much two texts say the same, by their content words."""
+"""How much two texts agree, by their content words."""
 
 import re
 from collections.abc import Collection, Sequence
@@ -7,7 +7,7 @@ from ragforge.domain.language.base import stop_words
 from ragforge.domain.products import FIELDS
 
 STEM_CHARS = 4
-"""Words that begin with as many letters in common may be forms of one word."""
+"""Words whose first so many letters are equal may be forms of one word."""
 
 _WORD = re.compile(r"[^\W_]+(?:[._@:/+#'’-]+[^\W_]+)*[+#]*")
 _INNER = re.compile(r"[^\W\d_]+|\d+")
@@ -17,7 +17,7 @@ _CAPITAL = re.compile(r"(?<=[\w,;:)] )[A-Z]\w+|\b\w[a-z0-9]+[A-Z]\w*")
 
 
 def content_words(text: str) -> list[str]:
-    """The words in small letters that say something, each once; of what is put together also the parts."""
+    """Return the content words in lower case without duplicates; for compounds, the parts too."""
     found: dict[str, None] = {}
     for each in _WORD.finditer(text):
         word = each[0].casefold()
@@ -28,7 +28,7 @@ def content_words(text: str) -> list[str]:
 
 
 def names_in(text: str) -> frozenset[str]:
-    """The words in small letters that name something: numbers, identifiers, products, names with a capital
+    """Return the words in lower case that name something: numbers, identifiers, products, capitalized names
     inside a sentence."""
     capital = {found[0].casefold() for found in _CAPITAL.finditer(text)}
     words = content_words(text)
@@ -36,12 +36,12 @@ def names_in(text: str) -> frozenset[str]:
 
 
 def name_parts(name: str) -> list[str]:
-    """The words that a name of code is put together from: `Seat` and `Map` of `SeatMap`."""
+    """Return the words that an identifier is composed of: `Seat` and `Map` of `SeatMap`."""
     return _PARTS.findall(name)
 
 
 def _is_plain(word: str) -> bool:
-    """Whether it is letters only, or such with an apostrophe: "don't", "n'utilise"."""
+    """Whether it consists of letters only, or with an apostrophe: "don't", "n'utilise"."""
     return _APOSTROPHE.sub("", word).isalpha()
 
 
@@ -51,7 +51,7 @@ def stands_among(word: str, others: Collection[str]) -> bool:
 
 
 def share_of(statement: str, words: Sequence[str]) -> float:
-    """Which share of the statement's content words stands among these, from 0 to 1; 0 where it has none."""
+    """Return the share of the statement's content words among these, from 0 to 1; 0 if it has none."""
     own = content_words(statement)
     return sum(stands_among(word, words) for word in own) / len(own) if own else 0.0
 

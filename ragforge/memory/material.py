@@ -23,7 +23,7 @@ FINDING_CHARS_MAX = 300
 TOPICS_MAX = 8
 TOPIC_CHARS_MAX = 60
 CONSTRAINTS_MAX = 20
-"""Of one turn. A level above keeps all of them."""
+"""The maximum for one turn. A level above contains all of them."""
 
 
 def answer_of(turn: Turn) -> str:
@@ -38,7 +38,7 @@ class PartInput(Struct, frozen=True):
     head: str = ""
     """Shown first."""
     lines: tuple[str, ...] = ()
-    """Shown below it, the oldest first; where there is no room for all, the first ones are left out."""
+    """Shown below it, the oldest first; if not all fit, the first ones are left out."""
     data: object = None
     """What the part itself needs to read the answer."""
 
@@ -50,32 +50,32 @@ class Material(Struct, frozen=True):
     project_id: str
     calls: tuple[ToolCall, ...] = ()
     near: tuple[Memory, ...] = ()
-    """Memories near to what was said: the model says of each new one whether it is the same, updates or
+    """Memories similar to what was said: the model says of each new one whether it is the same, updates or
     contradicts one of these."""
     near_turns: tuple[Turn, ...] = ()
-    """Earlier turns that speak of the same, and the one just before."""
+    """Earlier turns about the same, and the previous one."""
     before: str = ""
     """What the assistant said just before the turn, which the user's words may answer."""
     speaker: str = ""
-    """The id of the user, whose it is what they are and prefer."""
+    """The id of the user, to whom statements about who they are and what they prefer belong."""
     corrections: tuple[Correction, ...] = ()
     """What the user corrected in the turn, or by it."""
     inputs: Mapping[str, PartInput] = field(default_factory=dict[str, PartInput])
-    """What parts of the call bring to it, by their names."""
+    """The input of the call's parts, by their names."""
 
     @property
     def user(self) -> str:
-        """What the user said, without the text of a command."""
+        """Return what the user said, without the text of a command."""
         return storable(own_text(self.turn.user))
 
     @property
     def assistant(self) -> str:
-        """What the assistant answered, as in `answer_of`."""
+        """Return what the assistant answered, as in `answer_of`."""
         return storable(answer_of(self.turn))
 
     @property
     def tools(self) -> tuple[str, ...]:
-        """The names of the tools that were called, each once, in the order of their first call."""
+        """Return the names of the tools that were called, each once, in the order of their first call."""
         return tuple(dict.fromkeys(storable(call.name) for call in self.calls))
 
 
@@ -86,7 +86,7 @@ class Understanding(Struct, frozen=True):
     memories: tuple[Memory, ...] = ()
     associations: tuple[Association, ...] = ()
     more: dict[str, object] = field(default_factory=dict[str, object])
-    """What optional parts of the call came to, by their names."""
+    """The results of optional parts of the call, by their names."""
 
 
 class Understood(Struct, frozen=True):
@@ -96,11 +96,11 @@ class Understood(Struct, frozen=True):
     """By the turn's id."""
     usage: Usage
     is_whole: bool = True
-    """Whether it says of each turn all that was asked."""
+    """Whether it contains everything that was asked about each turn."""
 
 
 def summary_id(level: int, covers: Sequence[str]) -> str:
-    """Return the id of the summary that covers these. It is the same whoever makes it."""
+    """Return the id of the summary that covers these. It is the same for everyone who makes it."""
     return hashlib.sha256("\n".join(["summary", str(level), *covers]).encode()).hexdigest()[:32]
 
 

@@ -28,15 +28,15 @@ from ragforge.store.base import Store
 from ragforge.store.memory_rules import check_memory
 
 ID_PART_CHARS_MIN = 4
-"""As for sessions: fewer characters fit too many."""
+"""As for sessions: a shorter part matches too many."""
 STEPS_BACK_MAX = 20
-"""How many replacements are followed to see what holds in the place of a memory."""
+"""How many replacements are followed to find what is valid in place of a memory."""
 REPLACING_CONFIDENCE_MIN = 0.5
 """Below it nothing is declared outdated: a wrong replacement hides what is right."""
 FOUND_OUT = frozenset({MemoryType.FACT, MemoryType.EVENT, MemoryType.OBSERVATION})
-"""What need not be said by the user. Nobody else sets goals and rules, or says who the user is."""
+"""Types that need not be said by the user. Only the user sets goals and rules, and says who they are."""
 TICK = timedelta(milliseconds=1)
-"""The least difference of times that the stores keep."""
+"""The least difference of times that the stores can represent."""
 
 
 def new_memory(
@@ -131,7 +131,7 @@ async def _said_again(store: Store, memory: Memory) -> Memory:
 async def gives_way_to(store: Store, memory: Memory) -> list[Memory]:
     """Return what replaced the memory, is valid now, and will not be once this is stated again.
 
-    A fact may come from old text, so the background does not make it valid again, nor what the user had
+    A fact may come from old text, so background work does not make it valid again, nor what the user had
     forgotten.
     Raises StoreError.
     """
@@ -144,7 +144,7 @@ async def gives_way_to(store: Store, memory: Memory) -> list[Memory]:
             return []
         links = await _that_count(store, await _updates(store, [memory.id]))
         if any(link.to_id == memory.id and link.at >= memory.updated_at for link in links):
-            return []  # it was said before it was replaced, and is only filed now
+            return []  # it was said before it was replaced, and is only stored now
     found = await store.memories.get(sorted(await _took_place_of(store, memory.id)))
     return [other for other in found if not (other.replaced or other.forgotten_at or other.abandoned)]
 
@@ -166,13 +166,13 @@ async def _replace(
     is_now: it is stated now, so it is newer than everything else, whatever a clock says. Background work uses
     the time of its turn, which is newer only than older statements.
     """
-    at = at.replace(microsecond=at.microsecond // 1000 * 1000)  # as the stores count
+    at = at.replace(microsecond=at.microsecond // 1000 * 1000)  # the precision of the stores
     links = await _updates(store, [memory_id, *replaced])
     if is_now:
         await store.memories.restore([memory_id])
         before = [link.at for link in links if link.to_id == memory_id or link.from_id in replaced]
         at = max([at, *(each + TICK for each in before)])
-    # Said there and back in one turn: what is said last holds.
+    # Changed and changed back in one turn: the last statement is valid.
     back = {link.from_id for link in links if link.to_id == memory_id and link.at == at}
     await store.memories.associate(
         [
@@ -218,7 +218,7 @@ async def edit(store: Store, memory: Memory, *, content: str, at: datetime) -> M
         origin=MemoryOrigin.EDIT,
     )
     new = replace(new, created_at=memory.created_at, owner=memory.owner)
-    return await remember(store, new, updates=[memory.id], turn="")  # the words of no turn, but the user's
+    return await remember(store, new, updates=[memory.id], turn="")  # the user's words, but in no turn
 
 
 async def change(

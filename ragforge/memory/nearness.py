@@ -10,10 +10,11 @@ from ragforge.memory.replacement import fields_in
 
 
 async def near_to(statement: str, memories: Sequence[Memory]) -> list[Memory]:
-    """Those that name something of the same field, or that fit the statement and share a word with it.
+    """Return those that name something of the same field, or that are similar to the statement and share a
+    word with it.
 
     A word alone is not enough ("keep functions short", "keep the logs for 90 days"), and neither is meaning:
-    short sentences of the same form are alike to the embedder.
+    short sentences of the same form are similar to the embedder.
     """
     words = [word for word in content_words(statement) if word not in common_words()]
     fields = fields_in(statement)

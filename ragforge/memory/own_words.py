@@ -1,17 +1,17 @@
-"""What of a message the user pasted rather than wrote: no will of theirs stands in it."""
+"""Which parts of a message the user pasted rather than wrote: they do not express the user's will."""
 
 import re
 
 from ragforge.memory.sentences import prose
 
 LINES_MIN = 3
-"""This many lines in a block behind another one are seldom typed."""
+"""The minimum number of lines in a block after another one that are seldom typed."""
 LINE_CHARS_MAX = 200
-"""What a line begins with tells what it is."""
+"""The number of characters from the beginning of a line that show what it is."""
 LIST_MIN = 3
-"""This many items make a list that was copied; two are soon written."""
+"""The minimum number of items of a copied list; two are quickly typed."""
 CODE_SHARE = 0.5
-"""A block is pasted whole where this share of its lines is no prose."""
+"""The minimum share of lines that are no prose in a block that is pasted as a whole."""
 
 _ITEM = re.compile(r"[ \t]*(?:[-*•+]|\d{1,3}[.)]|\[[ x]\])[ \t]+\S")
 _HEADING = re.compile(r"[ \t]*(?:#{1,6} \S|={3,}|-{3,}|\*{3,}|\[[\w. -]+\]\s*$)")
@@ -24,13 +24,13 @@ _CODE = re.compile(
     r"|[^ ]*[._/:][^ ]*(?:\s+[^ ]*[._/:\d][^ ]*)+\s*$|\s*(?:[\d.,:%-]+\s+)+[\d.,:%-]*\s*$"
 )
 _LOG = re.compile(r"[ \t]*(?:\S+[ \t]+){0,2}\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d")
-"""How a program begins a line: the time to the minute, at most behind a level and a name."""
+"""How a program begins a line: the time to the minute, at most after a level and a name."""
 _PROGRAM = re.compile(
     r"[ \t]*(?:npm (?:WARN|ERR!?|warn|error)\b|"
     r"(?:error|warning|fatal|panic|FAIL|ERROR|WARN(?:ING)?|E|W)(?:\[\w+\])?: |"
     r"[\w.-]+\[\d+\]: |#\d+ \d+\.\d+ |CREATE (?:TABLE|INDEX)\b|Traceback\b)"
 )
-"""How programs begin what they tell: a level, or their name with the number of the process."""
+"""How programs begin a message: a level, or their name with the number of the process."""
 _SPEAKER = re.compile(r"\s*(?:\[[\d:. -]+\]\s*)?[A-Z][\w.-]{1,20}(?: [A-Z][\w.-]{1,20})?\s*:\s+\S")
 _LETTER = re.compile(
     r"\s*(?:dear|hi|hello|hey|bonjour|salut|cher|chère|madame|monsieur|best|regards|cheers|cordialement)\b"
@@ -40,8 +40,8 @@ _LETTER = re.compile(
 
 
 def own_words(text: str) -> str:
-    """The message without what was pasted into it: code, logs, quotations, lists, headings, letters, and what
-    is announced by a colon or goes on for some lines behind the user's own."""
+    """Return the message without what was pasted into it: code, logs, quotations, lists, headings, letters,
+    and what a colon announces or what continues for some lines after the user's own."""
     said = "\n".join(
         line for line in prose(text).split("\n") if not (_LOG.match(line) or _PROGRAM.match(line))
     )
@@ -63,7 +63,7 @@ def own_words(text: str) -> str:
 
 
 def _before_paste(lines: list[str]) -> list[str]:
-    """The lines up to one that announces more than a line, or something foreign; without lines of code."""
+    """Return the lines up to one that announces more than a line, or foreign text; without lines of code."""
     for at, line in enumerate(lines[:-1], 1):
         rest = lines[at:]
         if line.rstrip().endswith(":") and (len(rest) > 1 or _is_code(rest[0])):
@@ -72,20 +72,20 @@ def _before_paste(lines: list[str]) -> list[str]:
 
 
 def _is_comment(lines: list[str]) -> bool:
-    """Whether it is the user who speaks again behind what was pasted."""
+    """Whether it is the user who speaks again after what was pasted."""
     only = lines[0].strip()
     return len(lines) == 1 and not _is_code(only) and (only.endswith("?") or only[0].islower())
 
 
 def _is_foreign(lines: list[str]) -> bool:
-    """Whether the lines, by what they look like, were written by a program or for somebody else."""
+    """Whether the lines, by their form, were written by a program or for somebody else."""
     items = sum(_ITEM.match(line) is not None for line in lines)
     if items >= LIST_MIN or any(_HEADING.match(line) for line in lines) or _is_letter(lines):
         return True
     if len(lines) > 1 and sum(_SPEAKER.match(line) is not None for line in lines) > len(lines) / 2:
         return True
     if lines[0].rstrip().endswith(":") and len(lines) > 1 and not _is_code(lines[0]):
-        return False  # it announces what comes behind it, which is cut off there
+        return False  # it announces what follows it, which is cut off there
     return sum(map(_is_code, lines)) >= CODE_SHARE * len(lines)
 
 

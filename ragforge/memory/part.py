@@ -1,4 +1,4 @@
-"""An optional part of the call about a turn: asked, read and saved beside its summary and memories.
+"""An optional part of the call about a turn: asked, read and stored beside its summary and memories.
 
 A part is a file in `derive/` with a `PART`. It shares the call, so it costs only what it adds to it.
 """
@@ -28,7 +28,7 @@ T = TypeVar("T")
 log = logging.getLogger(__name__)
 
 OWN_TOKENS = 2_000
-"""What the answer about one turn may take without optional parts."""
+"""The maximum tokens of the answer about one turn without optional parts."""
 
 
 class PartHome(Protocol):
@@ -59,25 +59,25 @@ class AnswerPart(Struct, Generic[T], frozen=True):
     name: str
     """Its key in the answer."""
     schema: JsonObject | None
-    """None for what rules alone find: no model is asked for it."""
+    """None for what only rules find: no model is asked for it."""
     asks: str
-    """What the instructions say of it."""
+    """What the instructions say about it."""
     tokens_max: int
-    """What it may take of the answer about one turn."""
+    """The maximum tokens for it in the answer about one turn."""
     read: Callable[[Material, JsonValue], T | None]
-    """From the answer; None where nothing of it can be read."""
+    """Reads it from the answer; None if none of it can be read."""
     without: Callable[[Material], T | None]
-    """By rules, where no model was asked for it or its answer could not be read; None for nothing."""
+    """Derives it by rules, if no model was asked for it or its answer could not be read; None for nothing."""
     keep: Callable[[Store, Redactor, Summary, T], Awaitable[None]]
-    """Store it, free of secrets; doing it again changes nothing. It comes before the turn's summary, which
-    takes the turn off the list. Raises StoreError."""
+    """Stores it, free of secrets; repeating it changes nothing. It comes before the turn's summary, which
+    removes the turn from the list. Raises StoreError."""
     bring: Callable[[PartHome, Turn], Awaitable[PartInput | None]] | None = None
-    """What it brings to the call about a turn. A part that has this is left out, rules and all, for a turn to
-    which it brings None. Raises StoreError."""
+    """Returns its input to the call about a turn. A part that has this is left out, including its rules, for
+    a turn for which it returns None. Raises StoreError."""
     input_tokens_max: int = 0
-    """What it may add to the input of one call, with what the instructions say of it."""
+    """The maximum tokens it may add to the input of one call, with what the instructions say about it."""
     kind: Any = Any
-    """The type of what it reads, which waits as JSON until the store has it; Any for JSON itself."""
+    """The type of what it reads, which is kept as JSON until the store has it; Any for JSON itself."""
 
     def is_for(self, material: Material) -> bool:
         """Whether it applies to the turn."""
@@ -94,14 +94,14 @@ def find_parts() -> list[AnyPart]:
 
 
 async def parts_for(provider: Provider, materials: Sequence[Material]) -> list[AnyPart]:
-    """Return the first parts that certainly fit in the answer about these turns."""
+    """Return the parts that certainly fit in the answer about these turns, in order."""
     chosen: list[AnyPart] = []
     parts = [part for part in find_parts() if part.schema is not None and any(map(part.is_for, materials))]
     if parts:
         try:
             limits = await provider.limits()
-        except ModelError as error:  # the call itself says it again, if it matters
-            log.info("How much %s answers is not known: %s", provider.model, error)
+        except ModelError as error:  # the call itself reports it again, if it matters
+            log.info("Cannot determine the answer limit of %s: %s", provider.model, error)
             return []
         room = limits.output_tokens_max // len(materials) - OWN_TOKENS
         for part in parts:
@@ -114,7 +114,7 @@ async def parts_for(provider: Provider, materials: Sequence[Material]) -> list[A
 async def inputs_of(home: PartHome, turn: Turn) -> dict[str, PartInput]:
     """Return the input of the parts for the turn, by their names. Raises StoreError."""
     brings = {part.name: part.bring(home, turn) for part in find_parts() if part.bring}
-    # Together: from a server far away each answer takes its time.
+    # In parallel: with a distant server each answer takes its time.
     brought = dict(zip(brings, await asyncio.gather(*brings.values()), strict=True))
     return {name: each for name, each in brought.items() if each is not None}
 

@@ -1,4 +1,4 @@
-"""The days from which and until which a statement holds, as far as its own words name them."""
+"""The days from and until which a statement is valid, as far as its own words name them."""
 
 import re
 from datetime import date, datetime, time, timedelta
@@ -11,11 +11,11 @@ from ragforge.domain.memories import MemoryType
 from ragforge.memory.sentences import with_dates
 
 READ_MAX = 1_000
-"""How many statements are kept as they were read."""
+"""How many parsed statements are cached."""
 PAST = frozenset({MemoryType.EVENT, MemoryType.OBSERVATION})
-"""What was so stays true, whatever day it names."""
+"""Types about the past, which stay true whatever day they name."""
 DUE = frozenset({MemoryType.TODO, MemoryType.GOAL})
-"""What has a day by which it is done or missed."""
+"""Types with a day by which they are done or missed."""
 
 _UNTIL = AnyOf(lambda language: language.until)
 _DUE = AnyOf(lambda language: language.due)
@@ -28,14 +28,14 @@ class StatedPeriod(Struct, frozen=True):
     valid_from: datetime | None = None
     valid_to: datetime | None = None
     is_due: bool = False
-    """Whether the end is the day by which something is to be done: it may still be to do behind it."""
+    """Whether the end is the day by which something is to be done: it may still be to do afterwards."""
 
 
 @lru_cache(READ_MAX)
 def stated_period(content: str, type: MemoryType, at: datetime) -> StatedPeriod:
-    """The days that the statement names, in the time zone of this machine.
+    """Return the days that the statement names, in the time zone of this machine.
 
-    at: when it was said. A day without a year is the next one where something ends, and the nearest one where
+    at: when it was said. A day without a year is the next one if something ends, and the nearest one if
     something begins. Days that contradict each other say nothing.
     """
     if type in PAST:
@@ -55,7 +55,7 @@ def stated_period(content: str, type: MemoryType, at: datetime) -> StatedPeriod:
 
 
 def _days(words: str, said: date, *, is_end: bool) -> tuple[date, date] | None:
-    """The first day of what is named and the one after its last; None where the calendar has none."""
+    """Return the first day of what is named and the one after its last; None if there is no such day."""
     low = words.lower()
     number, year = re.search(r"(?<!\d)\d{1,2}(?!\d)", low), re.search(r"\d{4}", low)
     try:
@@ -73,7 +73,7 @@ def _days(words: str, said: date, *, is_end: bool) -> tuple[date, date] | None:
 
 
 def _span(year: int, month: int, day: int) -> tuple[date, date]:
-    """A day, or the whole month for 0. Raises ValueError, OverflowError."""
+    """Return a day, or the whole month for 0. Raises ValueError, OverflowError."""
     if day:
         return date(year, month, day), date(year, month, day) + timedelta(days=1)
     return date(year, month, 1), date(year + month // 12, month % 12 + 1, 1)
@@ -82,5 +82,5 @@ def _span(year: int, month: int, day: int) -> tuple[date, date]:
 def _midnight(day: date) -> datetime | None:
     try:
         return datetime.combine(day, time.min).astimezone()
-    except (ValueError, OverflowError, OSError):  # at the ends of the calendar there is no time zone
+    except (ValueError, OverflowError, OSError):  # at the limits of the calendar there is no time zone
         return None

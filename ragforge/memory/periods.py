@@ -1,4 +1,4 @@
-"""From when until when a memory held: by what it replaced, what replaced it, and the days that its words
+"""The times in which a memory was valid: by what it replaced, what replaced it, and the days that its words
 name.
 """
 
@@ -12,7 +12,7 @@ from ragforge.store.base import Store
 
 
 async def renew_periods(store: Store, ids: Iterable[str]) -> None:
-    """Store when these, and what they replace or are replaced by, hold now, or held last.
+    """Store when these, and what they replace or are replaced by, are valid now, or were last valid.
 
     Raises StoreError.
     """
@@ -35,7 +35,8 @@ async def renew_periods(store: Store, ids: Iterable[str]) -> None:
 async def periods_of(
     store: Store, memories: Sequence[Memory], *, until_forgotten: bool = True
 ) -> Mapping[str, tuple[Period, ...]]:
-    """The times in which each held, by its id, oldest first: several where it was replaced and said again.
+    """Return the times in which each was valid, by its id, oldest first: several if it was replaced and said
+    again.
 
     Links of abandoned turns and from abandoned memories do not count. Raises StoreError.
     until_forgotten: the last one ends when the memory was forgotten.
@@ -58,7 +59,7 @@ async def periods_of(
 
 
 async def _updates(store: Store, ids: Sequence[str]) -> list[Association]:
-    """The links by which one of these replaces another or is replaced, but for those of abandoned turns."""
+    """Return the links by which one of these replaces or is replaced, without those of abandoned turns."""
     links = await store.memories.associations(ids)
     updates = [link for link in links if link.kind is AssociationKind.UPDATES]
     abandoned = await store.turns.abandoned(sorted({link.turn for link in updates if link.turn}))
@@ -76,7 +77,7 @@ def has_run_out(memory: Memory, at: datetime) -> bool:
 
 
 def overdue_since(memory: Memory, at: datetime) -> datetime | None:
-    """When the day was over by which a to-do was due that nothing says is done; None where it is not over."""
+    """Return the end of the due day of a to-do that nothing says is done; None if it is not over."""
     if memory.type is not MemoryType.TODO or memory.replaced:
         return None
     stated = stated_period(memory.content, memory.type, memory.created_at)
@@ -84,13 +85,13 @@ def overdue_since(memory: Memory, at: datetime) -> datetime | None:
 
 
 def with_due_day(memory: Memory, text: str, at: datetime) -> str:
-    """The text of the memory, of an overdue to-do with its day: `... (was due 3 Nov)`."""
+    """Return the memory's text, for an overdue to-do with its day: `... (was due 3 Nov)`."""
     over = overdue_since(memory, at)
     return text if over is None else f"{text} (was due {day_words(over - timedelta(hours=1))})"
 
 
 def _stated_end(memory: Memory, at: datetime) -> datetime | None:
-    """The end of the last day that the memory's own words name, where it is over."""
+    """Return the end of the last day that the memory's own words name, if it is over."""
     if memory.valid_to is None or at < memory.valid_to:
         return None
     end = stated_period(memory.content, memory.type, memory.created_at).valid_to
@@ -98,7 +99,7 @@ def _stated_end(memory: Memory, at: datetime) -> datetime | None:
 
 
 def _periods(memory: Memory, links: Sequence[Association], known: Mapping[str, Memory]) -> tuple[Period, ...]:
-    """links: those from and to the memory. known: the memories at their ends."""
+    """Return its periods. links: those from and to the memory. known: the memories at their ends."""
     stated = stated_period(memory.content, memory.type, memory.created_at)
     begin: datetime | None = stated.valid_from or _said_at(memory, links, known)
     if memory.abandoned:  # as if it had never been said
@@ -109,7 +110,7 @@ def _periods(memory: Memory, links: Sequence[Association], known: Mapping[str, M
         if is_replaced:
             replaced_by.add(other)
         elif other == memory.id:
-            replaced_by.clear()  # it holds again, whatever had taken its place
+            replaced_by.clear()  # it is valid again, whatever had replaced it
         else:
             replaced_by.discard(other)
         if replaced_by and begin is not None:
@@ -123,7 +124,8 @@ def _periods(memory: Memory, links: Sequence[Association], known: Mapping[str, M
 
 
 def _said_at(memory: Memory, links: Sequence[Association], known: Mapping[str, Memory]) -> datetime:
-    """When it was first said. An edit has the date of the words before it, and holds from its own on."""
+    """Return when it was first said. An edit has the date of the words before it, and is valid from its own
+    date on."""
     for link in links:
         old = known.get(link.to_id)
         if link.from_id == memory.id and not link.turn and old and old.created_at == memory.created_at:
@@ -134,8 +136,8 @@ def _said_at(memory: Memory, links: Sequence[Association], known: Mapping[str, M
 def _events(
     memory: Memory, links: Sequence[Association], known: Mapping[str, Memory]
 ) -> list[tuple[datetime, bool, str]]:
-    """In order: when it was replaced (True) and by what, when that was forgotten (False), and when it was
-    said again (False, its own id)."""
+    """Return in order: when it was replaced (True) and by what, when that was forgotten (False), and when it
+    was said again (False, its own id)."""
     found: list[tuple[datetime, bool, str]] = []
     for link in links:
         newer = known.get(link.from_id)
@@ -150,7 +152,7 @@ def _events(
 
 
 def _cut(periods: Sequence[Period], end: datetime) -> tuple[Period, ...]:
-    """The periods up to this moment."""
+    """Return the periods up to this moment."""
     return tuple(
         Period(each.valid_from, min(each.valid_to or end, end)) for each in periods if each.valid_from < end
     )

@@ -1,4 +1,4 @@
-"""What a sentence forbids, by rules: what is not to be done, with what, and where."""
+"""What a sentence forbids, by rules: what must not be done, with what, and where."""
 
 import re
 from collections.abc import Iterator
@@ -36,21 +36,21 @@ _PIPED = re.compile(
     re.IGNORECASE,
 )
 _BY = re.compile(r"(?:with|via|by|through|avec|par)\s+(?=[`\w])", re.IGNORECASE)
-"""Before what is not to be used: "never with X"."""
+"""Before what must not be used: "never with X"."""
 _NAMES = KNOWN_NAMES | {name for name in KINDS if len(name) > 2}
 WORD_CHARS_MAX = 256
 _QUOTES = "`\"'«»“”"
 
 
 def forbids_something(sentence: str) -> bool:
-    """Whether it forbids anything, if only in words that no call can be held against."""
+    """Whether it forbids anything, even if in words that no call can be checked against."""
     text = _straight(sentence)
     return any(each.search(text) for each in (_FORBIDS, _BANS)) or _FORBIDDEN.search(text) is not None
 
 
-@lru_cache(1_024)  # the same rules are asked about with every turn
+@lru_cache(1_024)  # the same rules are checked in every turn
 def prohibitions_in(sentence: str) -> tuple[Prohibition, ...]:
-    """What the sentence forbids, in its order; nothing that names no object."""
+    """Return what the sentence forbids, in order; nothing that names no object."""
     text = _straight(sentence)
     found = [Prohibition(Deed.CHANGE, ("**",), (), paths) for paths in _confined_to(text)]
     found += [Prohibition(Deed.RUN, (f"git commit {each}",)) for each in _uncommitted(text)]
@@ -64,7 +64,7 @@ def prohibitions_in(sentence: str) -> tuple[Prohibition, ...]:
 
 
 def names_in(sentence: str) -> tuple[str, ...]:
-    """The paths, commands, identifiers and products that it names, as they are written."""
+    """Return the paths, commands, identifiers and products that it names, as they are written."""
     text = _straight(sentence)
     spans = [_path_span(found) for found in _PATH.finditer(text)]
     spans += [found.span() for found in _CODE.finditer(text)]
@@ -80,20 +80,20 @@ def names_in(sentence: str) -> tuple[str, ...]:
 
 
 def _path_span(found: re.Match[str]) -> tuple[int, int]:
-    """Where the path is, without the full stop of the sentence."""
+    """Return the span of the path, without the full stop of the sentence."""
     path = found[0] if found[0].endswith("/..") else found[0].rstrip(".")
     return found.start(), found.start() + len(path or found[0])
 
 
 def used_in(sentence: str) -> tuple[str, ...]:
-    """The things that the sentence speaks of using or running."""
+    """Return the things that the sentence speaks of using or running."""
     text = _straight(sentence)
     found = (each for each in _verb().finditer(text) if each.lastgroup == Deed.USE)
     return tuple(name for each in found for name in names_behind(text[each.end() :]))
 
 
 def wanted_in(sentence: str) -> tuple[str, ...]:
-    """The things that the sentence wants to be used or run, and the paths that it wants to be changed."""
+    """Return the things that the sentence wants used or run, and the paths that it wants changed."""
     text = _straight(sentence)
     changed = (text[each.end() :] for each in _verb().finditer(text) if each.lastgroup == Deed.CHANGE)
     return (*used_in(sentence), *(name for words in changed for name in _paths(_clause(words))))
@@ -114,7 +114,7 @@ def _forbidden(sentence: str) -> set[str]:
 
 
 def names_behind(words: str) -> tuple[str, ...]:
-    """The things that are named right behind a verb."""
+    """Return the things that are named right after a verb."""
     return tuple(_objects(_clause(words).lstrip()))
 
 
@@ -130,14 +130,14 @@ def is_path(word: str) -> bool:
 
 
 def _straight(sentence: str) -> str:
-    """Words apart by one blank, with straight apostrophes; a long one is cut, for no name is as long, and
-    patterns that look for names take the square of its length."""
+    """Return the words separated by single spaces, with straight apostrophes; a long one is truncated,
+    because no name is that long, and patterns for names take quadratic time in its length."""
     words = sentence.replace("’", "'").replace("‘", "'").split()
     return " ".join(word[:WORD_CHARS_MAX] for word in words)
 
 
 def _markers(text: str) -> Iterator[tuple[int, str, Deed | None]]:
-    """Where what is forbidden begins, the verb where that comes before, and the deed where none comes."""
+    """Yield where a prohibition begins, with the verb if that comes before, and the deed if none comes."""
     for found in _FORBIDS.finditer(text):
         yield found.end(), next(filter(None, found.groups()), ""), Deed.RUN
     for pattern in (_BANS, _OVER):
@@ -146,7 +146,7 @@ def _markers(text: str) -> Iterator[tuple[int, str, Deed | None]]:
 
 
 def _behind(rest: str, verb: str, without_verb: Deed | None) -> list[Prohibition]:
-    """What is forbidden in the words behind the one that forbids."""
+    """Return what is forbidden in the words after the one that forbids."""
     rest = _clause(rest).lstrip()
     rest = _BY.sub("", rest, count=1) if _BY.match(rest) else rest
     if piped := _PIPED.match(rest):
@@ -161,7 +161,7 @@ def _behind(rest: str, verb: str, without_verb: Deed | None) -> list[Prohibition
 
 
 def _confined_to(text: str) -> Iterator[tuple[str, ...]]:
-    """The only paths that may be changed."""
+    """Yield the only paths that may be changed."""
     for each in _CONFINES.finditer(text):
         if paths := _paths(_clause(text[each.end() :])):
             yield paths
@@ -195,7 +195,7 @@ def _prohibitions(words: str, deed: Deed | None) -> list[Prohibition]:
 
 
 def _code_of(name: str) -> str:
-    """The one word of code alone in what is no command: "float" of "float math"."""
+    """Return a single word of code without the rest, if it is no command: "float" of "float math"."""
     words = [each for each in name.split() if each.casefold() in CODE_WORDS]
     return words[0] if len(words) == 1 and " " in name and not _is_command(name) else name
 
@@ -211,7 +211,7 @@ def _is_of_code(name: str) -> bool:
 
 
 def _flag_of(name: str) -> str:
-    """The flag alone of what has one and names no program: "skip the hooks --no-verify"."""
+    """Return the flag alone, if it has one and names no program: "skip the hooks --no-verify"."""
     flag = next((each for each in name.split() if _FLAG.fullmatch(each)), "")
     return flag if flag and not is_name(name) else name
 
@@ -221,7 +221,7 @@ def _paths(words: str) -> tuple[str, ...]:
 
 
 def _clause(text: str) -> str:
-    """The text up to where its clause ends; brackets and enumerations of names belong to it."""
+    """Return the text up to the end of its clause, including brackets and enumerations of names."""
     for end in _CLAUSE_END.finditer(text):
         if end[0] == "," and _OR.split(text[end.end() :].lstrip(), maxsplit=1)[0].count(" ") < 1:
             continue
@@ -230,7 +230,7 @@ def _clause(text: str) -> str:
 
 
 def _objects(words: str) -> Iterator[str]:
-    """The names at the beginning of the words, before what tells where, when or why."""
+    """Yield the names at the beginning of the words, before those that say where, when or why."""
     for part in _OR.split(words.strip())[:OBJECTS_MAX]:
         if quoted := re.match(r"(?:the |le |la |l')?`([^`]{1,60})`", part):
             yield quoted[1]  # as it is typed, whatever follows
@@ -253,7 +253,7 @@ def _objects(words: str) -> Iterator[str]:
 
 
 def _without_determiners(name: list[str]) -> list[str]:
-    """The words without those around them; of nothing else the last one."""
+    """Return the words without determiners around them; if nothing remains, the last one."""
     while len(name) > 1 and name[0].casefold() in words_in("determiners"):
         name = name[1:]
     while len(name) > 1 and name[-1].casefold() in words_in("determiners"):
@@ -276,14 +276,14 @@ def _first_words(words: str) -> set[str]:
 
 
 def _places(words: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Where it holds, and where it does not."""
+    """Return where it applies, and where it does not."""
     outside = _place_after("outside", words)
     within = () if outside else _place_after("within", words)
     return within, outside
 
 
 def place_in(sentence: str) -> tuple[str, ...]:
-    """What the sentence says where it holds, in one word: "changelog" of "in the changelog"."""
+    """Return the place that the sentence is limited to, in one word: "changelog" of "in the changelog"."""
     common = stop_words() | common_words() | words_in("places") | words_in("determiners")
     return tuple(
         each
@@ -307,7 +307,8 @@ def _place_after(field: str, words: str) -> tuple[str, ...]:
 
 @cache
 def _verb() -> re.Pattern[str]:
-    """A verb that tells the deed, with its ending; no name of a file that begins like one: "CHANGELOG.md"."""
+    """Return a pattern for verbs of deeds with their endings; no file name that begins like one:
+    "CHANGELOG.md"."""
     kinds = dict.fromkeys(name for language in languages() for name in language.deeds)
     verbs = {kind: "|".join(each.deeds[kind] for each in languages() if kind in each.deeds) for kind in kinds}
     parts = [rf"(?P<{kind}>(?:{pattern})\w*)" for kind, pattern in verbs.items()]
@@ -330,7 +331,7 @@ def names_object(sentence: str) -> bool:
 
 
 def is_name(name: str) -> bool:
-    """Whether it begins with a product, a language, a program, a word of code or what git does; or a flag."""
+    """Whether it begins with a product, a language, a program, a word of code or a git command; or a flag."""
     first = name.split(maxsplit=1)[0].casefold()
     known = (
         first in _NAMES

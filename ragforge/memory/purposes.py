@@ -1,5 +1,5 @@
-"""What something is used for, what of that is left ("Redis for sessions and for the cache"), and what is used
-no more at all.
+"""What something is used for, what remains of that ("Redis for sessions and for the cache"), and what is no
+longer used at all.
 """
 
 import re
@@ -22,7 +22,7 @@ _CLAUSES = re.compile(r"[,;:]\s+(?:(?:and|et|but|mais) )?|\s(?:and|et)\s")
 _NAME_ENDS = re.compile(r"\s*(?:$|[,.;:!?)]|(?:and|et|but|mais|now|maintenant|again|then)\b)")
 _NEXT_NAME = re.compile(r"\s*(?:,|\band\b|\bet\b)\s*(?:the |our |l[ea]s? |l')?")
 NEGATION_CHARS = 12
-"""So near before an order what negates it stands."""
+"""The maximum distance of a negation before an order."""
 CLAUSE_WORDS_MIN = 2
 _BETWEEN = re.compile(r"\s*,\s*|\s+(?:and|et)\s+")
 _END = re.compile(r"[.;:!?](?=\s|$)")
@@ -30,7 +30,7 @@ _END = re.compile(r"[.;:!?](?=\s|$)")
 
 @lru_cache(1_024)
 def purposes_in(statement: str) -> tuple[frozenset[str], ...]:
-    """What each purpose that the statement lists is about, and each place; empty where it names none."""
+    """Return the terms of each purpose and place that the statement lists; empty if it names none."""
     found = _PURPOSE.search(statement)
     if found is None:
         return ()
@@ -51,9 +51,9 @@ def _are_same(one: frozenset[str], other: frozenset[str]) -> bool:
 
 
 def given_up(said: Sequence[str]) -> dict[str, str]:
-    """The names, in small letters, of what the user's sentences give up altogether, each with the sentence
-    that says so: "let's drop Twilio", "the Svelte page broke. Away with it", "SQLite locks up. Postgres it
-    is"."""
+    """Return the names, in lower case, of what the user's sentences abandon altogether, each with the
+    sentence that says so: "let's drop Twilio", "the Svelte page broke. Away with it", "SQLite locks up.
+    Postgres it is"."""
     found = dict[str, str]()
     before = ""
     for sentence in said:
@@ -72,9 +72,9 @@ def given_up(said: Sequence[str]) -> dict[str, str]:
 
 
 def uses(statement: str, name: str, change: frozenset[str]) -> bool:
-    """Whether a clause of the statement uses what has the name, and not for what the change is not about.
+    """Whether a clause of the statement uses what has the name, only for purposes that the change is about.
 
-    change: what the one speaks of that gives it up.
+    change: the subject of the sentence that abandons it.
     """
     if _pattern_of(name).search(statement) is None:
         return False
@@ -86,13 +86,13 @@ def uses(statement: str, name: str, change: frozenset[str]) -> bool:
 
 
 def says_more(statement: str, gone: frozenset[str]) -> bool:
-    """Whether another clause of the statement says something that has nothing to do with what is gone."""
+    """Whether another clause of the statement says something unrelated to what is gone."""
     clauses = [about(each) for each in _CLAUSES.split(readable(statement))]
     return any(len(each) >= CLAUSE_WORDS_MIN and not each & gone for each in clauses)
 
 
 def _names_first(words: str) -> Iterator[str]:
-    """The names at the beginning of the words, where they are all that is named there."""
+    """Yield the names at the beginning of the words, if nothing else is named there."""
     at = 0
     while found := _name_first().match(words, at):
         if not _NAME_ENDS.match(words, found.end()):
@@ -112,18 +112,18 @@ def _name_first() -> re.Pattern[str]:
 
 
 def _products(words: str) -> frozenset[str]:
-    """What projects are built on, as far as the words name it, by its longest name."""
+    """Return what projects are built on, as far as the words name it, by its longest name."""
     return frozenset(SHORT_NAMES.get(word, word) for word in content_words(words) if word in KNOWN_NAMES)
 
 
 def _rivals(chosen: str, words: str) -> frozenset[str]:
-    """What of the words could have been chosen in its place."""
+    """Return those things in the words that could have been chosen instead."""
     name = SHORT_NAMES.get(chosen.lower(), chosen.lower())
     return frozenset(each for each in _products(words) if each != name and FIELDS[each] == FIELDS.get(name))
 
 
 @lru_cache(1_024)
 def _pattern_of(name: str) -> re.Pattern[str]:
-    """Where a text has the name, or what is short for it."""
+    """Return a pattern that matches the name, or a short form of it."""
     same = [name, *(short for short, long in SHORT_NAMES.items() if long == name)]
     return re.compile(rf"(?<![\w-])(?:{'|'.join(map(re.escape, same))})(?![\w-])", re.IGNORECASE)

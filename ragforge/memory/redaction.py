@@ -26,15 +26,15 @@ class Redacted(Struct, frozen=True):
 
 
 Whole = Callable[[str], Awaitable[str]]
-"""Gives the hash of a whole tool result without what is removed: the same where it says nothing of it."""
+"""Returns the hash of a whole tool result without what is removed: the same if it does not contain it."""
 
 
 async def redactions(
     store: Store, memories: Sequence[Memory], *, project_id: str | None, whole: Whole
 ) -> AsyncGenerator[Redacted]:
-    """The records that say one of the forgotten memories, with and without it. Raises StoreError.
+    """Yield the records that say one of the forgotten memories, with and without it. Raises StoreError.
 
-    project_id: None for all projects. All that is stored is read.
+    project_id: None for all projects. Everything stored is read.
     """
     others = await others_sessions(store, project_id, memories)
     forgotten = Forgotten(memories, await forgotten_summaries(store, memories), others)
@@ -57,7 +57,7 @@ async def redactions(
 
 
 def _is_of(record: Record, project_id: str | None, sessions: Collection[str], turns: Collection[str]) -> bool:
-    """Whether the record is of the project, where one is named."""
+    """Whether the record belongs to the project, if one is named."""
     match record:
         case ConversationSession():
             return record.id in sessions
@@ -74,7 +74,7 @@ def _is_of(record: Record, project_id: str | None, sessions: Collection[str], tu
 async def without(
     record: Record, forgotten: Forgotten, whole: Whole, *, within: Turn | None = None
 ) -> Record:
-    """The record without what is forgotten, equal where it says nothing of it. within: its turn."""
+    """Return the record without what is forgotten, equal if it does not contain it. within: its turn."""
     at, session = (within.started_at, within.session_id) if within else (None, "")
     match record:
         case ConversationSession():

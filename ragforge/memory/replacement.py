@@ -1,4 +1,4 @@
-"""Which decision or fact a new decision takes the place of, by its words alone; in doubt none."""
+"""Which decision or fact a new decision replaces, by its words alone; in doubt none."""
 
 import re
 from collections.abc import Sequence
@@ -33,23 +33,23 @@ _STARTS = AnyOf(lambda language: language.starts_using)
 _VALUE_GONE = AnyOf(lambda language: language.value_gone)
 _CLAUSE_END = re.compile(r"[,;:](?=\s)|[.!?](?=\s|$)")
 TELLING_DIGITS = 3
-"""A number of so many digits is the same thing wherever it is."""
+"""A number with so many digits means the same thing everywhere."""
 VALUED = frozenset({MemoryType.DECISION, MemoryType.FACT, MemoryType.PREFERENCE, MemoryType.GOAL})
-"""What can give a value to something, and take it back."""
+"""Types that can give a value to something, and revoke it."""
 _FINISHES = AnyOf(lambda language: language.finishes)
 ENDING = frozenset({MemoryType.TODO, MemoryType.GOAL})
 FORM_CHARS_MIN = 3
-"""Of a word that another one may be a form of."""
+"""The minimum length of a word that another one may be a form of."""
 STOPPED_SHARE = 0.5
-"""Of the words of a clause that ends something: what holds so many of them is ended."""
+"""The share of words of a clause that ends something: a memory that contains so many of them is ended."""
 STEM_CHARS = 5
 NEW_WORDS_MAX = 1
-"""What takes the place of something is named by so many words that nothing shows to be a name."""
+"""The maximum number of words for the replacement that nothing shows to be a name."""
 _TERM = re.compile(r"[^\W_][\w+#.-]{1,40}")
 
 
 def is_telling(number: str) -> bool:
-    """Whether the number is long enough to be the same thing wherever it stands."""
+    """Whether the number is long enough to mean the same thing everywhere."""
     return sum(map(str.isdigit, number)) >= TELLING_DIGITS
 
 
@@ -57,26 +57,26 @@ class _Naming(Struct, frozen=True):
     """What a sentence names."""
 
     words: frozenset[str]
-    """That it uses, but for those of what goes."""
+    """Words for what it uses, without those for what is gone."""
     names: frozenset[str]
     """Those of them that name something."""
     gone: frozenset[str]
-    """What it says is used no more."""
+    """What it says is no longer used."""
     back: frozenset[str]
     """What it says is used again."""
     frame: frozenset[str]
-    """The stems of what else it speaks of."""
+    """The stems of what else it is about."""
 
     @property
     def products(self) -> frozenset[str]:
-        """What projects are built on, by its longest name."""
+        """Return what projects are built on, by its longest name."""
         return frozenset(SHORT_NAMES.get(name, name) for name in self.names if name in KNOWN_NAMES)
 
 
 def replaced_by(
     decision: Memory, words: str, known: Sequence[Memory], *, changed_mind: bool
 ) -> Memory | None:
-    """What of the known ones the decision takes the place of.
+    """Return which of the known ones the decision replaces.
 
     words: its sentence, plain. changed_mind: in its turn the user said so.
     """
@@ -105,8 +105,8 @@ def _named_otherwise(decision: Memory, words: str, known: Sequence[Memory]) -> M
 
 @lru_cache(TEXTS_KEPT_MAX)
 def names_otherwise(sentence: str, statement: str) -> bool:
-    """Whether the sentence names another thing for what the statement speaks of: "written in B instead of A"
-    where that is written in A, or in the same words another product of the same kind, "stored in MySQL" and
+    """Whether the sentence names another thing for the statement's subject: "written in B instead of A" for
+    something written in A, or in the same words another product of the same kind, "stored in MySQL" and
     "stored in DuckDB".
     """
     new, old = _naming(sentence), _naming(statement)
@@ -131,8 +131,8 @@ def names_otherwise(sentence: str, statement: str) -> bool:
 
 
 def _gives_up_alone(sentence: str, statement: str) -> bool:
-    """Whether the sentence gives up the name that the statement gives to something, and speaks of nothing
-    else, as of another use of it: "replace Redis with Memcached" where the cache is Redis."""
+    """Whether the sentence abandons the name that the statement gives to something, and speaks of nothing
+    else, as of another use of it: "replace Redis with Memcached" if the cache is Redis."""
     new, given = _naming(sentence), named_value(statement)
     if given is None or not set(content_words(given.written)) <= new.gone:
         return False
@@ -144,7 +144,7 @@ def _gives_up_alone(sentence: str, statement: str) -> bool:
 
 
 def _names_only(statement: str, change: str) -> bool:
-    """Whether the statement only says that what the change gives up altogether is used: "set up Sentry"."""
+    """Whether the statement only says that what the change abandons altogether is used: "set up Sentry"."""
     if _NEGATED.search(readable(statement)) or any(
         each.search(_GOES.without(change)) for each in (_PURPOSE, _PLACE)
     ):
@@ -155,13 +155,13 @@ def _names_only(statement: str, change: str) -> bool:
 
 
 def gives_up_part(sentence: str, statement: str) -> bool:
-    """Whether by the sentence something is used no more for a part of what the statement uses it for."""
+    """Whether by the sentence something is no longer used for some of what the statement uses it for."""
     gone = _naming(sentence).gone
     return bool(gone) and gone <= _naming(statement).words and names_part(sentence, statement)
 
 
 def corrects(sentence: str, statement: str) -> bool:
-    """Whether the sentence, said right after the statement, gives up what it names: "actually not Svelte", or
+    """Whether the sentence, said right after the statement, abandons what it names: "actually not Svelte", or
     says that less is enough than the one product that it names: "actually argparse will do"."""
     if not has_changed_mind(plain(sentence)):
         return False
@@ -176,24 +176,24 @@ def corrects(sentence: str, statement: str) -> bool:
 
 
 def names_anything(sentence: str) -> bool:
-    """Whether the sentence may name another thing for what an earlier one speaks of."""
+    """Whether the sentence may name another thing for the subject of an earlier one."""
     naming = _naming(sentence)
     return bool(naming.gone or naming.products or naming.back or _SUFFICES.search(readable(sentence)))
 
 
 def goes_or_returns(sentence: str) -> frozenset[str]:
-    """The words for what is used no more, and for what is used again, by the sentence."""
+    """Return the words for what is no longer used, and for what is used again, according to the sentence."""
     naming = _naming(sentence)
     return naming.gone | naming.back
 
 
 def brings_back(sentence: str, statement: str) -> bool:
-    """Whether by the sentence something is used again that the statement names."""
+    """Whether by the sentence something that the statement names is used again."""
     return bool(_naming(sentence).back & _naming(statement).words)
 
 
 def takes_back(sentence: str, change: str, statement: str) -> bool:
-    """Whether by the sentence something returns that the change gave up for what the statement names."""
+    """Whether by the sentence something returns that the change abandoned for what the statement names."""
     new, old = _naming(sentence), _naming(change)
     return bool(new.back & old.gone and old.names & _naming(statement).words - new.back)
 
@@ -207,7 +207,7 @@ def _naming(sentence: str) -> _Naming:
         rest = f"{rest[: found.start()]} {rest[found.end() :]}"
     names = frozenset(name for name in names_in(rest) if name not in FIELDS or name in KNOWN_NAMES)
     frame = terms(_clauses_of(text, going) or rest) - terms(" ".join((*names, gone))) - decision_terms()
-    # What returns for a part alone leaves the rest as it was.
+    # What returns for one part only leaves the rest unchanged.
     returning = () if _ONLY_FOR.search(text) else _RETURNS.finditer(text)
     back = " ".join(map(first_group, returning))
     words, went, returned = (frozenset(content_words(each)) for each in (rest, gone, back))
@@ -215,7 +215,7 @@ def _naming(sentence: str) -> _Naming:
 
 
 def _clauses_of(text: str, going: Sequence[re.Match[str]]) -> str:
-    """The clauses in which something goes, without the words that say so: other clauses give the reasons."""
+    """Return the clauses that drop something, without the words that say so: the others give reasons."""
     if not going:
         return ""
     found, start = list[str](), 0
@@ -229,15 +229,16 @@ def _clauses_of(text: str, going: Sequence[re.Match[str]]) -> str:
 
 @cache
 def decision_terms() -> frozenset[str]:
-    """The stems of the words that say that something was decided, not what."""
+    """Return the stems of the words that say that something was decided, not what."""
     return terms(" ".join(decision_words()))
 
 
 def changed_value(words: str, known: Sequence[Memory]) -> tuple[Memory, str] | None:
-    """The memory that the plain sentence changes by naming its value alone, and its words with the new value.
+    """Return the memory that the plain sentence changes by naming only its value, and its words with the new
+    value.
 
-    "change 8443 to 9443" speaks of whatever one memory gives 8443. None where it names another thing, where
-    several memories have the number, and for numbers that are too short to be the same thing everywhere.
+    "change 8443 to 9443" refers to any memory that gives 8443. None if it names another thing, if several
+    memories have the number, and for numbers that are too short to mean the same thing everywhere.
     """
     values = _values_given_up(words)
     value = min(values, default="")
@@ -262,7 +263,7 @@ def changed_value(words: str, known: Sequence[Memory]) -> tuple[Memory, str] | N
 
 
 def finished_by(words: str, known: Sequence[Memory]) -> Memory | None:
-    """The todo or goal of the known ones that the plain sentence says is done; None where it names none."""
+    """Return the known todo or goal that the plain sentence says is done; None if it names none."""
     if _FINISHES.search(words) is None or _NEGATED.search(words):
         return None
     said, english = _stems(words), _english_stems(words)
@@ -282,13 +283,13 @@ def finishes(sentence: str) -> bool:
 
 
 def _is_list(old: Memory) -> bool:
-    """Whether several things are to do by it: with one of them it is not done."""
+    """Whether it lists several things to do: with one of them it is not done."""
     found = todo_list(old.content)
     return found is not None and len(found.items) > 1
 
 
 def ended_by(words: str, known: Sequence[Memory]) -> Memory | None:
-    """The preference of the known ones that the sentence ends; None where it ends none."""
+    """Return the preference of the known ones that the sentence ends; None if it ends none."""
     ended = [
         old
         for old in known
@@ -299,27 +300,27 @@ def ended_by(words: str, known: Sequence[Memory]) -> Memory | None:
 
 
 def _stems(text: str) -> frozenset[str]:
-    """How the words begin that say what it is about, so that "rotate" is in "rotated"."""
+    """Return the beginnings of the content words, so that "rotate" is in "rotated"."""
     return frozenset(term[:STEM_CHARS] for term in terms_of(text) if not term[0].isdigit())
 
 
 def _english_stems(text: str) -> frozenset[str]:
-    """Its words in English, as far as the lexicon knows them: what was said in French may end in English."""
+    """Return its words in English, if the lexicon has them: a French statement may be ended in English."""
     return frozenset(found for word in in_english(text) if len(found := stem(word)) >= FORM_CHARS_MIN)
 
 
 def _forms_shared(some: frozenset[str], others: frozenset[str]) -> int:
-    """How many of the words are the beginning of another one, or go on from it: "add" and "added"."""
+    """Return how many of the words are the beginning of another one, or extend it: "add" and "added"."""
     return sum(any(one.startswith(other) or other.startswith(one) for other in others) for one in some)
 
 
 def _values_given_up(words: str) -> frozenset[str]:
-    """Numbers that the sentence says hold no longer: "8443" of "change 8443 to 9443"."""
+    """Return numbers that the sentence says are no longer valid: "8443" of "change 8443 to 9443"."""
     return frozenset(first_group(found).rstrip(".,:") for found in _VALUE_GONE.finditer(words))
 
 
 def _with_value(new: Memory, values: frozenset[str], known: Sequence[Memory]) -> Memory | None:
-    """The newest that gives one of the values to what the new one speaks of."""
+    """Return the newest that gives one of the values to the new one's subject."""
     terms = frozenset(term for term in terms_of(new.content) if not term[0].isdigit())
     fits = (
         old
@@ -333,12 +334,12 @@ def _with_value(new: Memory, values: frozenset[str], known: Sequence[Memory]) ->
 
 
 def has_changed_mind(words: str) -> bool:
-    """Whether the plain sentence says that another one holds no longer."""
+    """Whether the plain sentence says that another one is no longer valid."""
     return _CHANGED_MIND.search(words) is not None
 
 
 def _what_goes(content: str) -> frozenset[str] | None:
-    """The words for what the sentence says is used no more; None where it names nothing."""
+    """Return the words for what the sentence says is no longer used; None if it names nothing."""
     found = _GOES.search(readable(content))
     if found is None:
         return None
@@ -346,13 +347,13 @@ def _what_goes(content: str) -> frozenset[str] | None:
 
 
 def _names(old: Memory, gone: frozenset[str], decision: Memory) -> bool:
-    """Whether the old one plainly says that what goes now is used, and for the same."""
+    """Whether the old one plainly says that what is dropped now is used, and for the same."""
     if old.type not in (MemoryType.DECISION, MemoryType.FACT):
         return False
     content = readable(old.content)
     if went := _GOES.search(content):
         content = content[: went.start()] + content[went.end() :]
-    # Of a fact: what the project is made with, not what is so about it.
+    # For a fact: what the project is made with, not what is true about it.
     before = "" if old.type is MemoryType.DECISION else rf"(?:{_IN_USE.pattern})"
     if _NEGATED.search(content) or not all(
         re.search(before + filled(rf"(?<![\w-]){name}[\d. ]{{0,6}}<ends>"), content, re.IGNORECASE)
@@ -370,7 +371,7 @@ def _names(old: Memory, gone: frozenset[str], decision: Memory) -> bool:
 
 
 def _name(term: str) -> str:
-    """A pattern of it, of what it is short for and of what is short for it."""
+    """Return a pattern for it, for its long form and for its short forms."""
     same = {
         term,
         SHORT_NAMES.get(term, term),
@@ -384,7 +385,7 @@ def _terms_behind(pattern: AnyOf, text: str) -> frozenset[str]:
 
 
 def _about_the_same(decision: Memory, known: Sequence[Memory], *, shared_min: int) -> Memory | None:
-    """The decision that is most of the same, where it is not said what goes."""
+    """Return the decision that has most in common, if it is not said what is dropped."""
     terms, fields = terms_of(decision.content), fields_in(decision.content)
     best: tuple[int, float] | None = None
     chosen = None
@@ -404,17 +405,17 @@ def _about_the_same(decision: Memory, known: Sequence[Memory], *, shared_min: in
 
 
 def terms_of(text: str) -> frozenset[str]:
-    """The words that say what it is about."""
+    """Return the words that say what it is about."""
     empty = stop_words() | decision_words()
     words = (found[0].strip(".-").lower() for found in _TERM.finditer(text))
     return frozenset(word for word in words if len(word) > 2 and word not in empty)
 
 
 def fields_in(text: str) -> frozenset[str]:
-    """The well-known fields that it names something of."""
+    """Return the well-known fields in which it names something."""
     return frozenset(FIELDS[word] for word in terms_of(text) if word in FIELDS)
 
 
 def field_of(text: str) -> str:
-    """The first of them by name; empty where there is none."""
+    """Return the first of them by name; empty if there is none."""
     return min(fields_in(text), default="")

@@ -1,4 +1,4 @@
-"""JSON that a model wrote, as far as it can be read."""
+"""Read JSON that a model wrote, as far as possible."""
 
 import json
 import re
@@ -6,15 +6,15 @@ import re
 from ragforge.domain.json import JsonObject, JsonValue
 
 OBJECTS_MAX = 100
-"""How many are looked for behind a flaw."""
+"""How many objects are looked for after a flaw."""
 
-# Outside of texts they are spaces, and within texts JSON forbids them: as spaces they harm in neither place.
+# Outside of strings they are spaces, and within strings JSON forbids them: as spaces they do no harm.
 _CONTROLS = dict.fromkeys(range(32), " ")
 
 
 def read_object(text: str) -> JsonObject:
-    """The object in the text, whatever stands around it; of a cut or malformed one all that came before the
-    flaw and is whole. Empty where there is none."""
+    """Return the object in the text, whatever surrounds it; if it is cut or malformed, everything complete
+    before the flaw. Empty if there is none."""
     start = text.find("{")
     if start < 0:
         return {}
@@ -27,14 +27,14 @@ def read_object(text: str) -> JsonObject:
 
 
 def objects_at(text: str, begin: re.Pattern[str]) -> list[JsonObject]:
-    """The objects that begin so, wherever they stand, whole or not: for what lies behind a flaw."""
+    """Return the objects that begin like this, anywhere, complete or not: for what follows a flaw."""
     starts = [found.start() for found in begin.finditer(text)][:OBJECTS_MAX]
     return [read_object(text[start:]) for start in starts]
 
 
 def _beginning(text: str) -> JsonValue:
-    """What can be read of text that is no whole JSON."""
-    # Imported here: it takes 0.08 s, and most answers are whole.
+    """Return what can be read of text that is not complete JSON."""
+    # Imported here: it takes 0.08 s, and most answers are complete.
     from pydantic_core import from_json
 
     def readable(length: int) -> JsonValue:
@@ -43,7 +43,7 @@ def _beginning(text: str) -> JsonValue:
         except ValueError:
             return None
 
-    # A beginning that can be read has only such beginnings, so the longest is found by halving.
+    # If a beginning can be read, so can every shorter one; the longest is found by bisection.
     good, bad = 1, len(text) + 1
     while bad - good > 1:
         middle = (good + bad) // 2

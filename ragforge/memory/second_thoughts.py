@@ -1,7 +1,7 @@
 """Messages of a few words that change the value stated just before: "make it 30", "non, plutôt 5".
 
-They name neither what they are about nor, mostly, what held before, so they are understood only right behind
-the turn that gave the value. In doubt they change nothing.
+They name neither their subject nor, mostly, the previous value, so they are understood only right after the
+turn that gave the value. In doubt they change nothing.
 """
 
 import re
@@ -16,7 +16,7 @@ from ragforge.memory.set_values import NumberWithUnit, same_kind, unit_of
 from ragforge.memory.statements import plain
 
 WORDS_MAX = 12
-"""Of a message that says nothing but another value."""
+"""The maximum length of a message that only gives another value."""
 _OBJECTS = AnyOf(lambda language: language.objects_to_value)
 _GIVES = AnyOf(lambda language: language.gives_value)
 _VALUE = re.compile(r"(?<![\w.,:/#-])(\d+(?:[.,:]\d+)?)(?: ?(%|[^\W\d]+))?(?![\w/'-])")
@@ -24,7 +24,7 @@ _DIGIT = re.compile(r"\d")
 _WORD = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)*")
 _PAUSE = re.compile(r"[,;.:](?=\s)|\s[–—-]\s")
 _FOR_WHAT = re.compile(r"(\d \w+|\d) (?:for|pour) (?:the |le |la |les |l')?\w+(?=,|$)")
-"""Of "21 days for the mail", right behind what gave it another value."""
+"""The purpose in "21 days for the mail", right after a sentence that gave another value."""
 _SIGNS = re.compile(r"[\s,;:.!…()'\"–—→>=-]*")
 
 
@@ -37,7 +37,7 @@ class SecondThought(Struct, frozen=True):
     """Whether it says that the other value was wrong, so that it is no answer to a question."""
 
     def replaces(self, given: Sequence[NumberWithUnit]) -> tuple[NumberWithUnit, NumberWithUnit] | None:
-        """The old value among the given ones and the new one; None where that is not clear."""
+        """Return the old value among the given ones and the new one; None if that is not clear."""
         numbers = {each.number for each in given}
         named = [each for each in self.values if each.number in numbers]
         new = [each for each in self.values if each.number not in numbers]
@@ -56,10 +56,10 @@ def _words() -> frozenset[str]:
 
 @lru_cache(TEXTS_KEPT_MAX)
 def second_thought(message: str) -> SecondThought | None:
-    """What the message changes the value to, and perhaps why; None where it says anything else."""
+    """Return what the message changes the value to, and perhaps why; None if it says anything else."""
     if thought := _thought(message):
         return thought
-    # "no, 72, we voted": behind an objection with its value a few words more say why.
+    # "no, 72, we voted": after an objection with its value a few more words say why.
     message = _FOR_WHAT.sub(r"\1", message, count=1)
     at = next((each for each in _PAUSE.finditer(message) if _VALUE.search(message[: each.start()])), None)
     if at is None or _VALUE.search(message, at.end()) or len(message.split()) > WORDS_MAX:
@@ -87,7 +87,7 @@ def _thought(message: str) -> SecondThought | None:
 
 @lru_cache(TEXTS_KEPT_MAX)
 def stated_values(text: str) -> tuple[NumberWithUnit, ...]:
-    """The numbers of a text with their units, but for those that are parts of names, paths and versions."""
+    """Return the numbers of a text with their units, without those in names, paths and versions."""
     if not _DIGIT.search(text):
         return ()
     return tuple(
@@ -97,5 +97,5 @@ def stated_values(text: str) -> tuple[NumberWithUnit, ...]:
 
 
 def _without_value(found: re.Match[str]) -> str:
-    """A space, and the word behind the number where it is no unit."""
+    """Return a space, and the word after the number if it is no unit."""
     return f" {found[2]}" if (found[2] or "").lower() in _words() else " "

@@ -1,4 +1,4 @@
-"""Text as sentences: split, cut, and their words for days turned into dates."""
+"""Split text into sentences, cut it, and resolve its words for days to dates."""
 
 import re
 from collections.abc import Callable
@@ -9,12 +9,12 @@ from ragforge.domain.language.base import AnyOf, counts, days, first_group, lang
 from ragforge.store.json_text import storable
 
 SCANNED_CHARS_MAX = 40_000
-"""A pasted log is no prose; what people say stands at the beginning or the end."""
+"""A pasted log is no prose; what people say is at the beginning or the end."""
 SPLIT_MAX = 64
-"""How many texts are kept as they were split: what is recalled is read in several ways at a time."""
+"""How many split texts are cached: a recalled text is read in several ways at a time."""
 
 FENCED = re.compile(r"^[ \t]*(```|~~~)(.*?)(?:^[ \t]*\1[^\n]*$|\Z)", re.MULTILINE | re.DOTALL)
-"""A block of code: what stands in it is the second group."""
+"""A block of code; the second group is its content."""
 # Quotes, code by indentation, logs, traces, shells, diffs, rows of tables: shown, not said.
 _SHOWN = re.compile(
     r"[ \t]*>|\t| {4,}(?![-*•\d])|[ \t]*(?:\$|%|#!|>>>|\.\.\.|@@|\||\+\+\+|---|diff --git|Traceback|File \")"
@@ -33,18 +33,18 @@ _END = re.compile(r"(?<=[.!?…])[\"'»”)\]]*\s+(?=\S)")
 
 @cache
 def _no_end() -> re.Pattern[str]:
-    """What ends in a full stop and no sentence."""
+    """Return a pattern for what ends in a full stop but does not end a sentence."""
     words = [each.abbreviations for each in languages() if each.abbreviations]
     return re.compile(rf"(?:\b(?:{'|'.join(words)})|^\d+)\.$")
 
 
 def one_line(text: str) -> str:
-    """The text without line ends and doubled spaces, and with nothing that cannot be stored."""
+    """Return the text without line ends and doubled spaces, and without characters that cannot be stored."""
     return " ".join(storable(text).split())
 
 
 def cut_words(text: str, chars_max: int) -> str:
-    """The beginning of the text that fits, up to the end of a word where there is one."""
+    """Return the beginning of the text that fits, up to the end of a word if there is one."""
     if len(text) <= chars_max:
         return text
     head = text[: chars_max + 1]
@@ -53,7 +53,7 @@ def cut_words(text: str, chars_max: int) -> str:
 
 
 def cut_sentence(text: str, chars_max: int) -> str:
-    """The beginning of the text that fits, up to the end of a sentence where there is one."""
+    """Return the beginning of the text that fits, up to the end of a sentence if there is one."""
     if len(text) <= chars_max:
         return text
     ends = [end.start() for end in _END.finditer(text, 0, chars_max + 1)]
@@ -63,7 +63,7 @@ def cut_sentence(text: str, chars_max: int) -> str:
 
 
 def prose(text: str) -> str:
-    """The text without what is shown rather than said: code, quotes, output, traces."""
+    """Return the text without what is shown rather than said: code, quotes, output, traces."""
     if len(text) > SCANNED_CHARS_MAX:
         half = SCANNED_CHARS_MAX // 2
         text = f"{text[:half]}\n\n{text[-half:]}"
@@ -72,7 +72,7 @@ def prose(text: str) -> str:
 
 
 def sentences(text: str) -> list[str]:
-    """The sentences of its prose, each on one line and otherwise word for word."""
+    """Return the sentences of its prose, each on one line and otherwise word for word."""
     return list(_sentences(text))
 
 
@@ -81,7 +81,7 @@ def _sentences(text: str) -> tuple[str, ...]:
     found: list[str] = []
     for paragraph in _paragraphs(prose(text)):
         start = 0
-        # What is quoted belongs to the sentence that quotes it, whatever stops it has.
+        # A quotation belongs to the sentence that quotes it, whatever full stops it contains.
         unquoted = QUOTED.sub(lambda found: "x" * len(found[0]), paragraph)
         for end in _END.finditer(unquoted):
             if not _no_end().search(paragraph[start : end.start()]):
@@ -92,12 +92,12 @@ def _sentences(text: str) -> tuple[str, ...]:
 
 
 def _paragraphs(text: str) -> list[str]:
-    """Lines that belong together as one; a bullet or an empty line begins the next."""
+    """Return lines that belong together as one; a bullet or an empty line begins the next."""
     joined: list[str] = []
     open_ended = False
     for line in text.splitlines():
         words = one_line(_BULLET.sub("", line))
-        # A line that goes on in lower case was broken by its length, not by its writer.
+        # A line that continues in lower case was wrapped for its length, not by its writer.
         if open_ended and words[:1].islower() and not _BULLET.match(line):
             joined[-1] += f" {words}"
         elif words:
@@ -121,7 +121,7 @@ _WHOLE = r"(?<![\w-])(?:{})(?![\w-]|,?\s*\(?\d{{4}}-)"
 
 
 def with_dates(text: str, at: datetime) -> str:
-    """The text with the date behind each word for a day that only its moment gives: "today (2026-03-04)".
+    """Return the text with a date after each word for a day that depends on the moment: "today (2026-03-04)".
 
     "Next Friday" and "by Friday" are the first one after that moment, "next week" has the date of its Monday.
     """
@@ -139,12 +139,12 @@ def with_dates(text: str, at: datetime) -> str:
 
 
 def _dated(pattern: re.Pattern[str], text: str, day: Callable[[re.Match[str]], str]) -> str:
-    """The text with the day behind each place that fits, where there is such a day."""
+    """Return the text with the day after each match, if there is such a day."""
 
     def with_day(found: re.Match[str]) -> str:
         try:
             return f"{found[0]} ({day(found)})"
-        except (OverflowError, ValueError):  # before the first or behind the last day of the calendar
+        except (OverflowError, ValueError):  # before the first or after the last day of the calendar
             return found[0]
 
     return pattern.sub(with_day, text)
@@ -169,7 +169,7 @@ def _count(found: re.Match[str]) -> int:
 
 
 def _in_weeks(at: datetime, found: re.Match[str]) -> str:
-    """In so many weeks to the day; of "next week", which says none, the Monday."""
+    """Return the date in so many weeks; for "next week", which names no day, the Monday."""
     return _plus(at, 7 * _count(found) if first_group(found) else 7 - at.weekday())
 
 

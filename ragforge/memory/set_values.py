@@ -25,7 +25,7 @@ TELLING_DIGITS = 3
 """Two numbers of so many digits without a unit are the same kind of thing: ports, sizes, years."""
 _CLOCK_WORDS = frozenset({"h", "am", "pm"})
 TOPIC_SHARE = 0.5
-"""Of the words for what is set: a statement with so many of them is about it."""
+"""The share of the words for what is set from which a statement is about it."""
 
 
 TOPIC_WORDS_MIN = 2
@@ -38,7 +38,7 @@ _MEASURES = (
 
 
 class NumberWithUnit(Struct, frozen=True):
-    """A number, and the stem of what it counts; `CLOCK` for a time of the day."""
+    """A number, and the stem of what it counts; `CLOCK` for a time of day."""
 
     number: str
     unit: str
@@ -50,19 +50,19 @@ class SetValue(Struct, frozen=True):
     topic: frozenset[str]
     value: NumberWithUnit
     rises: bool = False
-    """Whether it rises or falls, so that it had a number before, and its unit need not be said again."""
+    """Whether it rises or falls, so that it had a number before, and its unit need not be repeated."""
 
 
 @lru_cache(TEXTS_KEPT_MAX)
 def set_values(sentence: str) -> tuple[SetValue, ...]:
-    """What the sentence sets; nothing where it asks or wonders."""
+    """Return what the sentence sets; nothing if it asks or wonders."""
     words = plain(sentence)
-    # Most sentences have no number, and the patterns take their time to find none.
+    # Most sentences have no number, and the patterns are slow to find none.
     if not _DIGIT.search(words) or is_question(words) or is_wondering(words):
         return ()
     return tuple(
         SetValue(topic, values[0], rises)
-        # "to 9" may be a time of the day, but nothing falls to one.
+        # "to 9" may be a time of day, but nothing falls to one.
         for pattern, before, rises in ((_SETS, 3, False), (_RISES, 0, True))
         for found in pattern.finditer(words)
         if (topic := about(first_group(found))) and (values := values_in(words[found.end() - before :]))
@@ -112,8 +112,9 @@ def _is_about(change: SetValue, given: NumberWithUnit, words: frozenset[str]) ->
 
 @lru_cache(TEXTS_KEPT_MAX)
 def new_totals(sentence: str) -> tuple[tuple[int | None, NumberWithUnit], ...]:
-    """How many there are now of something that more came of, each behind how many there must have been before
-    where that follows: "two more tanks arrived, that's 14 in total", "a fourth bus joins us" (from 3 on)."""
+    """Return how many there are now of something that increased, each after the number that there must have
+    been before, if it follows from the sentence: "two more tanks arrived, that's 14 in total", "a fourth bus
+    joins us" (from 3 on)."""
     words = plain(sentence)
     if is_question(words) or is_wondering(words):
         return ()
@@ -138,24 +139,24 @@ def _ordinals() -> dict[str, int]:
 
 @cache
 def _ordinal() -> re.Pattern[str]:
-    """A word for a place in an order, and what is counted."""
+    """Return a pattern for an ordinal, and what is counted."""
     return re.compile(rf"\b({'|'.join(_ordinals())}) ([^\W\d]+)", re.IGNORECASE)
 
 
 def values_in(words: str) -> tuple[NumberWithUnit, ...]:
-    """The numbers of a text with their units."""
+    """Return the numbers of a text with their units."""
     return tuple(_value(found) for found in _VALUE.finditer(words))
 
 
 def unit_of(word: str) -> str:
-    """The stem of what a number counts, in English where the lexicon knows it."""
+    """Return the stem of what a number counts, in English if the lexicon has it."""
     unit = word.lower()
     return next(map(stem, in_english(unit)), unit)
 
 
 def same_kind(old: NumberWithUnit, new: NumberWithUnit) -> bool:
-    """Whether the new one can be another value for the same thing: it counts the same, leaves out what it
-    counts, or measures it in another unit, minutes in place of seconds."""
+    """Whether the new one can be another value for the same thing: it counts the same, omits what it counts,
+    or measures it in another unit, minutes instead of seconds."""
     if not new.unit or old.unit == new.unit:
         return True
     return any(old.unit in units and new.unit in units for units in _measures())
@@ -163,7 +164,7 @@ def same_kind(old: NumberWithUnit, new: NumberWithUnit) -> bool:
 
 @cache
 def _measures() -> list[frozenset[str]]:
-    """Units in which the same thing can be measured."""
+    """Return sets of units in which the same thing can be measured."""
     return [frozenset(map(unit_of, units.split())) for units in _MEASURES]
 
 

@@ -1,4 +1,4 @@
-"""Answers of a few words, and what of the assistant's question they need to be understood later."""
+"""Answers of a few words, and the part of the assistant's question needed to understand them later."""
 
 import re
 
@@ -7,9 +7,9 @@ from ragforge.memory.sentences import cut_words, one_line, prose, sentences
 from ragforge.memory.terms import about
 
 WORDS_MAX = 8
-"""Longer statements say themselves what they are about."""
+"""Longer statements say what they are about."""
 TELLING_WORDS = 2
-"""So many words that say something tell what a statement is about."""
+"""The number of content words that show what a statement is about."""
 QUESTION_CHARS_MAX = 300
 
 _NAME = r"(?:option )?\(?([1-9]|[a-eA-E])\s?[.):]\s+"
@@ -25,7 +25,7 @@ _ORDINALS = [AnyOf(lambda language, at=at: language.ordinals[at : at + 1]) for a
 
 
 def asks(before: str) -> bool:
-    """Whether what the assistant said ends with a question, or with what follows one at once."""
+    """Whether what the assistant said ends with a question, or with what immediately follows one."""
     return "?" in one_line(before)[-QUESTION_CHARS_MAX:]
 
 
@@ -35,7 +35,7 @@ def is_short(said: str) -> bool:
 
 
 def needs_question(statement: str, before: str) -> bool:
-    """Whether the words say too little without what the assistant said. Where that asked nothing, only a
+    """Whether the words say too little without what the assistant said. If that asked nothing, only a
     value with hardly a word does: "way too wet, 25".
     """
     return is_short(statement) and (asks(before) or len(about(statement)) < TELLING_WORDS)
@@ -47,14 +47,14 @@ def says_nothing(statement: str, before: str) -> bool:
 
 
 def with_question(statement: str, before: str) -> str:
-    """The short answer behind what it answers: the option that it names, else the last question, else the
-    last sentence of what the assistant said, with the number that the answer gives in place of its own."""
+    """Return the short answer after what it answers: the option that it names, else the last question, else
+    the last sentence of what the assistant said, with the answer's number in place of its own."""
     asked = _asked(before)
     if not asked:
         return statement
     option = _option(statement, before)
     if option:
-        # The question without its options, so that what was not chosen is not kept beside what was.
+        # The question without its options, so that rejected ones are not stored beside the chosen one.
         lead = one_line(before[: before.find(option)])
         lead = lead.rsplit("?", 1)[0] + "?" if "?" in lead else ""
         return one_line(f"{lead} {option.rstrip(' .;,')} ({statement})")
@@ -62,7 +62,7 @@ def with_question(statement: str, before: str) -> str:
 
 
 def _with_number(told: str, statement: str) -> str:
-    """ "It listens on port 7443 (make it 7443)"; empty where this is a question, or one of the two has not
+    """Return "It listens on port 7443 (make it 7443)"; empty if this is a question, or one of the two has not
     just one number."""
     old, new = _NUMBER.findall(told), _NUMBER.findall(statement)
     if told.endswith("?") or len(old) != 1 or len(new) != 1:
@@ -76,12 +76,12 @@ def _asked(before: str) -> str:
     asked = (questions or said)[-1]
     at = said.index(asked)
     if questions and at and len(asked.split()) <= 4:
-        asked = f"{said[at - 1]} {asked}"  # "Shall I?" asks about what stands before it
+        asked = f"{said[at - 1]} {asked}"  # "Shall I?" asks about the sentence before it
     return cut_words(asked, QUESTION_CHARS_MAX)
 
 
 def _option(statement: str, before: str) -> str:
-    """What the answer chooses of what was offered; empty where it chooses nothing."""
+    """Return which of the offered options the answer chooses; empty if it chooses none."""
     options = [
         (found[1].lower(), one_line(_OPTION_END.split(found[2])[0])) for found in _OPTION.finditer(before)
     ]

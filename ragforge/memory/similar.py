@@ -1,4 +1,4 @@
-"""Similar problems: tasks and sessions about what a text is about, and what they came to."""
+"""Similar problems: tasks and sessions about the subject of a text, and their outcomes."""
 
 import asyncio
 import time
@@ -27,19 +27,19 @@ from ragforge.store.base import Store
 
 SHOWN_MAX = 10
 COMPARED_MAX = 30
-"""So many turns that a search finds are looked at."""
+"""How many turns found by a search are compared."""
 SESSION_CHARS_MAX = 1_200
 
 
 class SimilarTask(Struct, frozen=True):
-    """A task with its score: how probable it is that its problem is the same, 0 to 1."""
+    """A task with its score: the probability that its problem is the same, 0 to 1."""
 
     task: PastTask
     score: float
 
     @property
     def session_id(self) -> str:
-        """The session that it was done in."""
+        """The session in which it was done."""
         return self.task.turns[0].session_id
 
 
@@ -79,7 +79,7 @@ async def find_similar(
     """Return the tasks and sessions that are similar to the text. Raises StoreError.
 
     project_id: None for every project. without: turns that are left out, such as the newest one.
-    here: the session of the user, of which the tasks alone are listed.
+    here: the session of the user, of which only the tasks are listed.
     """
     began = time.perf_counter()
     query = Query(text, project_id, person=person, kinds=(HitKind.TURN,), limit=COMPARED_MAX)
@@ -101,7 +101,7 @@ async def find_similar(
 
 
 async def _with_reasons(store: Store, tasks: Sequence[PastTask], forgotten: Forgotten) -> list[PastTask]:
-    """The tasks with the reasons that lessons give: of an undo only the user's next words say why."""
+    """Return the tasks with the reasons from lessons: of an undo only the user's next words say why."""
     wanted = [each.id for each in tasks if not each.reason and each.outcome is not TaskOutcome.KEPT]
     lessons = await read_lessons(store, None, forgotten, of=wanted) if wanted else []
     why = {each.turns[0]: each.reason for each in lessons if each.kind is not LessonKind.STRATEGY}
@@ -109,7 +109,7 @@ async def _with_reasons(store: Store, tasks: Sequence[PastTask], forgotten: Forg
 
 
 async def _similar_of(recall: Recall, text: str, tasks: Sequence[PastTask]) -> list[SimilarTask]:
-    """The similar tasks, the most similar first; none that cannot be compared yet. Raises StoreError."""
+    """Return the similar tasks, most similar first; none that cannot be compared yet. Raises StoreError."""
     problems = list(map(problem_of_task, tasks))
     cosines, name = None, StaticEmbedder.name
     if (embedder := recall.embedder) and tasks and measured_by(embedder.name) != name:
@@ -122,7 +122,7 @@ async def _similar_of(recall: Recall, text: str, tasks: Sequence[PastTask]) -> l
 async def _cosines(
     recall: Recall, embedder: Embedder, text: str, tasks: Sequence[PastTask]
 ) -> list[float | None]:
-    """Those of the tasks' stored vectors; None for one that has none yet."""
+    """Return the cosines of the tasks' stored vectors; None for a task that has none yet."""
     cosines: list[float | None] = [None] * len(tasks)
     asked, _ = await recall.questions.vector(embedder, text)
     if asked is None:
@@ -135,7 +135,7 @@ async def _cosines(
 
 
 def problem_of_task(task: PastTask) -> Problem:
-    """What is compared of a task: what was asked for, what was done in which files, and why it failed."""
+    """Return what is compared of a task: the request, what was done in which files, and why it failed."""
     request = " ".join(text_of(turn.user) for turn in task.turns)
     return problem_of(request, task.done, files=task.files, reason=task.reason, at=task.turns[0].started_at)
 
@@ -143,7 +143,7 @@ def problem_of_task(task: PastTask) -> Problem:
 async def _sessions(
     store: Store, text: str, tasks: Sequence[SimilarTask], *, here: str
 ) -> list[SimilarSession]:
-    """Those with several similar tasks that are similar as a whole."""
+    """Return the sessions with several similar tasks that are similar as a whole."""
     counts = Counter(each.session_id for each in tasks)
     found: list[tuple[ConversationSession, str]] = []
     with suppress(StoreUnavailable):  # the tasks are listed without them

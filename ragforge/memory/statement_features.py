@@ -1,4 +1,5 @@
-"""What tells how likely a statement is right as a whole: how sure its clauses are, and what is around it."""
+"""The features of a statement that show how likely it is right as a whole: how certain its clauses are, and
+its surroundings."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -10,21 +11,22 @@ from ragforge.memory.clauses import Clause
 from ragforge.memory.terms import about
 
 PROBABLE = 0.5
-"""A sentence counts among the others that say something from this probability on."""
+"""The minimum probability from which a sentence counts as another one that says something."""
 NEAR, WORDS_MAX = 8, 60
-"""So many sentences on each side count, and so many of their words: a rule in a long message is one too."""
+"""The maximum number of sentences on each side, and of their words, that count: a rule in a long message is a
+rule, too."""
 SHARE_MIN = 0.002
 """Probabilities nearer to 0 and 1 count as this: beyond, they say no more."""
 
 
 class JudgedClause(Struct, frozen=True):
-    """A clause with the probability that it is kept, and of its type: by its words, and by the rules."""
+    """A clause with the probability that it is to be stored, and of its type: by its words, and by rules."""
 
     clause: Clause
     kept: float
     types: Mapping[MemoryType, float]
     ruled: bool = False
-    """Whether it meets a rule."""
+    """Whether it matches a rule."""
 
     @property
     def type(self) -> MemoryType:
@@ -39,7 +41,7 @@ class NearSentences(Struct, frozen=True):
     """Whether the assistant had asked something."""
 
     def features(self, sentence: int) -> dict[str, float]:
-        """What the others say of the sentence at this place of the message."""
+        """Return what the others say about the sentence at this position in the message."""
         place = next(at for at, each in enumerate(self.sentences) if each[0].clause.sentence == sentence)
         near = self.sentences[max(0, place - NEAR) : place + NEAR + 1]
         at = min(place, NEAR)
@@ -64,7 +66,7 @@ def features_of_statement(
     type: MemoryType,
     is_of_work: bool,
 ) -> dict[str, float]:
-    """The features of a statement of this type that is made of these clauses of the sentence, by name.
+    """Return the features of a statement of this type made of these clauses of the sentence, by name.
 
     is_of_work: whether by rules it is a wish about all work.
     """

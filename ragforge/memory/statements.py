@@ -1,4 +1,4 @@
-"""Sentences by which a user states something, told from those that only ask, wonder or report."""
+"""Sentences in which a user states something, told apart from those that only ask, wonder or report."""
 
 import re
 
@@ -7,14 +7,14 @@ from ragforge.memory.own_words import own_words
 from ragforge.memory.sentences import QUOTED, sentences
 
 STATEMENTS_MAX = 80
-"""So many sentences of a message are read, and as many more where these bind."""
+"""How many sentences of a message are read, and as many more if these are binding."""
 STATEMENT_CHARS_MAX = 500
 """Longer ones are lists or pasted text, and no rule reads them well."""
 
 CODE = re.compile(r"`([^`]*)`")
 _LETTERS = re.compile(r"[^\W\d_]+")
 _TYPED = re.compile(r"(?<![\w./'-])[^\W\d_]+(?![\w/']|\.\w)")
-"""A word that is no part of a name or a path."""
+"""A word that is not part of a name or a path."""
 
 _ASKS = AnyOf(lambda language: language.asks)
 _ASKS_FOR = AnyOf(lambda language: language.asks_for)
@@ -27,7 +27,7 @@ _IRONIC = AnyOf(lambda language: language.ironic)
 
 
 def plain(sentence: str) -> str:
-    """The sentence as the rules read it: straight apostrophes, words as they are spelled ("thats"),
+    """Return the sentence as the rules read it: straight apostrophes, corrected spelling ("thats"),
     and nothing of what is quoted in it."""
     words = QUOTED.sub("``", sentence.replace("’", "'").replace("‘", "'"))
     if spellings().keys().isdisjoint(_LETTERS.findall(words.lower())):
@@ -41,7 +41,7 @@ def _spelled(typed: re.Match[str]) -> str:
 
 
 def readable(sentence: str) -> str:
-    """The sentence as `plain`, but with what is written as code in it."""
+    """Return the sentence as `plain`, but with the code in it."""
     return plain(CODE.sub(r"\1", sentence))
 
 
@@ -51,7 +51,7 @@ def is_question(words: str) -> bool:
 
 
 def has_question_mark(words: str) -> bool:
-    """Whether it ends with one that asks for more than a nod. `words` is plain."""
+    """Whether it ends with a question that asks for more than a nod. `words` is plain."""
     words = words.rstrip(" \"'»”)")
     return words.endswith("?") and not _ASSENTS.search(words)
 
@@ -62,7 +62,7 @@ def begins_to_ask(words: str) -> bool:
 
 
 def asks_for_something(words: str) -> bool:
-    """Whether it begins as a question does that asks the assistant to do something."""
+    """Whether it begins as a question that asks the assistant to do something."""
     return _ASKS_FOR.match(words) is not None
 
 
@@ -77,24 +77,24 @@ def is_unreal(words: str) -> bool:
 
 
 def is_report(words: str) -> bool:
-    """Whether it tells what somebody else says, or what was so before."""
+    """Whether it reports what somebody else says, or what was so before."""
     return _REPORTS.search(words) is not None
 
 
 def is_ironic(words: str) -> bool:
-    """Whether it praises what it cannot mean."""
+    """Whether it is praise that cannot be meant."""
     return _IRONIC.search(words) is not None
 
 
 def said_by(user: str) -> list[tuple[str, str]]:
-    """The sentences of the user that do not ask, each with its plain form."""
+    """Return the sentences of the user that do not ask, each with its plain form."""
     said = worth_reading([each for each in sentences(own_words(user)) if len(each) <= STATEMENT_CHARS_MAX])
     return [(each, words) for each in said if not is_question(words := plain(each))]
 
 
 def worth_reading(said: list[str]) -> list[str]:
-    """Of many sentences those at the beginning and the end, where people say what they want, and of the
-    others those that bind."""
+    """Return, if there are many, the sentences at the beginning and the end, where people say what they want,
+    and of the others the binding ones."""
     if len(said) <= STATEMENTS_MAX:
         return said
     half = STATEMENTS_MAX // 2

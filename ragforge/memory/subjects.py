@@ -12,7 +12,7 @@ from ragforge.memory.prohibitions import is_name, names_in, place_in, prohibitio
 SUBJECTS_MAX = 12
 _SUBCOMMANDS_MAX = 2
 _VERBS = frozenset({"find", "go", "make"})
-"""Programs whose names are words of any sentence."""
+"""Programs whose names are common words."""
 
 _QUOTES = "`\"'«»“”()[],;:!?…"
 _ADDRESS = re.compile(r"\b[a-z][a-z0-9+]+://[^\s,;()<>\"'`]+[^\s,;()<>\"'`.]")
@@ -26,9 +26,9 @@ _ENDS = ".,;!?:…)"
 
 
 def applies_to_in(sentence: str, *, said: str = "", named: Sequence[str] = ()) -> tuple[str, ...]:
-    """What a wish is about: what it names, forbids or wants used, and the kinds of work that it governs.
+    """Return what a wish is about: what it names, forbids or wants used, and the kinds of work it governs.
 
-    said: the user's words, where the sentence is a model's. named: what else it is said to be about.
+    said: the user's words, if the sentence is a model's. named: what else it is said to be about.
     """
     forbidden = [
         each for one in prohibitions_in(sentence) for each in (*one.objects, *one.within, *one.outside)
@@ -42,28 +42,28 @@ def applies_to_in(sentence: str, *, said: str = "", named: Sequence[str] = ()) -
 
 
 def names_of(sentence: str, *, said: str = "", named: Sequence[str] = ()) -> tuple[str, ...]:
-    """What a statement that is no wish names: paths, addresses, commands, products, identifiers."""
+    """Return what a statement that is no wish names: paths, addresses, commands, products, identifiers."""
     return _written(
         (*named, *names_in(sentence), *_commands_in(sentence), *_names_in(sentence)), said or sentence
     )
 
 
 def _written(found: Sequence[str], user: str) -> tuple[str, ...]:
-    """Those that stand in the user's words and say something, each once."""
+    """Return those that occur in the user's words and mean something, without duplicates."""
     user = " ".join(user.split())
     stand = (each for each in found if each.strip() and each in user and not _is_empty(each))
     return tuple(dict.fromkeys(stand))[:SUBJECTS_MAX]
 
 
 def _is_empty(name: str) -> bool:
-    """Whether it is a word of any sentence; "Go" is a language, and "go" is none."""
+    """Whether it is a common word; "Go" is a language, and "go" is none."""
     word = name.casefold()
     means = word in CODE_WORDS or word in KNOWN_NAMES or word in words_in("kinds_of_work")
     return word in _everyday() and not means and (word not in KINDS or name == word)
 
 
 def _commands_in(sentence: str) -> Iterator[str]:
-    """Each program with what it is told to do, or its version: `terraform apply`, `rm -rf`, `gcc 4.9`."""
+    """Yield each program with its subcommand, or its version: `terraform apply`, `rm -rf`, `gcc 4.9`."""
     words = sentence.split()
     for at, word in enumerate(words):
         if word.strip(_QUOTES).casefold() not in _tools():
@@ -78,7 +78,7 @@ def _commands_in(sentence: str) -> Iterator[str]:
 
 
 def _is_told(word: str) -> bool:
-    """Whether the word behind a program may be told to it."""
+    """Whether the word after a program may be its argument."""
     if _FLAG.fullmatch(word) or _VERSION.fullmatch(word.rstrip(".")):
         return True
     is_plain = word in stop_words() or word in words_in("determiners") or word in words_in("object_ends")
@@ -86,7 +86,7 @@ def _is_told(word: str) -> bool:
 
 
 def _names_in(sentence: str) -> Iterator[str]:
-    """Addresses, tools in small letters, and what is written as a name: "Windows 11", "Shared Health"."""
+    """Yield addresses, tools in lower case, and what is written as a name: "Windows 11", "Shared Health"."""
     yield from (found[0] for found in _ADDRESS.finditer(sentence))
     name: list[str] = []
     begins = True
@@ -107,7 +107,7 @@ def _names_in(sentence: str) -> Iterator[str]:
 
 
 def _work_in(sentence: str) -> Iterator[str]:
-    """The kinds of work that it names, as "comments" and "commit messages"."""
+    """Yield the kinds of work that it names, as "comments" and "commit messages"."""
     kinds = words_in("kinds_of_work")
     before = ""
     for each in sentence.split():
@@ -126,6 +126,6 @@ def _tools() -> frozenset[str]:
 
 @cache
 def _everyday() -> frozenset[str]:
-    """Words of any sentence, and days and months."""
+    """Return common words, and days and months."""
     of_sentences = stop_words() | common_words() | words_in("determiners") | words_in("object_ends")
     return of_sentences | frozenset((*weekdays(), *months()))

@@ -31,7 +31,7 @@ from ragforge.providers.base import ModelRequest, Provider, read_whole
 
 
 class NoSummary(AnswerUnusable):
-    """The answer contained nothing usable; `usage` is what it cost nevertheless."""
+    """The answer contained nothing usable; `usage` is its cost."""
 
     def __init__(self, message: str, *, usage: Usage) -> None:
         super().__init__(message)
@@ -43,7 +43,7 @@ async def understand(
 ) -> Understood:
     """Analyse the turns with one structured call; the intact parts of a malformed answer are used.
 
-    plainly: without the parts that add input to the call, which not every model copes with.
+    plainly: without the parts that add input to the call, which not every model can handle.
 
     Raises ModelError if the call failed, and its subclass NoSummary if the model refused to answer.
     """
@@ -103,7 +103,7 @@ def understand_offline(material: Material) -> Understanding:
 
 
 def completed(understanding: Understanding, material: Material) -> Understanding:
-    """Add what rules make of the optional parts that the model was not asked for, or that cannot be read."""
+    """Add what rules find for the optional parts that the model was not asked for, or that cannot be read."""
     missing = [part for part in find_parts() if part.name not in understanding.more and part.is_for(material)]
     values = {part.name: part.without(material) for part in missing}
     more = {name: value for name, value in values.items() if value is not None}
@@ -146,7 +146,7 @@ async def _ask(provider: Provider, system: str, shown: str, schema: JsonObject) 
     request = ModelRequest(system, (UserMessage((TextPart(shown),)),), json_schema=schema)
     answer = await read_whole(provider, request)
     if answer.finish is FinishReason.BLOCKED and not answer.text:
-        # Nothing came, and asking the same again would bring nothing either.
+        # Nothing arrived, and asking the same again would not help either.
         why = f": {answer.detail}" if answer.detail else ""
         raise NoSummary(f"{provider.model} refused to summarise{why}.", usage=answer.usage)
     return answer.text, answer.usage

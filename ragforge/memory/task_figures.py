@@ -1,4 +1,4 @@
-"""How well the newest tasks of a project went, from what is stored of them."""
+"""How well the newest tasks of a project went, computed from what is stored of them."""
 
 import asyncio
 import re
@@ -23,13 +23,13 @@ from ragforge.store.base import Store
 R = TypeVar("R", ToolCall, Version)
 
 TURNS_MAX = 100
-"""Of so many turns, the newest, the tasks are looked at."""
+"""How many of the newest turns the tasks are read from."""
 SESSIONS_MAX = 50
 MOVES_MAX = 200
 LATER_MAX = 5
 """Changes of the same lines within so many turns count."""
 LINE_CHARS_MIN = 10
-"""Shorter lines occur in many places."""
+"""Shorter lines occur in many files."""
 _COMMIT = re.compile(r"\bgit\b[^;&|\n]*\bcommit\b")
 
 
@@ -96,7 +96,7 @@ async def measured_tasks(store: Store, project_id: str, *, since: datetime | Non
 
 
 async def _paths(store: Store, project_id: str, since: datetime | None) -> list[list[Turn]]:
-    """The newest turns of the sessions that were active last, each once."""
+    """Return the newest turns of the most recently active sessions, without duplicates."""
     found: list[list[Turn]] = []
     seen: set[str] = set()
     for row in await store.sessions.recent(project_id=project_id, limit=SESSIONS_MAX):
@@ -110,7 +110,7 @@ async def _paths(store: Store, project_id: str, since: datetime | None) -> list[
 
 
 async def _undone(store: Store, project_id: str) -> list[str]:
-    """Turns that the newest moves took from a path."""
+    """Return turns that the newest moves removed from a path."""
     moves = await store.versions.moves(project_id, limit=MOVES_MAX)
     turns = list(dict.fromkeys(turn for move in moves for turn in move.turns))[:TURNS_MAX]
     gone = await store.turns.abandoned(turns) if turns else set[str]()
@@ -125,7 +125,7 @@ def _by_turn(records: Sequence[R]) -> Mapping[str, list[R]]:
 
 
 def _took(task: PastTask) -> tuple[float, float | None]:
-    """Seconds and cost of the task."""
+    """Return seconds and cost of the task."""
     seconds = sum((turn.ended_at - turn.started_at).total_seconds() for turn in task.turns if turn.ended_at)
     costs = [turn.cost_usd for turn in task.turns]
     return seconds, sum(each for each in costs if each is not None) if None not in costs else None
@@ -137,7 +137,7 @@ def _commits(call: ToolCall) -> bool:
 
 
 def _passed(calls: Sequence[ToolCall]) -> bool | None:
-    """Whether the last run of a check passed; None where none tells."""
+    """Return whether the last run of a check passed; None if none shows it."""
     runs = [
         run
         for call in calls
@@ -149,7 +149,7 @@ def _passed(calls: Sequence[ToolCall]) -> bool | None:
 
 
 def _changed_later(own: Sequence[Version], later: Sequence[Sequence[Version]]) -> int | None:
-    """In how many of the later turns some of the same lines changed; None where nothing was changed."""
+    """Return in how many of the later turns some of the same lines changed; None if nothing was changed."""
     lines = _lines(own)
     return sum(not lines.isdisjoint(_lines(each)) for each in later) if lines else None
 

@@ -1,4 +1,4 @@
-"""Tasks as they are read from the store: which turns belong together, and what they came to."""
+"""Read tasks from the store: which turns belong together, and their outcome."""
 
 import asyncio
 from collections.abc import Iterable, Mapping, Sequence
@@ -20,18 +20,19 @@ from ragforge.memory.sentences import cut_words
 from ragforge.store.base import Store
 
 CORRECTIONS_MAX = 3
-"""So many corrections belong to a task at most."""
+"""The maximum number of corrections that belong to a task."""
 CHILDREN_MAX = 1_000
 DONE_CHARS_MAX = 400
 ALTERNATIVE = "alternative "
-"""The label of a version that was tried beside others begins so."""
+"""The prefix of the label of a version that was tried beside others."""
 _CHANGING = frozenset({"edit", "write", "shell"})
 
 
 async def read_tasks(store: Store, turn_ids: Sequence[str], forgotten: Forgotten = NOTHING) -> list[PastTask]:
-    """Return the tasks that the turns belong to, each once, in the order of the turns. Raises StoreError.
+    """Return the tasks that the turns belong to, without duplicates, in the order of the turns.
 
-    Where nothing was done or answered there is none. forgotten: what is cut out of them.
+    There is none if nothing was done or answered. forgotten: what is cut out of them. Raises StoreError.
+
     """
     roots = await _roots(store, await store.turns.read(turn_ids))
     chains = await _with_corrections(store, roots)
@@ -65,7 +66,7 @@ async def read_tasks(store: Store, turn_ids: Sequence[str], forgotten: Forgotten
 
 
 async def _covering(store: Store, turn_ids: Sequence[str]) -> Mapping[str, Sequence[Summary]]:
-    """The summaries of the turns; none while a server is away, and then the answers stand in for them."""
+    """Return the summaries of the turns; none while a server is unreachable; answers replace them then."""
     try:
         return await store.summaries.covering(turn_ids)
     except StoreUnavailable:
@@ -73,13 +74,13 @@ async def _covering(store: Store, turn_ids: Sequence[str]) -> Mapping[str, Seque
 
 
 def _done(turn: Turn, covering: Sequence[Summary], forgotten: Forgotten) -> str:
-    """What a model's summary says of the turn, else what was answered: an extract repeats the request."""
+    """Return what a model's summary says of the turn, else the answer: an extract repeats the request."""
     own = [each for each in covering if each.level == 1 and each.method is SummaryMethod.MODEL]
     return (forgotten.summary(own[0]).text if own else "") or answer_of(turn)
 
 
 def outcome_of(calls: Sequence[ToolCall], versions: Iterable[Version], *, is_abandoned: bool) -> TaskOutcome:
-    """What a task came to. calls: all of its turns, in their order."""
+    """Return the outcome of a task. calls: all of its turns, in their order."""
     if is_abandoned:
         beside = any(each.label.startswith(ALTERNATIVE) for each in versions)
         return TaskOutcome.DISCARDED if beside else TaskOutcome.UNDONE
@@ -109,7 +110,7 @@ def _denied(calls: Sequence[ToolCall]) -> bool:
 
 
 async def _roots(store: Store, turns: Sequence[Turn]) -> list[Turn]:
-    """The first turns of the tasks that these belong to, each once."""
+    """Return the first turns of the tasks that these belong to, without duplicates."""
     roots: list[Turn] = list(turns)
     parents: dict[str, Turn] = {}
     for _ in range(CORRECTIONS_MAX):
@@ -120,7 +121,7 @@ async def _roots(store: Store, turns: Sequence[Turn]) -> list[Turn]:
         parents |= {turn.id: turn for turn in await store.turns.read(wanted)}
         children = await _children(store, [parents[each] for each in wanted if each in parents])
         first = {parent: each[0].id for parent, each in children.items()}
-        # After an undo it corrects what was undone: then it is another attempt, and a task of its own.
+        # After an undo it corrects what was undone: then it is another attempt, and a separate task.
         roots = [
             parents[turn.parent] if turn.parent in parents and first.get(turn.parent) == turn.id else turn
             for turn in roots
@@ -129,7 +130,7 @@ async def _roots(store: Store, turns: Sequence[Turn]) -> list[Turn]:
 
 
 async def _with_corrections(store: Store, roots: Sequence[Turn]) -> list[list[Turn]]:
-    """Each with the corrections that follow it at once and share its fate."""
+    """Return each with the corrections that directly follow it and share its outcome."""
     chains = [[root] for root in roots]
     open_chains = chains
     for _ in range(CORRECTIONS_MAX):
@@ -148,7 +149,7 @@ async def _with_corrections(store: Store, roots: Sequence[Turn]) -> list[list[Tu
 
 
 async def _children(store: Store, turns: Sequence[Turn]) -> Mapping[str, list[Turn]]:
-    """The turns that follow each at once, the oldest first."""
+    """Return the turns that directly follow each, the oldest first."""
     if not turns:
         return {}
     asked = [

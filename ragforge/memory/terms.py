@@ -9,48 +9,48 @@ from ragforge.domain.language.lexicon import read_text
 from ragforge.domain.language.words import TEXTS_KEPT_MAX, stem, words_of
 
 SAME_SHARE = 0.6
-"""Of the words of a statement: a text that holds so many of them says it."""
+"""The share of a statement's words from which a text says it."""
 
 HUNDRED, THOUSAND = 100, 1_000
 _LETTERS = re.compile(r"[^\W\d_]+")
 DIGITS_CHARS_MAX = 4_000
-"""Of a text in which numbers in words are looked for."""
+"""The maximum length of a text in which numbers in words are looked for."""
 _NUMBER = re.compile(r"\d+(?:[.,]\d+|:\d\d(?!\d))*")
 
 
 @lru_cache(TEXTS_KEPT_MAX)
 def terms(text: str) -> frozenset[str]:
-    """The stems of its words, in English where the lexicon knows them: what is spelled alike or means the
-    same in two languages is one term."""
+    """Return the stems of its words, in English if the lexicon has them: words with the same spelling or
+    meaning in two languages are one term."""
     return frozenset(map(stem, read_text(text).english))
 
 
 @cache
 def common_terms() -> frozenset[str]:
-    """The stems of the words that everybody uses, whatever they speak of."""
+    """Return the stems of common words, which say nothing about the subject."""
     return frozenset(stem(word) for each in common_words() for word in words_of(each))
 
 
 @lru_cache(TEXTS_KEPT_MAX)
 def about(text: str) -> frozenset[str]:
-    """The stems that say what it is about: without numbers and without words that everybody uses."""
+    """Return the stems that say what it is about: without numbers and without common words."""
     return frozenset(term for term in terms(text) - common_terms() if not any(map(str.isdigit, term)))
 
 
 @lru_cache(TEXTS_KEPT_MAX)
 def numbers_in(text: str) -> frozenset[str]:
-    """Its numbers as they are written, and those in words with digits: `9443`, `1.5`, `10:30`."""
+    """Return its numbers as they are written, and those in words with digits: `9443`, `1.5`, `10:30`."""
     return frozenset(_NUMBER.findall(with_digits(text)))
 
 
 @lru_cache(TEXTS_KEPT_MAX)
 def with_digits(text: str) -> str:
-    """The text with digits for the numbers that it has in words: "half an hour" is "30 minutes", "vingt-cinq"
+    """Return the text with numbers in words replaced by digits: "half an hour" is "30 minutes", "vingt-cinq"
     is "25". "One" stays except before a time: it is an article, too."""
     if len(text) > DIGITS_CHARS_MAX:
         return text
     begins, pattern, digits = _numeric()
-    # A pattern that is tried at every place of a text takes ten times as long.
+    # A pattern that is tried at every position of a text takes ten times as long.
     places = [each.start() for each in _LETTERS.finditer(text) if each[0].lower() in begins]
     found, end = list[str](), 0
     for place in places:
@@ -65,8 +65,8 @@ def with_digits(text: str) -> str:
 
 @cache
 def _numeric() -> tuple[frozenset[str], re.Pattern[str], Sequence[str]]:
-    """The words that a number or an amount begins with, a pattern of both, and what takes the place of each
-    group of it."""
+    """Return the words that a number or an amount begins with, a pattern for both, and the replacement of
+    each of its groups."""
     amounts = [each for language in languages() for each in language.amounts.items()]
     word = f"(?:{'|'.join(sorted(numbers(), key=len, reverse=True))})"
     joins, ones = ("|".join(sorted(words_in(each))) for each in ("joins_numbers", "ones"))
@@ -81,13 +81,13 @@ def _numeric() -> tuple[frozenset[str], re.Pattern[str], Sequence[str]]:
 
 @cache
 def _half_more() -> re.Pattern[str]:
-    """What is said behind a number that it is a half more of."""
+    """Return a pattern for what adds a half to the number before it."""
     halves = "|".join(each.halves for each in languages() if each.halves)
     return re.compile(rf"(\d) (?:{halves})(?!\w)", re.IGNORECASE)
 
 
 def _in_digits(words: str) -> str:
-    """The words as one number, or as several where one number cannot be of them: "two or three"."""
+    """Return the words as one number, or as several if they cannot be one: "two or three"."""
     parts, value, group = list[str](), 0, 0
     for gap, word in _parts().findall(words):
         each = numbers().get(word.lower(), 1)
@@ -105,13 +105,13 @@ def _in_digits(words: str) -> str:
 
 @cache
 def _parts() -> re.Pattern[str]:
-    """A word of a number, and what is between it and the one before."""
+    """Return a pattern for a word of a number, and what is between it and the one before."""
     joins = "|".join(sorted(words_in("joins_numbers")))
     return re.compile(rf"((?:[ -](?:{joins})(?=[ -]))?[ -]?)([^\W\d_]+)")
 
 
 def _grown(group: int, word: int) -> int | None:
-    """What the number below a thousand becomes by the word; None where the word begins another number."""
+    """Return the number below a thousand extended by the word; None if the word begins another number."""
     if word in (HUNDRED, THOUSAND):
         return (group or 1) * word
     if group == 4 and word == 20:
@@ -122,7 +122,7 @@ def _grown(group: int, word: int) -> int | None:
 
 
 def last_number(text: str) -> list[str]:
-    """The last of its numbers, where it has any."""
+    """Return the last of its numbers, if it has any."""
     return _NUMBER.findall(text)[-1:]
 
 

@@ -14,15 +14,15 @@ _TODO = AnyOf(lambda language: language.memories.get(MemoryType.TODO, ()))
 _OPEN = AnyOf(lambda language: language.leaves_open)
 _LIST = re.compile(r"^(?P<lead>[^:]{0,60}:)\s*(?P<items>.+)$")
 _LABEL_WORDS_MAX = 3
-"""More words before the colon than these say something themselves."""
+"""A longer label before the colon is a statement itself."""
 _BETWEEN = re.compile(r"(?:,(?![^()]*\))\s*(?:and |et )?|;\s*|\s(?:and|et)\s)(?![^()]*\))")
 
 _NUMBERED = re.compile(r"(?:^|[,;]?\s+(?:and |et )?)(?=\(?\d{1,2}[.)]\s)")
-"""Before each part of `1) a chart, 2) an alarm`."""
+"""Precedes each part of `1) a chart, 2) an alarm`."""
 
 
 class TodoList(Struct, frozen=True):
-    """What is to do, behind the words that say so."""
+    """What is to do, after the words that say so."""
 
     lead: str
     items: tuple[str, ...]
@@ -30,7 +30,7 @@ class TodoList(Struct, frozen=True):
 
 @lru_cache(TEXTS_KEPT_MAX)
 def todo_list(statement: str) -> TodoList | None:
-    """The parts of a to-do list; None where the statement is not one."""
+    """Return the parts of a to-do list; None if the statement is not one."""
     found = _LIST.match(statement)
     if found is None or not (_TODO.search(plain(statement)) or _OPEN.search(plain(statement))):
         return None
@@ -41,7 +41,7 @@ def todo_list(statement: str) -> TodoList | None:
 
 
 def without_label(memory: Memory) -> str:
-    """The content, of a todo without a leading `todo:`: for where the type is shown beside it."""
+    """Return the content, of a todo without a leading `todo:`, to be shown beside its type."""
     found = _LIST.match(memory.content) if memory.type is MemoryType.TODO else None
     if (
         found is None

@@ -1,4 +1,4 @@
-"""Finding the list of what is to do that holds at a turn."""
+"""Find the to-do list that is valid at a turn."""
 
 from ragforge.domain.derivations import Derived, DerivedFilter
 from ragforge.domain.todos import KIND
@@ -6,11 +6,11 @@ from ragforge.domain.turns import KeptTodos, Turn
 from ragforge.store.base import Store
 
 TURNS_READ = 100
-"""So many turns of the path are read at a time."""
+"""How many turns of the path are read at a time."""
 
 
 async def read_todos(store: Store, project_id: str, head: str | None) -> KeptTodos | None:
-    """The newest list on the path to a turn. Raises StoreError."""
+    """Return the newest list on the path to a turn. Raises StoreError."""
     if head is None or not await store.derivations.find(_filter(project_id, limit=1)):
         return None
     while head is not None:

@@ -15,7 +15,7 @@ _RENEWS = AnyOf(lambda language: language.renews)
 _BEHIND = AnyOf(lambda language: language.name_behind)
 _NAME_FOR_NAME = AnyOf(lambda language: language.name_for_name)
 _CHARS_MAX = 80
-"""Of a message that gives a name alone."""
+"""The maximum length of a message that only gives a name."""
 
 
 class NamedValue(Struct, frozen=True):
@@ -29,7 +29,7 @@ class NamedValue(Struct, frozen=True):
 
 @lru_cache(TEXTS_KEPT_MAX)
 def named_value(sentence: str) -> NamedValue | None:
-    """What the sentence gives a name to; None where it asks, wonders or says anything else."""
+    """Return what the sentence gives a name to; None if it asks, wonders or says anything else."""
     words = _readable(sentence)
     if is_question(words) or is_wondering(words):
         return None
@@ -45,7 +45,7 @@ def named_value(sentence: str) -> NamedValue | None:
 
 @lru_cache(TEXTS_KEPT_MAX)
 def renames(sentence: str, statement: str) -> bool:
-    """Whether the sentence says of the same thing that it has another name now than in the statement."""
+    """Whether the sentence gives the same thing another name than the statement does."""
     new = named_value(sentence)
     if new is None or _RENEWS.search(_readable(sentence)) is None:
         return False

@@ -20,8 +20,8 @@ TURNS_KEPT_MIN = 3
 """How many turns before the running one are never dropped."""
 
 TURNS_BETWEEN_FRESH_STARTS = 200
-"""Each turn whose index is a multiple of this starts with the least that a window holds. So no more turns
-than this, and the few before them, are ever read to know what a window holds."""
+"""Each turn whose index is a multiple of this starts with the least that a window contains. So no more turns
+than this, and the few before them, are ever read to determine a window's content."""
 
 
 class Cuts(Protocol):
@@ -52,20 +52,20 @@ class WindowLimits(Struct, frozen=True):
     tokens_high: int = 40_000
     tokens_low: int = 15_000
     lean_chars: int | None = None
-    """Where set, only so many characters of earlier turns go along, beyond the few that always do."""
+    """If set, only so many characters of earlier turns are sent, beyond the few that always are."""
     refers_images: bool = True
-    """Whether one-line references stand for images of turns before the last one, once the window changes."""
+    """Whether images of turns before the last one become one-line references, once the window changes."""
 
 
 class Dropped(Struct, frozen=True):
     """The result of one cut."""
 
     turns: int
-    """That went."""
+    """The removed turns."""
     results: int
-    """That went, or that one-line references stand for."""
+    """The results that were removed or replaced by one-line references."""
     tokens: int
-    """Before."""
+    """The tokens before."""
     tokens_left: int
 
 
@@ -77,7 +77,7 @@ class _Entry(Struct, frozen=True):
     reference: ToolMessage | None = None
     reference_tokens: int = 0
     results: int = 0
-    """For which `reference` stands."""
+    """The number of results that `reference` stands for."""
     imageless: Message | None = None
     imageless_tokens: int = 0
     is_reference: bool = False
@@ -97,7 +97,7 @@ class _Entry(Struct, frozen=True):
 
 
 class _Turn(Struct, frozen=True):
-    """A turn in the window: where its messages start, and its number of characters."""
+    """A turn in the window: the position of its first message, and its number of characters."""
 
     id: str
     start: int
@@ -114,13 +114,13 @@ class Window:
         self._entries: list[_Entry] = []
         self._turns: list[_Turn] = []
         self.tokens = 0
-        """Estimated, of what is sent."""
+        """The estimated tokens of what is sent."""
         self.dropped: list[Dropped] = []
-        """What each step down since `copy` came to."""
+        """The result of each cut since `copy`."""
         self.next_index = 0
-        """The depth of a turn that would follow."""
+        """The depth of the next turn."""
         self.compact_next = False
-        """The user asked for a step down: it comes with the next message."""
+        """The user asked for a cut: it is made with the next message."""
 
     def copy(self) -> Self:
         """Return a copy to continue with; earlier cuts are not reported again."""

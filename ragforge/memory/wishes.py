@@ -26,17 +26,17 @@ from ragforge.memory.statements import is_question, is_wondering, plain
 from ragforge.memory.terms import about, common_terms, terms
 
 SHARED_MIN = 2
-"""So many words what ends a wish shares with it, where it does not name its object."""
+"""The minimum number of words shared with a wish that is ended without naming its object."""
 SHARE_MIN = 0.5
-"""Of the words of a clause that ends something: a wish that holds so many of them is ended."""
+"""The minimum share of words of a clause that ends something: a wish containing them is ended."""
 OBJECT_SHARE_MIN = 0.3
-"""The same where the clause names what the wish is about."""
+"""The same if the clause names what the wish is about."""
 
 SHORT_WORDS_MAX = 4
-"""A clause of so few words that names what is wanted wants it: "whole files"."""
+"""A clause of at most so many words that names something wants it: "whole files"."""
 
 GRANTED_CHARS_MAX = 400
-"""Of a sentence, in which a permission is looked for: the patterns take time by the square of its length."""
+"""The maximum length of a sentence in which a permission is looked for: the patterns take quadratic time."""
 
 _STOPS = AnyOf(lambda language: language.stops)
 _STOPS_DOING = AnyOf(lambda language: language.stops_doing)
@@ -62,14 +62,14 @@ _JOINS = re.compile(r"([,;:]\s+(?:(?:and|but|et|mais)\s+)?|\s(?:and|et)\s)")
 _AND = re.compile(r"\s(?:and|et)\s")
 
 AS_ASKED = "as asked"
-"""The language of whoever asks."""
+"""The language of the person who asks."""
 ANSWERS = "answers"
 TONGUE = "tongue of "
-"""Begins a slot of which the language is chosen."""
+"""The prefix of slots whose value is a language."""
 ANY = "any"
-"""The value of a wish that is for all values of its slot."""
+"""The value of a wish for all values of its slot."""
 ADDS = frozenset({"checks", "commit messages"})
-"""Slots in which wishes hold beside each other, but for one that says that it is what is wanted now."""
+"""Slots in which several wishes are valid, unless one says that it is what is wanted now."""
 
 
 class Ending(IntEnum):
@@ -81,7 +81,7 @@ class Ending(IntEnum):
 
 
 class Wish(Struct, frozen=True):
-    """What a clause wants of a slot."""
+    """What a clause wants for a slot."""
 
     slot: str
     value: str
@@ -103,8 +103,8 @@ def may_end(sentence: str) -> bool:
 
 @lru_cache(TEXTS_KEPT_MAX)
 def ending(sentence: str, wish: str) -> Ending:
-    """How much of the wish the user's later sentence ends: all of "never push to main" by "you may push to
-    main now", a part by "you may push to main for hotfixes"."""
+    """Return how much of the wish the user's later sentence ends: all of "never push to main" by "you may
+    push to main now", a part by "you may push to main for hotfixes"."""
     if not may_end(sentence) or plain(sentence) == plain(wish) or is_question(plain(wish)):
         return Ending.NONE
     said = sentences(wish)
@@ -119,7 +119,7 @@ def ending(sentence: str, wish: str) -> Ending:
 
 @lru_cache(TEXTS_KEPT_MAX)
 def without_ended(sentence: str, wish: str) -> str:
-    """The wish without the clauses that the user's later sentence ends; empty where what is left would not be
+    """Return the wish without the clauses that the user's later sentence ends; empty if the rest would not be
     a wish by itself."""
     if not sentence or len(sentences(wish)) > 1:
         return ""
@@ -149,7 +149,7 @@ def is_wish(sentence: str) -> bool:
 
 @lru_cache(TEXTS_KEPT_MAX)
 def wishes_in(sentence: str) -> frozenset[Wish]:
-    """What the sentence wants of well-known slots."""
+    """Return what the sentence wants for well-known slots."""
     words = plain(sentence)
     if is_question(words) or is_wondering(words):
         return frozenset()
@@ -174,8 +174,8 @@ def _wishes(words: str) -> Iterator[Wish]:
 
 
 def _by_slot(sentence: str, wish: str) -> Ending:
-    """How much of the wish another one for the same slot replaces. What is wanted for a part alone replaces
-    nothing, what is unwanted there ends a part."""
+    """Return how much of the wish another one for the same slot replaces. What is wanted for a part only
+    replaces nothing, what is unwanted there ends a part."""
     new, old = wishes_in(sentence), wishes_in(wish)
     ended = frozenset(one for one in old if any(_replaces(other, one, sentence) for other in new))
     if not ended or not (_asks_for(sentence) or any(each.slot == ANSWERS for each in ended)):
@@ -190,7 +190,7 @@ def _by_slot(sentence: str, wish: str) -> Ending:
 
 
 def _asks_for(sentence: str) -> bool:
-    """Whether the user wants something by it, and does not only speak of it."""
+    """Whether the user wants something with it, and does not only speak of it."""
     words = plain(sentence)
     cues = (_RENEWS, _POLITE, _UNWANTED, _STOPS, _PERMITS, _ORDERS)
     short = (each for each in _CLAUSES.split(words) if len(each.split()) <= SHORT_WORDS_MAX)
@@ -210,13 +210,13 @@ def _replaces(new: Wish, old: Wish, sentence: str) -> bool:
 
 
 def _wants_more(wish: str) -> bool:
-    """Whether a clause of the wish demands something that is of no slot."""
+    """Whether a clause of the wish demands something outside all slots."""
     clauses = [each for each in _CLAUSES.split(plain(wish)) if about(each)]
     return any(not wishes_in(each) and (is_demand(each) or forbids_something(each)) for each in clauses)
 
 
 def _allowed(sentence: str, rule: str) -> Ending:
-    """How much of what the rule forbids or demands to ask about first the sentence allows."""
+    """Return how much of what the rule forbids, or demands to ask about first, the sentence allows."""
     words, wanted = plain(sentence), plain(rule)
     if not any(each.search(wanted) for each in (_ASKS_FIRST, _NARROWS)) and not forbids_something(wanted):
         return Ending.NONE
@@ -251,8 +251,8 @@ def _allowed(sentence: str, rule: str) -> Ending:
 
 
 def _stopped(sentence: str, wish: str) -> Ending:
-    """How much of the wish holds no longer since the sentence, whose clause that says so speaks of the same
-    and of little else."""
+    """Return how much of the wish is no longer valid since the sentence, whose clause that says so is about
+    the same and little else."""
     if _STOPS.search(plain(wish)) or _STOPS_DOING.search(plain(wish)):
         return Ending.NONE  # "stop doing this", said again, does not end itself
     if (what := _DROPS_IT.search(plain(sentence))) and is_wish(wish):
@@ -266,7 +266,7 @@ def _stopped(sentence: str, wish: str) -> Ending:
             # "Each package" names what the wish calls dependencies.
             return _how_much(ended | objects if ended & objects else ended, wish, limits)
     for clause, found in _clauses_with(_STOPS_DOING, sentence):
-        # "Stop pushing to main" says "never push to main" once more.
+        # "Stop pushing to main" repeats "never push to main".
         says = not is_negative(clause[: found.start()] + clause[found.end() :])
         others = " ".join(each for each in parts if is_negative(each) is not says)
         if _is_about(_without(clause, found), wish, terms(others)):
@@ -277,8 +277,8 @@ def _stopped(sentence: str, wish: str) -> Ending:
 
 
 def _how_much(ended: frozenset[str], wish: str, limits: frozenset[str]) -> Ending:
-    """All of the wish, or a part where it is so for some cases alone, or where the wish wants more than what
-    is ended.
+    """Return all of the wish, or a part if only some cases are ended, or if the wish wants more than what is
+    ended.
 
     ended: the terms of what the user's sentence ends. limits: those of the cases.
     """
@@ -294,7 +294,7 @@ def _how_much(ended: frozenset[str], wish: str, limits: frozenset[str]) -> Endin
 
 
 def _granted(words: str) -> Iterator[re.Match[str]]:
-    """Where the plain sentence allows something: "flash it without asking", not "never without asking"."""
+    """Yield where the plain sentence allows something: "flash without asking", not "never without asking"."""
     for each in _PERMITS.finditer(words[:GRANTED_CHARS_MAX]):
         is_demanded = forbids_something(each[0]) or not is_negative(each[0], _UNWANTED)
         if not (_ASKS_FIRST.search(each[0]) and is_demanded):
@@ -302,12 +302,12 @@ def _granted(words: str) -> Iterator[re.Match[str]]:
 
 
 def limited_to(words: str) -> frozenset[str]:
-    """What the plain sentence says that something is so for, when or where alone."""
+    """Return the terms of the cases, times or places to which the plain sentence limits something."""
     return frozenset[str]().union(*(about(first_group(each)) for each in _LIMITS.finditer(words)))
 
 
 def _tongue_of(words: str) -> str:
-    """The language that answers are wanted in, by its English name; empty where the words name none."""
+    """Return the language that answers are wanted in, by its English name; empty if the words name none."""
     if found := _ANSWERS_IN.search(words):
         return tongues()[first_group(found).lower()]
     return AS_ASKED if _ANSWERS_AS.search(words) else ""
@@ -320,7 +320,7 @@ def _is_within(path: str, folder: str) -> bool:
 
 @lru_cache(TEXTS_KEPT_MAX)
 def objects_of(rule: str) -> frozenset[str]:
-    """The terms of what the rule forbids, demands or names, but for those of its condition."""
+    """Return the terms of what the rule forbids, demands or names, without those of its condition."""
     forbidden: list[str] = []
     for one in prohibitions_in(rule):
         within = [each for each in one.within if not is_path(each)]
@@ -337,20 +337,20 @@ def objects_of(rule: str) -> frozenset[str]:
 
 
 def _places_in(rule: str) -> set[str]:
-    """The paths in which alone it forbids something, or does not."""
+    """Return the paths in which alone it forbids something, and those in which it does not."""
     found = (each for one in prohibitions_in(rule) for each in (*one.within, *one.outside))
     return set(filter(is_path, found))
 
 
 def _clauses_with(words: AnyOf, sentence: str) -> list[tuple[str, re.Match[str]]]:
-    """The clauses in which these words are, and where in them."""
+    """Return the clauses that contain these words, with the match."""
     clauses = [each.strip() for each in _CLAUSE_END.split(plain(sentence))]
     return [(each, found) for each in clauses if (found := words.search(each))]
 
 
 def _narrowed(sentence: str) -> Iterator[str]:
-    """What is to be so in some cases alone: the words before those that say so, in their clause or before it,
-    as in "the browser tests, only before a release"."""
+    """Yield what is to be so in some cases only: the words before those that say so, in their clause or
+    before it, as in "the browser tests, only before a release"."""
     before = ""
     for each in _CLAUSE_END.split(plain(sentence)):
         if found := _NARROWS.search(each):
@@ -359,7 +359,7 @@ def _narrowed(sentence: str) -> Iterator[str]:
 
 
 def _begins_with(words: str, objects: frozenset[str]) -> bool:
-    """Whether the first word that says what they are about names one of the objects."""
+    """Whether the first content word names one of the objects."""
     return next((bool(told & objects) for each in words.split() if (told := about(each))), False)
 
 
@@ -383,7 +383,7 @@ def _is_about(clause: frozenset[str], wish: str, wanted: frozenset[str]) -> bool
 
 @cache
 def _quantifiers() -> frozenset[str]:
-    """The stems of "each", "every" and the like, which tell nothing of what they stand before."""
+    """Return the stems of "each", "every" and the like, which say nothing about what follows."""
     return terms(" ".join(sorted(words_in("quantifiers"))))
 
 
@@ -405,8 +405,8 @@ class _Slot(Struct, frozen=True):
 
 @cache
 def _slots() -> tuple[_Slot, ...]:
-    """All slots that the languages know: `slot` has the words of what it is about, `slot/value` those of a
-    value."""
+    """Return all slots that the languages know: `slot` has the words for its subject, `slot/value` those for
+    a value."""
     names = dict.fromkeys(key for language in languages() for key in language.wishes)
     patterns = {name: AnyOf(lambda language, name=name: language.wishes.get(name, ())) for name in names}
     slots = dict.fromkeys(name.partition("/")[0] for name in names)
