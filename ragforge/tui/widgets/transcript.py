@@ -108,7 +108,7 @@ class Transcript(Widget):
         self._tick_timer: Timer | None = None
         self._has_older = load_before is not None
         self._opened: WeakKeyDictionary[Fold, tuple[int, FoldState]] = WeakKeyDictionary()
-        """What one key has opened: the press that did, counted from 1, and how it was before."""
+        """The folds that the key has opened: the number of the press, from 1, and the state before."""
         self._opened_at_end = False
         self._own_changed: list[Called | Greeted] = []
         self._meanwhile: list[list[Line]] = []
@@ -367,7 +367,7 @@ class Transcript(Widget):
         followed = self._turns.following
         self._turns.hold()
         if presses:
-            # Also what is out of view by now, because something above it was opened.
+            # Including folds that are out of view by now, because something above them was opened.
             for fold, (press, before) in list(self._opened.items()):
                 if press in presses:
                     del self._opened[fold]
