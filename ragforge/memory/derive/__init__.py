@@ -1,1 +1,1 @@
-"""What is made of turns: every module with a `DERIVATION`. Adding a derivation is adding a file here."""
+"""Derivations from turns: every module with a `DERIVATION`. To add a derivation, add a file here."""

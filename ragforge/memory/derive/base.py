@@ -1,7 +1,7 @@
-"""The contract of what is made of turns, such as summaries of summaries and vectors.
+"""The contract of derivations: what is derived from turns, such as summaries of summaries and vectors.
 
-The queue is the data: a derivation asks the store what lacks what it makes, so a crash, a quit or an outage
-loses nothing.
+The queue is the data: a derivation asks the store which items lack its product, so a crash, a quit or an
+outage loses nothing.
 """
 
 import asyncio
@@ -30,17 +30,17 @@ T = TypeVar("T")
 
 
 class Moment(StrEnum):
-    """What a derivation can be woken by."""
+    """The events that wake a derivation."""
 
     OPENED = "opened"
-    """A project is worked in from now on."""
+    """A project is in use from now on."""
     TURN_ENDED = "turn ended"
     UNDERSTOOD = "understood"
     """A turn has its summary and memories."""
     SETTLED = "settled"
-    """No turn runs any more, or what was owed a better summary has it."""
+    """No turn runs any more, or the turns that were due a better summary have it."""
     PUT_OFF = "put off"
-    """Turns are left for later: to another process, or until a model answers."""
+    """Turns are postponed: to another process, or until a model answers."""
     WRITTEN = "written"
     """Something else was written: by the user, by a tool or by another derivation."""
 
@@ -49,13 +49,13 @@ class Limit(Enum):
     """Why background work may not pay for a model."""
 
     PRICE = auto()
-    """Its price is unknown, so no limit could be kept."""
+    """Its price is unknown, so no limit could be enforced."""
     DAY = auto()
-    """It has cost as much as the settings allow for a day."""
+    """It has cost as much as the settings allow per day."""
 
 
 class TakenBack(Exception):
-    """The user needs the server now: what was asked of it is to be asked anew."""
+    """The user needs the server now: the request must be repeated later."""
 
 
 class Home(Struct, frozen=True):
@@ -70,30 +70,30 @@ class Home(Struct, frozen=True):
     redactor: Redactor
     recall: Recall
     foresees: bool
-    """Whether what comes next is foreseen in this run."""
+    """Whether predictions are made in this run."""
     measure: Callable[[Turn], Awaitable[TurnUnits | None]]
-    """How much a turn changed; None where that cannot be told. Raises StoreError."""
+    """Return how much a turn changed; None if that is unknown. Raises StoreError."""
     recorded: Callable[[], Awaitable[None]]
-    """Wait until the versions of all turns of this run that ended are made."""
+    """Wait until the versions of all ended turns of this run are created."""
 
 
 class Desk(Protocol):
-    """What derivations work with: projects, the model of the background and its purse."""
+    """What derivations work with: projects, the background model and its budget."""
 
     @property
     def homes(self) -> Mapping[str, Home]:
-        """By project, as the session sees it that was last in front there; the newest at the end."""
+        """By project, as seen by the session that was last in front there; the newest last."""
         ...
 
     def home(self, session_id: str) -> Home:
-        """The project as this session of the run sees it."""
+        """Return the project as this session of the run sees it."""
         ...
 
     timing: Timing
     idle: asyncio.Event
-    """Set while no turn runs: a turn comes first."""
+    """Set while no turn runs: turns have precedence."""
     improving: bool
-    """Whether summaries of turns are being replaced by better ones: what rests on them waits for all."""
+    """Whether summaries of turns are being replaced by better ones; what is based on them waits for all."""
 
     @property
     def unfinished(self) -> Collection[str]:
@@ -108,93 +108,93 @@ class Desk(Protocol):
         tries: int,
         patient: bool = True,
     ) -> T | None:
-        """The result of the call to the model, which is paid for; None where no model can or may be asked.
+        """Return the result of the model call, which is paid for; None if no model can or may be called.
 
-        patient: wait for the end of an outage, unless it lasts. Raises StoreError, and TakenBack, which is to
-        end the step.
+        patient: wait for the end of an outage, unless it lasts. Raises StoreError, and TakenBack, which ends
+
         """
         ...
 
     async def can_ask(self, home: Home) -> bool:
-        """Whether a model can and may be asked now. Raises StoreError."""
+        """Return whether a model can and may be called now. Raises StoreError."""
         ...
 
     @property
     def resumes_in_s(self) -> float:
-        """In how many seconds the model may be asked again; 0 where it may be now."""
+        """The seconds until the model may be called again; 0 if it may be called now."""
         ...
 
     def asks_one_at_a_time(self, home: Home) -> bool:
-        """Whether the model is a server on this machine, which is the user's while a turn runs."""
+        """Return whether the model is a server on this machine, reserved for the user while a turn runs."""
         ...
 
     async def breathe(self, took_s: float) -> None:
-        """Leave the machine and the store to a turn that runs, most of the time; a long one stops nothing."""
+        """Yield the machine and the store to a running turn, most of the time; a long turn stops nothing."""
         ...
 
     def wake(self, moment: Moment) -> None:
-        """Let the derivations begin that this concerns."""
+        """Start the derivations that wake at this moment."""
         ...
 
     async def understood(self, home: Home, turn: Turn, owners: Sequence[Owner], *, own: bool) -> None:
-        """Tell the others; see `Derivation.understood`. Raises StoreError."""
+        """Notify the other derivations; see `Derivation.understood`. Raises StoreError."""
         ...
 
     def is_offline(self, home: Home) -> bool:
-        """Whether the settings say that no model is asked."""
+        """Return whether the settings forbid calling a model."""
         ...
 
     async def limit(self, home: Home, name: ModelName, usage: Usage) -> Limit | None:
-        """Why this much of a model may not be used; None where it may. Raises StoreError."""
+        """Return why a model may not be used this much; None if it may. Raises StoreError."""
         ...
 
     async def pay(self, home: Home, name: ModelName, usage: Usage, purpose: Purpose) -> None:
-        """Keep what was used. Raises StoreError."""
+        """Store the usage. Raises StoreError."""
         ...
 
 
 class Queue(Struct, frozen=True):
-    """Work of a derivation that has a task of its own."""
+    """Work of a derivation, with a task of its own."""
 
     title: str
     """For the user: "The summaries of summaries", before "waits."."""
     step: Callable[[], Awaitable[float | None]]
-    """As `Derivation.step`."""
+    """See `Derivation.step`."""
     wakes_on: frozenset[Moment]
     delayed: bool = True
-    """It begins when the first screen is drawn."""
+    """It starts when the first screen is drawn."""
     together: bool = True
-    """It waits a little for more to come, gives way to a turn after each step, and says what it wrote."""
+    """It waits briefly for more work, yields to a turn after each step, and reports what it wrote."""
 
 
 class Derivation(ABC):
-    """A kind of thing that is made of turns. There is one of each for a run, with a task of its own."""
+    """A kind of derived data. There is one instance of each per run, with a task of its own."""
 
     title: ClassVar[str]
     """For the user: "The summaries of summaries", before "waits."."""
     order: ClassVar[int] = 5
-    """Their tasks begin by this number."""
+    """Their tasks start in this order."""
     wakes_on: ClassVar[frozenset[Moment]] = frozenset(Moment) - {Moment.WRITTEN}
-    """One that wakes on WRITTEN does not wake others when it has written itself."""
+    """If it wakes on WRITTEN, it does not wake others after writing something itself."""
 
     def __init__(self, desk: Desk) -> None:
         self.desk = desk
         self.own_done = asyncio.Event()
-        """Set while nothing of this run's turns waits that quitting should wait for."""
+        """Set while no turn of this run is pending that quitting should wait for."""
         self.own_done.set()
         self.earlier_done = asyncio.Event()
         """Set while a short run need not wait for what earlier runs left: done, or impossible now."""
         self.earlier_done.set()
         self.note = ""
-        """Why it waits, for the user; empty while all goes well."""
+        """Why it waits, for the user; empty if there is no problem."""
         self.waiting = 0
-        """What still waits to be embedded, as far as was looked."""
+        """The number of items to embed, as far as they are listed."""
         self.kept: tuple[KeptOfTurn, ...] = ()
-        """What was kept of the turns of this run that were understood last, the newest at the end."""
+        """What was stored of the turns of this run that were understood last, the newest last."""
 
     @property
     def queues(self) -> Sequence[Queue]:
-        """Most have one."""
+        """The queues; most derivations have one."""
         return (Queue(self.title, self.step, self.wakes_on),)
 
     @property
@@ -204,25 +204,25 @@ class Derivation(ABC):
 
     @property
     def turns(self) -> int:
-        """How many turns wait, as far as was looked."""
+        """The number of pending turns, as far as they are listed."""
         return 0
 
     def turn_ended(self, home: Home, turn_id: str) -> None:
-        """The end of a turn of this run is stored, and its project remembers."""
+        """Handle a turn of this run whose end is stored, in a project with memory enabled."""
 
     @abstractmethod
     async def step(self) -> float | None:
-        """Do some of the work; in how many seconds to do more: 0 for at once, None for when it is woken.
+        """Do some of the work; return after how many seconds to continue: 0 for now, None until woken.
 
-        What it raises is told to the user and tried again later and later.
+        An exception is reported to the user, and the step is retried at growing intervals.
         """
 
     async def understood(self, home: Home, turn: Turn, owners: Sequence[Owner], *, own: bool) -> None:
-        """A turn has its summary and memories. own: it is one of this run. Raises StoreError."""
+        """Handle a turn that has its summary and memories. own: it belongs to this run. Raises StoreError."""
 
 
 def find_derivations() -> list[type[Derivation]]:
-    """All there are, by their order."""
+    """Return all derivations, in their order."""
     found = discover("ragforge.memory.derive", "DERIVATION", type)
     kinds = [kind for kind in found.values() if issubclass(kind, Derivation)]
     return sorted(kinds, key=lambda kind: kind.order)

@@ -1,11 +1,11 @@
-"""Reading ahead what the block will need: the weightiest concepts with their memories and vectors."""
+"""Load in advance what the block will need: the most important concepts with their memories and vectors."""
 
 from ragforge.memory.derive.base import Derivation, Moment
 from ragforge.memory.recall.concepts import read_ahead
 
 
 class Concepts(Derivation):
-    """Reads them when a session opens and when memories have changed, in one query each; makes nothing."""
+    """Loads them when a session opens and when memories have changed, with one query each; writes nothing."""
 
     title = "Reading concepts ahead"
     order = 10
@@ -14,7 +14,7 @@ class Concepts(Derivation):
     )
 
     async def step(self) -> float | None:
-        """Read those of the project in front. Raises StoreError."""
+        """Load those of the project in front. Raises StoreError."""
         homes = list(self.desk.homes.values())
         if homes and homes[-1].settings.memory.enabled:
             home = homes[-1]

@@ -1,8 +1,8 @@
-"""The consolidation of sessions that are archived, or that nobody touched for a week: one summary of all that
-was said in each, above its levels.
+"""Consolidate sessions that are archived, or unchanged for a week: one summary of the whole of each, above
+its levels.
 
-Its summaries are rolled up, level by level, until one is left, and it is read again as a whole. The record
-that names the summary is written last, so what a crash cuts short is gone on with; a session that goes on and
+Its summaries are rolled up, level by level, until one is left, and the session is read again as a whole. The
+record that names the summary is written last, so interrupted work is continued; a session that continues and
 is archived again gets another.
 """
 
@@ -38,12 +38,12 @@ log = logging.getLogger(__name__)
 
 
 class SessionDigest(Struct, frozen=True):
-    """What a session was consolidated to."""
+    """The result of consolidating a session."""
 
     summary: str
-    """The id of the summary of the whole session; empty where nothing was said."""
+    """The id of the summary of the whole session; empty if nothing was said."""
     turns: int
-    """How many turns of its own it had."""
+    """The number of its own turns."""
 
 
 KIND = DerivedKind("SessionDigest", SessionDigest, owner=DerivedOwner.SESSION)
@@ -54,7 +54,7 @@ TENDED_AGAIN_S = 86_400.0
 
 
 class Consolidation(RecordDerivation):
-    """Consolidates such sessions of the projects that are open, once their turns have summaries."""
+    """Consolidates such sessions of the open projects, once their turns have summaries."""
 
     title = "The consolidation of sessions"
     order = 2
@@ -64,12 +64,12 @@ class Consolidation(RecordDerivation):
     def __init__(self, desk: Desk) -> None:
         super().__init__(desk)
         self.tends = True
-        """Whether it looks for sessions that nobody touched as well."""
+        """Whether it also looks for unchanged sessions."""
         self._tended: dict[str, float] = {}
-        """By project, when nothing was left to tend, by `time.monotonic`."""
+        """By project, when nothing was left to consolidate, by `time.monotonic`."""
 
     async def lacking(self, home: Home, limit: int) -> list[Underived]:
-        """List the archived sessions first; then, once a day, those that nobody touched for long."""
+        """List the archived sessions first; then, once a day, those that are long unchanged."""
         wanted = UnderivedFilter(KIND, project_id=home.project_id, archived=True, limit=limit)
         archived = await home.store.derivations.lacking(wanted)
         if not self.tends or any(source not in self._passed for source in archived):
@@ -77,7 +77,7 @@ class Consolidation(RecordDerivation):
         return [*archived, *await self.tend_the_garden(home, limit)]
 
     async def tend_the_garden(self, home: Home, limit: int) -> list[Underived]:
-        """List the sessions that nobody touched for a week: all are looked at, so it is done once a day."""
+        """List the sessions that are unchanged for a week; once a day, because all sessions are checked."""
         moment, last = monotonic(), self._tended.get(home.project_id)
         if last is not None and moment - last < TENDED_AGAIN_S:
             return []
@@ -90,13 +90,13 @@ class Consolidation(RecordDerivation):
         return found
 
     async def understood(self, home: Home, turn: Turn, owners: Sequence[Owner], *, own: bool) -> None:
-        """Its session may have waited for it."""
+        """Look at the turn's session again, which may have waited for it."""
         self.look_again(turn.session_id)
         if not own:
             self._tended.pop(home.project_id, None)
 
     async def make(self, home: Home, source: Underived) -> list[Derived]:
-        """The record; none while a turn lacks its summary. Raises StoreError."""
+        """Return the record; none while a turn lacks its summary. Raises StoreError."""
         session = await home.store.sessions.get(source.owner)
         if session is None:
             return []
@@ -108,7 +108,7 @@ class Consolidation(RecordDerivation):
             made = await make_level(self.desk, home, due)
             kept = await _roll_up(home.store, made)
             await drop(home.local, [level_key(made.covers)])
-            # Where it was not, another process may just have done the same.
+            # If it was not stored, another process may just have done the same.
             refused = () if kept else due
             contents = await read_contents(home.store, session.id, session.head)
             self.desk.wake(Moment.WRITTEN)  # it needs a vector
@@ -124,30 +124,30 @@ class Consolidation(RecordDerivation):
 
     async def _keep(self, home: Home, source: Underived) -> None:
         await super()._keep(home, source)
-        await drop_reviews(home.local, source.owner)  # until now it would have been read again
+        await drop_reviews(home.local, source.owner)  # without the record it would have been read again
 
 
 DERIVATION = Consolidation
 
 
 class Contents(Struct, frozen=True):
-    """What a session has to be consolidated."""
+    """What a session contains that is to be consolidated."""
 
     turns: int
-    """Turns of its own on the path to its head."""
+    """The number of its own turns on the path to its head."""
     again_chars: tuple[int, ...]
-    """How much text there is for each of the calls that read it again."""
+    """The length of the text for each of the calls that read it again."""
     lacking: tuple[Turn, ...]
-    """Those of them without a summary."""
+    """Its turns without a summary."""
     tops: tuple[Summary, ...]
-    """The summaries of the others that nothing stands above, by level, oldest first."""
+    """The summaries of the other turns that no other summary covers, by level, oldest first."""
 
 
 SESSIONS_MAX = 100_000
 
 
 async def lacking_digests(store: Store, project_id: str | None) -> list[Contents]:
-    """What is in the archived sessions that still have to be consolidated; None for every project's.
+    """Return the contents of the archived sessions to consolidate; None for every project's.
 
     Raises StoreError.
     """
@@ -157,14 +157,14 @@ async def lacking_digests(store: Store, project_id: str | None) -> list[Contents
 
 
 async def count_archived(store: Store) -> tuple[int, int]:
-    """How many sessions are archived, and how many of them are not consolidated. Raises StoreError."""
+    """Return how many sessions are archived, and how many of them are not consolidated. Raises StoreError."""
     wanted = UnderivedFilter(KIND, archived=True, limit=SESSIONS_MAX)
     archived = await store.sessions.recent(archived=True, limit=SESSIONS_MAX)
     return len(archived), len(await store.derivations.lacking(wanted))
 
 
 async def read_contents(store: Store, session_id: str, head: str | None) -> Contents:
-    """What the session has. Raises StoreError."""
+    """Return the session's contents. Raises StoreError."""
     own = await own_turns(store, session_id, head)
     ids = {turn.id for turn in own}
     covering = await store.summaries.covering([turn.id for turn in own])
@@ -177,13 +177,13 @@ async def read_contents(store: Store, session_id: str, head: str | None) -> Cont
 
 
 def due_whole(tops: Sequence[Summary]) -> Children:
-    """What becomes one summary next: some of the lowest level, so that in the end one is left."""
+    """Return what to summarise next: some summaries of the lowest level, so that in the end one is left."""
     lowest = [summary for summary in tops if summary.level == tops[0].level]
     return tuple(lowest[:CHILDREN_MAX])
 
 
 async def _roll_up(store: Store, summary: Summary) -> bool:
-    """Keep the summary; whether that could be done."""
+    """Store the summary; return whether that succeeded."""
     try:
         return await store.summaries.roll_up(summary)
     except Conflict as error:
@@ -192,22 +192,22 @@ async def _roll_up(store: Store, summary: Summary) -> bool:
 
 
 class Estimate(Struct, frozen=True):
-    """What consolidating sessions takes of a model."""
+    """What consolidating sessions costs in model calls."""
 
     calls: int = 0
     chars: int = 0
-    """How much text it is given."""
+    """The length of the text in the requests."""
 
 
 PROMPT_CHARS = 6_000
-"""About as long are the instructions and what is shown beside a turn."""
+"""The approximate length of the instructions and of what is shown with a turn."""
 SUMMARY_CHARS = 800
-"""About as long is a summary that is still to be made."""
+"""The approximate length of a summary that does not exist yet."""
 
 
 def estimate(contents: Contents) -> Estimate:
-    """What consolidating the session takes: a call for each turn without a summary, those above, and those
-    that read it again."""
+    """Return what consolidating the session costs: a call for each turn without a summary, those for the
+    levels above, and those that read it again."""
     calls = len(contents.lacking) + len(contents.again_chars)
     chars = sum(contents.again_chars) + len(contents.again_chars) * PROMPT_CHARS
     chars += sum(turn_chars(turn) + PROMPT_CHARS for turn in contents.lacking)
@@ -226,7 +226,7 @@ def estimate(contents: Contents) -> Estimate:
 
 
 async def read_summaries(store: Store, session_ids: Sequence[str]) -> dict[str, Summary]:
-    """The summaries of the whole sessions that were consolidated, by session. Raises StoreError."""
+    """Return the summaries of whole consolidated sessions, by session. Raises StoreError."""
     if not session_ids:
         return {}
     wanted = DerivedFilter(KIND.label, owners=tuple(session_ids), limit=len(session_ids))

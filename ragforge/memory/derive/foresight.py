@@ -1,7 +1,7 @@
-"""Foresight: after each turn, where things stand, how far that was foreseen, and what comes next.
+"""Foresight: after each turn, the current state, how well it was predicted, and what comes next.
 
-It is a part of the call about the turn. A prediction is kept only of the newest turn, and before the next one
-begins: of earlier turns, and where the answer comes late, a record describes and rates, and predicts nothing.
+It is a part of the call about the turn. A prediction is stored only for the newest turn, and before the next
+one starts: for earlier turns, or if the answer is late, the record describes and rates, and predicts nothing.
 """
 
 import asyncio
@@ -55,20 +55,20 @@ _UNRATED = "Nothing was predicted for this turn: both ratings are null."
 
 
 class Ahead(Struct, frozen=True):
-    """What is known of a turn before it is described.
+    """What is known about a turn before it is described.
 
-    expected: what was expected of it; None where nothing was. todos: what is open, the newest first.
+    expected: the prediction for it; None if there was none. todos: open ones, newest first.
     """
 
     is_newest: bool
     expected: Foresight | None
     todos: tuple[str, ...] = ()
     figures: Foresight = Foresight()
-    """The figures of the turn, and nothing else."""
+    """The figures of the turn only."""
 
 
 class Foreseen(Struct, frozen=True):
-    """What is to be kept. by_model: whether a model described and rated."""
+    """What to store. by_model: whether a model described and rated."""
 
     source: Underived
     session_id: str
@@ -78,7 +78,7 @@ class Foreseen(Struct, frozen=True):
 
 
 async def bring(home: PartHome, turn: Turn) -> PartInput | None:
-    """What was expected of the turn and before it; None where there is no foresight. Raises StoreError."""
+    """Return what was predicted for the turn and before it; None without foresight. Raises StoreError."""
     settings, store = home.settings.foresight, home.store
     if not home.foresees or says_nothing(turn, await store.calls.of_turns([turn.id])):
         return None
@@ -88,7 +88,7 @@ async def bring(home: PartHome, turn: Turn) -> PartInput | None:
         settings.depth_individual,
         settings.depth_collective,
     )
-    # Whose turn it is, whoever works at it here.
+    # The turn's author, whoever works on it here.
     writer = replace(home.person, id=turn.person) if turn.person else home.person
     before = await read_foresight(store, home.project_id, turn.parent, person=writer, limit=limit)
     is_newest = await _is_newest(store, turn)
@@ -105,7 +105,7 @@ async def bring(home: PartHome, turn: Turn) -> PartInput | None:
 
 
 async def _figures(home: PartHome, turns: Sequence[Turn], made: Sequence[Foresight | None]) -> Foresight:
-    """The figures of the last of these turns. made: after each of the others. Raises StoreError."""
+    """Return the figures of the last of these turns. made: after each of the others. Raises StoreError."""
     settings = home.settings.foresight
     own = await _measured(home, turns[-1])
     found = Foresight(depth_individual=settings.depth_individual, depth_collective=settings.depth_collective)
@@ -129,7 +129,7 @@ async def _figures(home: PartHome, turns: Sequence[Turn], made: Sequence[Foresig
 
 
 async def _units_of(home: PartHome, turn: Turn, made: Foresight | None) -> tuple[int, int]:
-    """The units of a turn before; none where they cannot be told. Its record may not be made yet."""
+    """Return the units of a turn before; 0 if they are unknown. Its record may not exist yet."""
     if made is not None and made.units_individual is not None:
         return made.units_individual, made.units_collective or 0
     units = await _measured(home, turn)
@@ -139,19 +139,19 @@ async def _units_of(home: PartHome, turn: Turn, made: Foresight | None) -> tuple
 async def _measured(home: PartHome, turn: Turn) -> TurnUnits | None:
     try:
         return await home.measure(turn)
-    except StoreError as error:  # nothing that is made of the turn waits for a figure
+    except StoreError as error:  # nothing derived from the turn waits for a figure
         log.warning("How much turn %s changed cannot be told: %s", turn.id, error)
         return None
 
 
 async def _is_newest(store: Store, turn: Turn) -> bool:
-    """Whether its session has not gone on."""
+    """Return whether its session has not continued."""
     session = await store.sessions.get(turn.session_id)
     return session is not None and session.head == turn.id
 
 
 def _lines(before: Sequence[TurnForesight], individual: int, collective: int) -> list[str]:
-    """The predictions, the oldest first: so many of each kind, the newest ones."""
+    """Return the predictions, oldest first: this many of each kind, the newest ones."""
     lines: list[str] = []
     for back, each in enumerate(reversed(before)):
         of = "this turn" if back == 0 else "the turn before" if back == 1 else f"{back} turns before"
@@ -171,7 +171,7 @@ async def _open_todos(home: PartHome, turn: Turn) -> tuple[str, ...]:
 
 
 def _read(material: Material, value: JsonValue) -> Foreseen | None:
-    """The answer within its limits; None where it describes nothing."""
+    """Return the answer within its limits; None if it describes nothing."""
     if not isinstance(value, dict):
         return None
     ahead = _ahead(material)
@@ -202,7 +202,7 @@ def _read(material: Material, value: JsonValue) -> Foreseen | None:
 
 
 def _by_rules(material: Material) -> Foreseen | None:
-    """Without a model: what is open is the prediction. The summary is the description; see `_record`."""
+    """Predict what is open, without a model. The summary is the description; see `_record`."""
     ahead = _ahead(material)
     messages = tuple(cut_words(todo, MESSAGE_CHARS_MAX) for todo in ahead.todos[:MESSAGES_MAX])
     made = Foresight(
@@ -228,7 +228,7 @@ def _foreseen(material: Material, made: Foresight, *, by_model: bool) -> Foresee
 
 
 def rating(value: JsonValue) -> int | None:
-    """A number from 0 to 10 as a whole one, halves up; None for anything else."""
+    """Return a number from 0 to 10 rounded, halves up; None for anything else."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= RATING_MAX:
         return None
     return int(value + 0.5)
@@ -240,13 +240,13 @@ def _text(value: JsonObject, name: str) -> str:
 
 
 def _texts(value: JsonValue, chars_max: int, count_max: int) -> tuple[str, ...]:
-    """The texts, each on one line and once; a path is left out where it is too long, a message cut."""
+    """Return the texts, each on one line and once; a path that is too long is left out, a message is cut."""
     texts = [one_line(each) for each in value if isinstance(each, str)] if isinstance(value, list) else []
     return tuple(dict.fromkeys(cut_words(text, chars_max) for text in texts if text))[:count_max]
 
 
 async def _keep(store: Store, redactor: Redactor, summary: Summary, value: Foreseen) -> None:
-    """Keep the record, and record 0 with the first turn. Raises StoreError."""
+    """Store the record, and record 0 with the first turn. Raises StoreError."""
     turn = await store.turns.get(value.source.owner)
     if turn is None:
         return
@@ -257,7 +257,7 @@ async def _keep(store: Store, redactor: Redactor, summary: Summary, value: Fores
 
 
 async def _record(store: Store, redactor: Redactor, turn: Turn, summary: Summary, value: Foreseen) -> Derived:
-    """The record as it is kept. Raises StoreError."""
+    """Return the record as it is stored. Raises StoreError."""
     model = summary.model if value.by_model else ""
     made = replace(value.made, model_predicted=model if value.made.predicts else "")
     if not value.by_model:
@@ -266,13 +266,13 @@ async def _record(store: Store, redactor: Redactor, turn: Turn, summary: Summary
     earlier = await _stored(store, value.source)
     if not (made.predicts and await _is_newest(store, turn)):
         made = _with_prediction_of(made, earlier)
-    # Without secrets, so that figures are of what is kept.
+    # Without secrets, so that the figures describe what is stored.
     rated = await _rated(KIND.clean(made, redactor), value.ahead.expected, by_model=value.by_model)
     return KIND.record(value.source, with_figures(rated, _newer(value.ahead.figures, earlier)), model=model)
 
 
 def _newer(figures: Foresight, earlier: Foresight | None) -> Foresight:
-    """The figures; those of an earlier try where the contents are not here any more."""
+    """Return the figures; those of an earlier attempt if the contents are no longer available."""
     return earlier if figures.units_individual is None and earlier else figures
 
 
@@ -282,7 +282,7 @@ async def _stored(store: Store, source: Underived) -> Foresight | None:
 
 
 def _with_prediction_of(made: Foresight, earlier: Foresight | None) -> Foresight:
-    """The record with what an earlier try predicted in time."""
+    """Return the record with what an earlier attempt predicted in time."""
     earlier = earlier or Foresight()
     return replace(
         made,
@@ -295,7 +295,7 @@ def _with_prediction_of(made: Foresight, earlier: Foresight | None) -> Foresight
 
 
 async def _rated(made: Foresight, expected: Foresight | None, *, by_model: bool) -> Foresight:
-    """The record with what compares it to what was expected; rules rate by meaning."""
+    """Return the record with the comparison to what was predicted; rules rate by meaning."""
     if expected is None or expected == FIRST_RECORD:
         return made
     pairs = (
@@ -317,7 +317,7 @@ async def _rated(made: Foresight, expected: Foresight | None, *, by_model: bool)
 
 
 class Foresights(RecordDerivation):
-    """Describes earlier turns, of which there is a summary and no record yet."""
+    """Describes earlier turns that have a summary and no record yet."""
 
     title = "The foresight of earlier turns"
     order = 11
@@ -327,14 +327,14 @@ class Foresights(RecordDerivation):
     def __init__(self, desk: Desk) -> None:
         super().__init__(desk)
         self._measured: set[str] = set()
-        """Turns without figures that were measured once more."""
+        """Turns without figures that were measured again."""
 
     async def lacking(self, home: Home, limit: int) -> list[Underived]:
-        """List the newest, the oldest of them first: figures rest on those before."""
+        """List the newest, oldest of them first: figures depend on those before."""
         return (await super().lacking(home, limit))[::-1] if home.foresees else []
 
     async def lacks(self, home: Home, source: Underived) -> bool:
-        """Also whether it has no figures, since the turn's version was still being made."""
+        """Return also whether it has no figures, because the turn's version did not exist yet."""
         if await super().lacks(home, source):
             return True
         made = await _stored(home.store, source)
@@ -348,7 +348,7 @@ class Foresights(RecordDerivation):
         return await _measured(home, turn) is not None
 
     async def make(self, home: Home, source: Underived) -> list[Derived]:
-        """By rules, from the summary; None until there is one. Raises StoreError."""
+        """Describe the turn by rules, from the summary; None until there is one. Raises StoreError."""
         turn, store = await self.turn(home, source), home.store
         covering = (await store.summaries.covering([source.owner])).get(source.owner, ())
         summary = next((each for each in covering if each.level == 1), None)
@@ -356,7 +356,7 @@ class Foresights(RecordDerivation):
             return []
         stored = await store.derivations.get([KIND.record(source, Foresight()).id])
         if stored and (made := KIND.read(stored[0])):
-            # Without figures, or made in another way by an earlier release: what was predicted then cannot be
+            # Without figures, or made differently by an earlier release: what was predicted then cannot be
             # predicted again.
             figures = _newer(brought.data.figures, made) if isinstance(brought.data, Ahead) else made
             return [KIND.record(source, with_figures(made, figures), model=stored[0].model)]

@@ -1,8 +1,8 @@
-"""Lessons: of what was undone, declined, discarded or failed its check just before a turn, and why.
+"""Lessons: from what was undone, declined, discarded or failed its check just before a turn, and why.
 
-It is a part of the call about the next turn, for there the reason is, if there is any: in the user's words,
-in the denial or in the check's output. Without a model the reason is kept word for word. Most undos only
-reword a request and teach nothing.
+It is a part of the call about the next turn, because that contains the reason, if there is one: in the user's
+words, in the denial or in the check's output. Without a model the reason is stored word for word. Most undos
+only rephrase a request and teach nothing.
 """
 
 import logging
@@ -44,20 +44,20 @@ from ragforge.store.base import Store
 log = logging.getLogger(__name__)
 
 FAILED_MAX = 3
-"""Of so many tasks before one turn."""
+"""From this many tasks before one turn."""
 WORD_FOR_WORD = 0.6
-"""A reason of which fewer words stand in its source was made up."""
+"""If fewer of its words are in its source, a reason was made up."""
 
 
 class Failed(Struct, frozen=True):
-    """What failed before a turn. said: where the reason may stand."""
+    """What failed before a turn. said: where the reason may be."""
 
     tasks: tuple[PastTask, ...]
     said: str
 
 
 class Learnt(Struct, frozen=True):
-    """A lesson, with the first turn of the task that it is about. by_model: whether a model worded it."""
+    """A lesson, with the first turn of the task that it is about. by_model: whether a model wrote it."""
 
     source: Underived
     lesson: Lesson
@@ -65,7 +65,7 @@ class Learnt(Struct, frozen=True):
 
 
 async def bring(home: PartHome, turn: Turn) -> PartInput | None:
-    """What failed just before the turn; None where nothing did. Raises StoreError."""
+    """Return what failed just before the turn; None if nothing did. Raises StoreError."""
     if says_nothing(turn, await home.store.calls.of_turns([turn.id])):
         return None
     try:
@@ -86,7 +86,7 @@ def _shown(number: int, task: PastTask) -> str:
 
 
 def _read(material: Material, value: JsonValue) -> tuple[Learnt, ...] | None:
-    """The lessons of the answer that give a reason which was said; None where it is no list."""
+    """Return the lessons of the answer whose reason was really said; None if it is not a list."""
     if not isinstance(value, list):
         return None
     failed, found = _failed(material), list[Learnt]()
@@ -126,7 +126,7 @@ def _read(material: Material, value: JsonValue) -> tuple[Learnt, ...] | None:
 
 
 def _by_rules(material: Material) -> tuple[Learnt, ...]:
-    """The reasons word for word, of what has one."""
+    """Return the reasons word for word, of what has one."""
     failed, found = _failed(material), list[Learnt]()
     for task in failed.tasks:
         rests_on_words = task.outcome in (TaskOutcome.UNDONE, TaskOutcome.DISCARDED)
@@ -175,7 +175,7 @@ def _text(value: JsonObject, name: str) -> str:
 
 
 async def _keep(store: Store, redactor: Redactor, summary: Summary, value: Sequence[Learnt]) -> None:
-    """Keep each beside the task that it is about. Raises StoreError."""
+    """Store each with the task that it is about. Raises StoreError."""
     for each in value:
         source = each.source
         known = await read_lessons(store, source.project_id)

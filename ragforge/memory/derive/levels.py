@@ -1,8 +1,8 @@
-"""Summaries of summaries: made where they are due, made anew where what they stand on has changed.
+"""Summaries of summaries: created if due, rebuilt if what they are based on has changed.
 
-Turns form a tree, and a summary stands for turns of one path. A turn is rolled up with others of its own
-session, the oldest that nothing covers first: before what is covered lie only covered turns of the session.
-What rests on abandoned turns (see `Turns`) is not rolled up: neither it nor what is built on it would serve.
+Turns form a tree, and a summary covers turns of one path. A turn is rolled up with others of its own
+session, the oldest uncovered ones first: before a covered turn there are only covered turns of the session.
+What is based on abandoned turns (see `Turns`) is not rolled up: neither it nor the result would be used.
 """
 
 import asyncio
@@ -36,26 +36,26 @@ from ragforge.store.base import Store
 log = logging.getLogger(__name__)
 
 KEPT_TURNS = 3
-"""The newest turns of a path stay without a summary of level 2: they go to the model as they are."""
+"""The newest turns of a path stay without a summary of level 2: they are sent to the model as they are."""
 KEPT_SUMMARIES = 2
 CHILDREN_MIN = 2
 CHILDREN_MAX = 12
 WINDOW = 64
-"""How many turns are looked at first: of a session with thousands to roll up, each step takes the oldest."""
+"""How many turns are read at first: of a session with thousands to roll up, each step takes the oldest."""
 
 Children: TypeAlias = tuple[Summary, ...]
-"""What becomes one summary of the next level, oldest first; empty where nothing is due."""
+"""The summaries to combine into one of the next level, oldest first; empty if nothing is due."""
 
 Make = Callable[[Children], Awaitable[Summary]]
-"""One summary over these, not stored yet."""
+"""Creates one summary of these, not stored yet."""
 
 OUTDATED_AT_ONCE = 20
 SESSIONS_LISTED_MAX = 100_000
-"""Only ids; a limit that cut them would hide the newest for ever behind those where nothing is due."""
+"""Only ids; a lower limit would hide the newest forever behind those with nothing due."""
 
 
 class Levels(Derivation):
-    """Rolls up the sessions in which something changed, and once after opening those left behind."""
+    """Rolls up the sessions in which something changed, and once after opening those of earlier runs."""
 
     title = "The summaries of summaries"
     order = 1
@@ -65,21 +65,21 @@ class Levels(Derivation):
         super().__init__(desk)
         self._listed: set[str] = set()
         self._retried: set[str] = set()
-        """Stand-ins for which the model was asked again in this run: it must not be paid for ever."""
+        """Extracts for which the model was asked again in this run: that must not be paid for forever."""
         self._failed: Counter[str] = Counter()
-        """How often the model made nothing of an outdated one in this run."""
+        """How often the model failed to rebuild an outdated one in this run."""
         self._changed: dict[str, dict[str, None]] = {}
         """By project, the sessions in which something may be due, oldest change first."""
 
     async def understood(self, home: Home, turn: Turn, owners: Sequence[Owner], *, own: bool) -> None:
-        """Something may be due in its session."""
+        """Mark its session: something may be due."""
         self._changed_in(home.project_id, turn.session_id)
 
     def _changed_in(self, project_id: str, session_id: str) -> None:
         self._changed.setdefault(project_id, {})[session_id] = None
 
     async def step(self) -> float | None:
-        """Do all that is due; later once more where a model failed. Raises StoreError."""
+        """Do all that is due; again later if a model failed. Raises StoreError."""
         again = False
         for home in list(self.desk.homes.values()):
             if home.settings.memory.enabled:
@@ -112,7 +112,7 @@ class Levels(Derivation):
 
         waiting = self._changed.setdefault(home.project_id, {})
         for session_id in list(waiting):
-            # Taken off first: what changes meanwhile is looked at again.
+            # Removed first: what changes meanwhile is checked again.
             del waiting[session_id]
             keys: list[str] = []
             try:
@@ -125,9 +125,9 @@ class Levels(Derivation):
                 raise
 
     async def _redo_outdated(self, home: Home) -> bool:
-        """Each once, from the lowest level up, so that a change below is written anew once a level.
+        """Rebuild each once, from the lowest level up, so that a change below is rebuilt once per level.
 
-        Whether the model failed for one that is to be tried again.
+        Return whether the model failed for one that should be retried.
         """
         store, again = home.store, False
         tried: set[str] = set()
@@ -153,7 +153,7 @@ class Levels(Derivation):
         return again
 
     async def _next_to_redo(self, home: Home, tried: set[str]) -> Summary | None:
-        """What stands on something that changed, else what stands in for a model's answer."""
+        """Return a summary based on something that changed, else an extract that the model should replace."""
         summaries = home.store.summaries
         found = await summaries.outdated(project_id=home.project_id, limit=len(tried) + OUTDATED_AT_ONCE)
         if old := next((summary for summary in found if summary.id not in tried), None):
@@ -172,27 +172,27 @@ DERIVATION = Levels
 
 
 async def make_level(desk: Desk, home: Home, children: Children) -> Summary:
-    """One summary over these, by the model or by what stands in for it. Raises StoreError."""
+    """Return one summary of these, by the model or an extract. Raises StoreError."""
     children = await _without_forgotten(home, children)
     if len(children) == 1:
         return redacted_summary(carried_up(children[0]), home.redactor)
 
     async def call(provider: Provider) -> tuple[Summary, Usage]:
         made, usage = await roll_up(provider, children)
-        # Before anything else: whatever goes wrong from here on, it is not paid for again.
+        # Saved first: whatever fails from here on, it is not paid for again.
         await undisturbed(hold_level(home.local, home.redactor, children, made), cancel_after=True)
         return made, usage
 
     if kept := await held_level(home.local, children):
         return kept
-    # Nothing waits for it: of an outage the end is waited for.
+    # Nothing waits for it, so it can wait for the end of an outage.
     made = await desk.ask(home, call, tries=timeouts.ROLL_UP_TRIES_MAX)
     summary = made or await asyncio.to_thread(roll_up_offline, children)
     return redacted_summary(summary, home.redactor)
 
 
 async def _without_forgotten(home: Home, children: Children) -> Children:
-    """The same without what is forgotten; that of a turn in which it was said is made anew of its words."""
+    """Return them without what is forgotten; that of a turn in which it was said is rebuilt from its words."""
     forgotten = await read_forgotten(home.store, home.project_id)
     cleaned: list[Summary] = []
     for child in children:
@@ -207,17 +207,17 @@ async def _without_forgotten(home: Home, children: Children) -> Children:
 
 
 class Uncovered(Struct, frozen=True):
-    """A turn of a path that no summary of level 2 stands for."""
+    """A turn of a path that no summary of level 2 covers."""
 
     chars: int
     summary: Summary | None
-    """Its own of level 1, as soon as there is one."""
+    """Its own of level 1, once it exists."""
 
 
 def due_over_turns(path: Sequence[Uncovered], limits: MemorySettings) -> Children:
-    """What of the path, given oldest first, is to become one summary of level 2.
+    """Return what of the path, given oldest first, to combine into one summary of level 2.
 
-    Nothing while one of those turns has no summary of its own: it would be passed over.
+    Nothing if one of those turns has no summary of its own: it would be skipped.
     """
     older = path[:-KEPT_TURNS]
     if len(older) < max(limits.rollup_min, CHILDREN_MIN):
@@ -230,7 +230,7 @@ def due_over_turns(path: Sequence[Uncovered], limits: MemorySettings) -> Childre
 
 
 def due_over_summaries(uncovered: Children, limits: MemorySettings) -> Children:
-    """What of the summaries of one level on one path, given oldest first, is to become one of the next."""
+    """Return which summaries of one level on one path, oldest first, to combine into one of the next."""
     older = uncovered[:-KEPT_SUMMARIES]
     if len(older) < CHILDREN_MIN or sum(len(summary.text) for summary in older) <= limits.level_chars_max:
         return ()
@@ -238,26 +238,26 @@ def due_over_summaries(uncovered: Children, limits: MemorySettings) -> Children:
 
 
 def turn_chars(turn: Turn) -> int:
-    """How much a turn counts: what the user said and what was answered."""
+    """Return the length of a turn: what the user said and what was answered."""
     return len(text_of(turn.user)) + len(turn.assistant)
 
 
 async def roll_up_session(store: Store, session_id: str, limits: MemorySettings, make: Make) -> int:
-    """How many summaries were added until nothing was due in the session.
+    """Add summaries until nothing is due in the session, and return how many.
 
-    What another process adds at the same moment is left as it is. Raises StoreError and whatever `make` does.
+    What another process adds at the same time is not changed. Raises StoreError and what `make` raises.
     """
     added, refused = 0, ()
     while children := await due(store, session_id, limits):
         if children == refused:
-            break  # the store knows of a cover that it does not tell yet; it is looked at again next time
+            break  # the store knows of a cover that it does not return yet; it is checked again next time
         kept = await store.summaries.roll_up(await make(children))
         added, refused = added + kept, () if kept else children
     return added
 
 
 async def due(store: Store, session_id: str, limits: MemorySettings) -> Children:
-    """What is to become one summary now, of the lowest level where something is. Raises StoreError."""
+    """Return what to combine into a summary now, of the lowest level with something due. Raises StoreError."""
     uncovered = await store.summaries.of_session(session_id, uncovered=True)
     for level, found in groupby(uncovered, key=lambda summary: summary.level):
         summaries = list(found)
@@ -272,7 +272,7 @@ async def due(store: Store, session_id: str, limits: MemorySettings) -> Children
 
 
 async def newest_turns(store: Store, summaries: Iterable[Summary]) -> dict[str, str]:
-    """For each summary, by its id, the newest turn that it stands for; if that is on a path, so are all."""
+    """Return by the id of each summary the newest turn that it covers; if that is on a path, so are all."""
     newest: dict[str, str] = {}
     below = {summary.id: summary for summary in summaries}
     while below:
@@ -302,7 +302,7 @@ async def _due_of_turns(
 async def _due_below(
     store: Store, session_id: str, turn_ids: Sequence[str], own: dict[str, Summary], limits: MemorySettings
 ) -> Children:
-    """What is due on the paths to these turns, the longest path first."""
+    """Return what is due on the paths to these turns, the longest path first."""
     rest = sorted(await store.turns.read(turn_ids), key=lambda turn: (turn.index, turn.id))
     while rest:
         tip = rest[-1]
@@ -318,7 +318,7 @@ async def _due_below(
 async def _uncovered_turns(
     store: Store, session_id: str, tip: Turn, oldest: int, own: dict[str, Summary]
 ) -> list[Turn]:
-    """The session's turns on the path to `tip` that no summary of level 2 stands for, oldest first.
+    """Return the session's turns on the path to `tip` that no summary of level 2 covers, oldest first.
 
     oldest: the index of the oldest with a summary of its own; those before it that have none belong to it.
     """

@@ -1,7 +1,7 @@
-"""Kinds of records that are made of turns, sessions or projects: what a file in this folder needs for one.
+"""Records that are derived from turns, sessions or projects: what a file in this folder needs for a kind.
 
-`RecordDerivation` makes what lacks. `record_part` asks for it in the one call about a turn as well, which
-costs no call of its own.
+`RecordDerivation` creates the missing ones. `record_part` also asks for it in the one call about a turn,
+which costs no call of its own.
 """
 
 import logging
@@ -38,11 +38,11 @@ T = TypeVar("T", bound=Struct)
 log = logging.getLogger(__name__)
 
 AT_ONCE = 20
-"""How many owners one step looks at."""
+"""How many owners one step processes."""
 
 
 class RecordDerivation(Derivation):
-    """Keeps records of one kind."""
+    """Maintains the records of one kind."""
 
     kind: ClassVar[DerivedKind[Any]]
     wakes_on = frozenset({Moment.OPENED, Moment.TURN_ENDED, Moment.UNDERSTOOD})
@@ -50,21 +50,21 @@ class RecordDerivation(Derivation):
     def __init__(self, desk: Desk) -> None:
         super().__init__(desk)
         self._looked: set[str] = set()
-        """Projects whose turns were looked through in this run: a turn that comes is told of."""
+        """Projects whose turns were all checked in this run: of new turns it is notified."""
         self._told: dict[str, dict[str, Underived]] = {}
         """By project, turns that may lack a record."""
         self._passed: set[Underived] = set()
-        """Owners of which nothing was made or kept, as they were then."""
+        """Owners for which nothing was created or stored, in the state of that time."""
         self._again: set[str] = set()
-        """Owners that may be looked at again, whatever came of them before."""
+        """Owners to be checked again, whatever the result was before."""
         self._last: set[Underived] = set()
-        """Those of the last step."""
+        """The owners of the last step."""
 
     @abstractmethod
     async def make(self, home: Home, source: Underived) -> Sequence[Derived]:
-        """Return the records of the owner, by `kind.record`; none where none can be made in this run.
+        """Return the records of the owner, by `kind.record`; none if none can be created in this run.
 
-        An owner that gets none is listed again in the next run. Raises StoreError, and what `Desk.ask` does.
+        An owner without records is listed again in the next run. Raises StoreError, and what `Desk.ask` does.
         """
 
     async def turn(self, home: Home, source: Underived) -> Turn | None:
@@ -77,13 +77,13 @@ class RecordDerivation(Derivation):
         return replace(turn, user=clean.parts(turn.user), assistant=clean.text(turn.assistant))
 
     async def understood(self, home: Home, turn: Turn, owners: Sequence[Owner], *, own: bool) -> None:
-        """The turn may lack a record, or have one of its earlier end."""
+        """Queue the turn, which may lack a record, or have one of its earlier end."""
         if self.kind.owner is DerivedOwner.TURN and turn.ended_at is not None:
             source = Underived(turn.id, home.project_id, turn.ended_at)
             self._told.setdefault(home.project_id, {})[turn.id] = source
 
     async def step(self) -> float | None:
-        """Make some of what lacks. Raises StoreError."""
+        """Create some of the missing records. Raises StoreError."""
         for home in list(self.desk.homes.values()):
             if home.settings.memory.enabled and (due := await self._due(home)):
                 self._last = set(due[:AT_ONCE])
@@ -97,14 +97,14 @@ class RecordDerivation(Derivation):
             told = self._told.setdefault(home.project_id, {})
             looked_at = dict(told)  # more turns may end meanwhile
             due = [source for source in looked_at.values() if await self.lacks(home, source)]
-            # One that has its record is not looked at again at each turn that follows.
+            # A turn that has its record is not checked again at each turn that follows.
             kept = {source.owner for source in (*due, *self._passed)}
             for owner, source in looked_at.items():
                 if owner not in kept and told.get(owner) is source:
                     del told[owner]
             return due
         found = await self.lacking(home, len(self._passed) + AT_ONCE)
-        # What is listed again right after it was kept would be made for ever.
+        # What is listed again right after it was stored would be created forever.
         self._passed |= self._last.intersection(found)
         due = [source for source in found if source not in self._passed]
         if not due:
@@ -118,13 +118,13 @@ class RecordDerivation(Derivation):
         )
 
     def look_again(self, owner: str) -> None:
-        """Nothing could be made of the owner, and now it may."""
-        self._again.add(owner)  # perhaps it is being made
+        """Check an owner again, for which nothing could be created until now."""
+        self._again.add(owner)  # it may be in progress
         self._passed = {source for source in self._passed if source.owner != owner}
         self._last = {source for source in self._last if source.owner != owner}
 
     async def lacks(self, home: Home, source: Underived) -> bool:
-        """Whether a turn that was told of lacks a record: the one call may have brought it."""
+        """Return whether a queued turn lacks a record: the one call may have created it."""
         if source in self._passed:
             return False
         wanted = DerivedFilter(self.kind.label, owners=(source.owner,), forgotten=True, abandoned=True)
@@ -144,7 +144,7 @@ class RecordDerivation(Derivation):
 
 
 class AnsweredRecord(Struct, frozen=True):
-    """What a part came to, until it is known which model said it. model: whether one did."""
+    """The result of a part, until it is known which model gave it. model: whether one did."""
 
     record: Derived
     model: bool
@@ -160,7 +160,7 @@ def record_part(
     read: Callable[[Material, JsonValue], T | None],
     rules: Callable[[Material], T | None] = lambda material: None,
 ) -> AnswerPart[AnsweredRecord]:
-    """The part of the one call that the record of a turn is made of; arguments as those of `AnswerPart`."""
+    """Return the part of the one call that creates a turn's record; arguments as those of `AnswerPart`."""
 
     def answered(material: Material, data: T | None, *, model: bool) -> AnsweredRecord | None:
         ended_at = material.turn.ended_at
@@ -186,7 +186,7 @@ def record_part(
 
 
 async def keep_record(store: Store, redactor: Redactor, record: Derived) -> None:
-    """Keep the record without secrets, unless its owner was deleted. Raises StoreError."""
+    """Store the record without secrets, unless its owner was deleted. Raises StoreError."""
     try:
         await store.derivations.save(replace(record, data=redactor.fields(as_kept(record).data)))
     except Conflict as error:

@@ -1,7 +1,7 @@
-"""Which earlier turns say something that a turn replaces, so that what is recalled of them says so, whatever
-else is found.
+"""Find the earlier turns that say something that a turn replaces, so that whatever is recalled of them is
+marked, even if the newer turn is not found.
 
-Rules find it, and where they know nothing a small model does, in the turns that are near to the new one.
+Rules find it, and if they know nothing, a small model does, in the turns that are near to the new one.
 """
 
 from collections.abc import Iterator
@@ -19,7 +19,7 @@ from ragforge.store.base import Store
 
 
 def replaced_turns(turn: Turn, near: tuple[Turn, ...]) -> list[Link]:
-    """Those of the near turns in which something holds no longer since the turn, surely or likely."""
+    """Return those of the near turns in which the turn makes something outdated, surely or likely."""
     return list(_replaced(turn, near))
 
 
@@ -33,7 +33,7 @@ def _replaced(turn: Turn, near: tuple[Turn, ...]) -> Iterator[Link]:
 
 
 def _is_before(each: Turn, turn: Turn) -> bool:
-    """Whether it was said before the turn: in its session by its place, for a clock may be set back."""
+    """Return whether it was said before the turn; in its session by index, as a clock may be set back."""
     if each.session_id == turn.session_id:
         return each.index < turn.index
     return each.started_at <= turn.started_at

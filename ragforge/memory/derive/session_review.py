@@ -1,4 +1,4 @@
-"""A session read again as a whole, for preferences and decisions that its turns do not show one by one."""
+"""Read a session again as a whole, for preferences and decisions that its turns do not show one by one."""
 
 import asyncio
 import logging
@@ -35,7 +35,7 @@ CHARS_A_CALL = 48_000
 
 
 def batches(turns: Sequence[Turn]) -> Iterator[list[Turn]]:
-    """The turns that are read in one call each; none of a session that is not read again."""
+    """Return the turns to read in one call each; none for a session that is not read again."""
     if len(turns) < TURNS_MIN:
         return
     batch: list[Turn] = []
@@ -48,14 +48,14 @@ def batches(turns: Sequence[Turn]) -> Iterator[list[Turn]]:
 
 
 async def own_turns(store: Store, session_id: str, head: str | None) -> list[Turn]:
-    """The session's own turns on the path to its head. Raises StoreError."""
+    """Return the session's own turns on the path to its head. Raises StoreError."""
     return [turn for turn in await store.turns.path(head) if turn.session_id == session_id]
 
 
 async def read_session_again(desk: Desk, home: Home, session: ConversationSession) -> int:
-    """Keep what the session says of these types, and say how many memories are new.
+    """Store the memories of these types from the session; return how many are new.
 
-    Doing it again changes nothing. Raises StoreError, and what `Desk.ask` does.
+    Idempotent. Raises StoreError, and what `Desk.ask` does.
     """
     turns = await own_turns(home.store, session.id, session.head)
     added = 0
@@ -78,7 +78,7 @@ async def read_session_again(desk: Desk, home: Home, session: ConversationSessio
 
 
 async def _known(home: Home, turns: Sequence[Turn]) -> list[Memory]:
-    """What was kept of the session and holds, the newest that a call has room for."""
+    """Return the stored and valid memories of the session, the newest for which a call has room."""
     found = await home.store.memories.of_turns([turn.id for turn in turns])
     return [each for each in found if each.type in TYPES and each.forgotten_at is None and not each.replaced][
         -KNOWN_MAX:
@@ -86,7 +86,7 @@ async def _known(home: Home, turns: Sequence[Turn]) -> list[Memory]:
 
 
 async def _read(desk: Desk, home: Home, materials: Sequence[Material]) -> list[Understanding]:
-    """What the model makes of them together; what rules make of each where none can be asked."""
+    """Return the model's result for all together, or that of rules for each if no model can be called."""
     if not materials:
         return []
     turns = [each.turn for each in materials]
@@ -94,7 +94,7 @@ async def _read(desk: Desk, home: Home, materials: Sequence[Material]) -> list[U
     async def call(provider: Provider) -> tuple[list[Understanding], Usage]:
         answer = await read_again(provider, materials)
         found = list(answer.of_turns.values())
-        # Before anything else: whatever goes wrong from here on, it is not paid for again.
+        # Saved first: whatever fails from here on, it is not paid for again.
         await undisturbed(hold_review(home.local, home.redactor, turns, found), cancel_after=True)
         return found, answer.usage
 
@@ -116,7 +116,7 @@ def _of_types(found: Understanding) -> Understanding:
 
 
 async def _without_known(home: Home, found: Understanding) -> Understanding:
-    """Without memories that rest on this turn already, and links that are kept."""
+    """Return it without memories that are already based on this turn, and without stored links."""
     ids = [each.id for each in found.memories]
     rests_on = {each.id: {*each.turns} for each in await home.store.memories.get(ids)}
     kept = await home.store.memories.associations(ids)

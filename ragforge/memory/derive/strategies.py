@@ -1,4 +1,4 @@
-"""Strategies: what held in a project where another way had failed."""
+"""Strategies: what worked in a project after another approach had failed."""
 
 from msgspec.structs import replace
 
@@ -15,11 +15,11 @@ from ragforge.memory.similar import SimilarTask, find_similar
 
 NAME = "strategy"
 RENEWED_MAX = 20
-"""So many failures, the newest, are looked at."""
+"""How many failures, the newest, are considered."""
 
 
 async def strategies(recall: Recall, project_id: str, *, person: str) -> list[tuple[Underived, Lesson]]:
-    """Return what held after each failure for the most similar task since, once each. Raises StoreError."""
+    """Return what worked after each failure for the most similar task since, once each. Raises StoreError."""
     store = recall.store
     failures = [
         each
@@ -43,7 +43,7 @@ async def strategies(recall: Recall, project_id: str, *, person: str) -> list[tu
 
 
 def _held(each: object, failure: Lesson) -> bool:
-    """Whether it is a task that was kept after this failure."""
+    """Return whether it is a task that was kept after this failure."""
     is_kept = isinstance(each, SimilarTask) and each.task.outcome is TaskOutcome.KEPT and bool(each.task.done)
     return is_kept and isinstance(each, SimilarTask) and each.task.turns[0].started_at > failure.at
 
@@ -69,7 +69,7 @@ def _strategy(held: SimilarTask, failure: Lesson) -> Lesson:
 
 
 async def renew_strategies(recall: Recall, redactor: Redactor, project_id: str, *, person: str) -> int:
-    """Keep the strategies as they are now; how many there are. Raises StoreError."""
+    """Store the current strategies; return how many there are. Raises StoreError."""
 
     found = await strategies(recall, project_id, person=person)
     for source, lesson in found:

@@ -36,14 +36,14 @@ NEAR_ASKED = 16
 PREFERENCES_MAX = 200
 """How many are compared with a sentence that ends one."""
 INSTRUCTIONS_MAX = 12
-"""How many of them are compared by their turns where the message may change something."""
+"""How many of them are compared by their turns if the message may change something."""
 MOVES_MAX = 20
 """How many of a session's last moves are searched for an undo just before a turn."""
 
 
 def says_nothing(turn: Turn, calls: Sequence[ToolCall]) -> bool:
-    """Return whether a turn holds nothing to understand: it ended before the model said or did anything
-    (its words went back to the prompt), or it is a tool call of a program."""
+    """Return whether a turn contains nothing to understand: it ended before the model said or did anything
+    (its words were returned to the prompt), or it is a tool call of a program."""
     ended_early = turn.status in (TurnStatus.INTERRUPTED, TurnStatus.FAILED)
     is_tool_of_program = turn.purpose is Purpose.PROGRAM and turn.model == NO_MODEL
     return is_tool_of_program or (ended_early and not turn.assistant.strip() and not calls)
@@ -64,7 +64,7 @@ async def material_of(
     calls = [forgotten.call(call, session=turn.session_id) for call in found]
     shown = await shown_turn(home, turn, forgotten)
     is_alone = known is not None or says_nothing(turn, calls)
-    # All at once: a remote store takes as long for one as for all.
+    # All in parallel: a remote store takes as long for one as for all.
     near, near_turns, parent, corrections, inputs = await asyncio.gather(
         _given(tuple(known or ())) if is_alone else near_memories(home, turn, speaker=speaker),
         _given(()) if is_alone else turns_near(home, turn, speaker=speaker),
@@ -104,7 +104,7 @@ async def shown_turn(home: Home, turn: Turn, forgotten: Forgotten) -> Turn:
 async def corrections_of(
     home: Home, turn: Turn, calls: Sequence[ToolCall], forgotten: Forgotten
 ) -> list[Correction]:
-    """Return what the user corrected in the turn or by it; what the store cannot tell is left out."""
+    """Return what the user corrected in the turn or by it; what the store cannot provide is left out."""
     found = list(reasons(calls))
     versions = home.store.versions
     try:
@@ -175,7 +175,7 @@ async def _asked(home: Home, text: str, kind: HitKind, speaker: str = "") -> lis
 async def _ended_preferences(home: Home, message: str, speaker: str) -> list[Memory]:
     """Return valid preferences that a sentence of the message ends. Raises StoreError.
 
-    All are compared, not only near ones: every model is told them, and few words may end them.
+    All are compared, not only near ones: every model receives them, and few words may end them.
     """
     ending = [words for _, words in said_by(message) if may_end(words)]
     if not ending:
@@ -188,7 +188,7 @@ async def _ended_preferences(home: Home, message: str, speaker: str) -> list[Mem
 async def _instructed(home: Home, message: str, speaker: str) -> list[str]:
     """Return the turns of the valid preferences that share most words with the message. Raises StoreError.
 
-    A message may end one in passing, where a search for the whole message finds others.
+    A message may end one in passing, while a search for the whole message finds others.
     """
     said = about(message[:USER_CHARS_MAX])
     shared = [(len(said & about(each.content)), each) for each in await _preferences(home, speaker)]

@@ -45,14 +45,14 @@ log = logging.getLogger(__name__)
 LISTED_MAX = 48
 """How many turns of earlier runs are read at once."""
 CALLS_AT_ONCE = 3
-"""Of a service elsewhere, for turns of earlier runs; each session's turns go one after the other, because a
-later one is compared with what an earlier one came to."""
+"""Parallel calls to a remote service, for turns of earlier runs; a session's turns are processed one after the
+other, because a later one is compared with the result of an earlier one."""
 TURNS_A_CALL = 6
-"""Of a server that answers one request at a time."""
+"""For a server that answers one request at a time."""
 CHARS_A_CALL = 24_000
 STAND_INS_MAX = 400
 KEPT_TOLD_MAX = 8
-"""The number of turns whose kept memories are told: they are looked at every second."""
+"""The number of turns whose stored memories are reported: they are read every second."""
 BETTER_MAX = 100
 """How many extracts one run replaces at most: a whole history must not be paid for at once."""
 UNREADABLE = "The model's answer could not be read as a summary."
@@ -71,7 +71,7 @@ class TurnSummaries(Derivation):
         self._own: dict[str, str] = {}
         """Waiting turns of this run, oldest first, each with its session."""
         self._in_hand: set[str] = set()
-        """Those that are being summarised."""
+        """The turns that are being summarised."""
         self._left_until: dict[str, float] = {}
         """Turns to skip, and until when: another process summarises them, or they failed."""
         self._backlog: list[str] = []
@@ -339,7 +339,7 @@ class TurnSummaries(Derivation):
         """Store what was understood of the turns. Raises StoreError."""
         for turn in turns:
             found = understood[turn.id]
-            if is_task(turn.user):  # a model gave it its words: what it learns goes into its answer
+            if is_task(turn.user):  # a model wrote its words: what it learns is part of its answer
                 found = replace(found, memories=(), associations=())
             owners, new = await keep(home, found)
             if new and turn.id in self._in_hand:
@@ -371,7 +371,7 @@ class TurnSummaries(Derivation):
         """Return whether this process asks the model for the turn. Saves money only: one result is kept."""
         lease_s = self.desk.timing.lease_s
         is_mine = await home.store.leases.take(_lease_of(turn), seconds=lease_s)
-        if is_mine or self._urgent:  # a process that was killed has its leases for a while
+        if is_mine or self._urgent:  # the leases of a killed process last for a while
             return True
         self._left_until[turn.id] = time.monotonic() + lease_s
         self.desk.wake(Moment.PUT_OFF)
@@ -448,7 +448,7 @@ def _batches(turns: Sequence[Turn]) -> Iterator[list[Turn]]:
 async def understand_turns(
     desk: Desk, home: Home, materials: Sequence[Material], *, patient: bool
 ) -> dict[str, Understanding]:
-    """Understand the turns by one call of the model for all, or without a model where it cannot be asked.
+    """Understand the turns with one model call for all, or without a model if it cannot be called.
 
     Turns that are missing in the answer are asked for once more. Raises StoreError and TakenBack.
     """

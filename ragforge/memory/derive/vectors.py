@@ -1,7 +1,7 @@
-"""Vectors: which text of what is embedded, and embedding what lacks one, the newest first.
+"""Vectors: which text of each item is embedded, and embedding what lacks one, newest first.
 
-The texts are short on purpose: a long answer would drown what the user said. So of a turn it is the
-user's words, what they came to, and the names of what was touched.
+The texts are short on purpose: a long answer would outweigh what the user said. So for a turn it is the
+user's words, their result, and the names of what was touched.
 """
 
 import hashlib
@@ -27,7 +27,7 @@ log = logging.getLogger(__name__)
 
 USER_CHARS_MAX = 4_000
 ANSWER_CHARS_MAX = 300
-"""Of an answer that has no summary yet."""
+"""For an answer that has no summary yet."""
 SUMMARY_CHARS_MAX = 1_200
 NAMES_CHARS_MAX = 400
 RESULT_CHARS_MAX = 120
@@ -36,19 +36,19 @@ FINDINGS_CHARS_MAX = 1_000
 MEMORY_CHARS_MAX = 2_000
 
 AT_ONCE = 100
-"""How many are loaded, embedded and stored together: what is done stays done when the rest fails."""
+"""How many are loaded, embedded and stored together: completed chunks are kept if the rest fails."""
 ROUNDS_MAX = 3
-"""A text that changes again while it is embedded stays for the next time."""
+"""A text that changes again while it is embedded is left for the next time."""
 LISTED_MAX = 2_000
-"""How many are listed at once: enough to tell how far it is, few enough to see soon what came since."""
+"""How many are listed at once: enough to show the progress, few enough to include new ones soon."""
 CHUNKS_A_STEP = 5
-"""Then it is looked anew at what there is to do, the newest first."""
+"""Afterwards the list is read again, newest first."""
 GENTLY_AT_ONCE = 10
-"""While a turn runs: a commit of many vectors would keep the turn's own waiting."""
+"""While a turn runs: a commit of many vectors would delay the turn's own."""
 
 
 class Vectors(Derivation):
-    """Embeds what lacks a vector, the newest first. While it fails, search goes on by words."""
+    """Embeds what lacks a vector, newest first. While it fails, search continues by words."""
 
     title = "Embedding"
     order = 9
@@ -62,7 +62,7 @@ class Vectors(Derivation):
         self._last: list[Owner] = []
 
     async def step(self) -> float | None:
-        """Embed what is listed; while a turn runs only a few. Raises StoreError."""
+        """Embed what is listed; only a few while a turn runs. Raises StoreError."""
         homes = self.desk.homes
         home = list(homes.values())[-1] if homes else None
         embedder = home.recall.embedder if home else None
@@ -88,7 +88,7 @@ class Vectors(Derivation):
         return 0
 
     async def understood(self, home: Home, turn: Turn, owners: Sequence[Owner], *, own: bool) -> None:
-        """Embed what came of a turn of this run now if that can be; all else is embedded together."""
+        """Embed the results of a turn of this run now if possible; all else is embedded together."""
         embedder = home.recall.embedder
         if not own or embedder is None or self.note or not await self._may_embed(home, embedder):
             return
@@ -101,9 +101,9 @@ class Vectors(Derivation):
             await self._pay(home, embedder)
 
     async def _use(self, home: Home, embedder: Embedder) -> None:
-        """Make the store ready for the embedder before anything is asked or kept of it.
+        """Prepare the store for the embedder before anything is queried or stored.
 
-        Raises UsageError where others share the store and it names another embedder.
+        Raises UsageError if others share the store and it names another embedder.
         """
         if not home.person.alone:
             in_use = await home.store.vectors.in_use()
@@ -115,7 +115,7 @@ class Vectors(Derivation):
             self._in_use = embedder.name
 
     async def _list(self, homes: Mapping[str, Home], home: Home, embedder: Embedder) -> list[Owner]:
-        # What costs nothing is done for all projects, for any may be searched; the rest where it is needed.
+        # What is free is embedded for all projects, as any may be searched; else only for those in use.
         projects = [*homes] if embedder.remote else [*homes, None]
         owners: dict[Owner, None] = {}
         for project_id in projects:
@@ -153,7 +153,7 @@ class Vectors(Derivation):
         return limit is None
 
     async def _pay(self, home: Home, embedder: Embedder) -> None:
-        """Keep what the embedder used since the last time, questions of searches included."""
+        """Store the embedder's usage since the last time, questions of searches included."""
         used, seen = embedder.usage, self._seen
         more = Usage(
             used.input_tokens - seen.input_tokens,
@@ -167,7 +167,7 @@ class Vectors(Derivation):
         await self.desk.pay(home, _embedder_name(home), more, Purpose.EMBEDDING)
 
     def _failed(self, error: ModelError | UsageError) -> float:
-        """In how many seconds it is tried again."""
+        """Record the failure; return the seconds until the next attempt."""
         self._failures += 1
         self._last = []
         self.note = f"Search uses words and existing vectors only. {error}"
@@ -186,7 +186,7 @@ def _embedder_name(home: Home) -> ModelName:
 
 
 def turn_text(turn: Turn, *, summary: Summary | None, calls: Sequence[ToolCall]) -> str:
-    """A turn as it is embedded; summary: its own of level 1, as soon as there is one."""
+    """Return the text of a turn to embed; summary: its own of level 1, once it exists."""
     told = summary.text[:SUMMARY_CHARS_MAX] if summary else answer_of(turn)[:ANSWER_CHARS_MAX]
     files = [*(summary.files if summary else ()), *_paths(calls)]
     names = _line([*(call.name for call in calls), *files])
@@ -194,23 +194,23 @@ def turn_text(turn: Turn, *, summary: Summary | None, calls: Sequence[ToolCall])
 
 
 def summary_text(summary: Summary) -> str:
-    """A summary as it is embedded, of whatever level."""
+    """Return the text of a summary to embed, of any level."""
     findings = " ".join(summary.findings)[:FINDINGS_CHARS_MAX]
     return _joined([summary.text[:SUMMARY_CHARS_MAX], _line(summary.files), findings])
 
 
 def memory_text(memory: Memory) -> str:
-    """A memory as it is embedded."""
+    """Return the text of a memory to embed."""
     return memory.content[:MEMORY_CHARS_MAX]
 
 
 def text_hash(text: str) -> str:
-    """What a text is known by: SHA-256 in hex."""
+    """Return the key of a text: SHA-256 in hex."""
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def cut(text: str, chars_max: int) -> str:
-    """Three quarters from the start, one from the end, where the question or the error often stands."""
+    """Return three quarters from the start, one from the end, which often has the question or the error."""
     if len(text) <= chars_max:
         return text
     tail = chars_max // 4
@@ -218,7 +218,7 @@ def cut(text: str, chars_max: int) -> str:
 
 
 async def texts_of(store: Store, owners: Sequence[Owner], forgotten: Forgotten = NOTHING) -> dict[Owner, str]:
-    """The present texts of those that are stored, without what is forgotten. Raises StoreError."""
+    """Return the current texts of those that are stored, without what is forgotten. Raises StoreError."""
     ids = {kind: [each.id for each in owners if each.kind is kind] for kind in OwnerKind}
     texts = await _turn_texts(store, ids[OwnerKind.TURN], forgotten)
     for summary in map(forgotten.summary, await store.summaries.get(ids[OwnerKind.SUMMARY])):
@@ -232,11 +232,11 @@ async def texts_of(store: Store, owners: Sequence[Owner], forgotten: Forgotten =
 async def embed_owners(
     store: Store, embedder: Embedder, owners: Sequence[Owner], *, project_id: str = ""
 ) -> int:
-    """How many of them are stored and have a vector of their present text now.
+    """Embed these, and return how many are stored and now have a vector of their current text.
 
-    project_id: what is forgotten there is embedded by no service elsewhere.
-    The same text is embedded once, whoever it belongs to, now and before. What it cost stands in
-    `embedder.usage`. Raises StoreError, and ModelError or UsageError of the embedder; what came before stays.
+    project_id: what is forgotten there is not embedded by any remote service.
+    The same text is embedded once, whoever it belongs to, now and before. The cost is added to
+    `embedder.usage`. Raises StoreError, and ModelError or UsageError of the embedder; stored ones remain.
     """
     done = 0
     forgotten = await read_forgotten(store, project_id) if embedder.remote else NOTHING
@@ -245,8 +245,8 @@ async def embed_owners(
         done += len(texts)
         for _ in range(ROUNDS_MAX):
             await _save_vectors(store, embedder, texts)
-            # A text that changed meanwhile would pass as embedded: the store cannot tell the old vector from
-            # one of the new text.
+            # A text that changed meanwhile would count as embedded: the store cannot tell the old vector
+            # from one of the new text.
             again = await texts_of(store, list(texts), forgotten)
             texts = {owner: text for owner, text in again.items() if text != texts[owner]}
             if not texts:
@@ -269,7 +269,7 @@ async def _save_vectors(store: Store, embedder: Embedder, texts: Mapping[Owner, 
 
 
 async def _known_vectors(store: Store, embedder: Embedder, hashes: Sequence[str]) -> dict[str, Vector]:
-    """Vectors that there are of these texts; those of other dimensions were made by another version."""
+    """Return the existing vectors of these texts; those of other dimensions were made by another version."""
     found = await store.vectors.same_text(embedder.name, hashes)
     return {digest: vector for digest, vector in found.items() if len(vector) == embedder.dimensions}
 
@@ -295,7 +295,7 @@ async def _turn_texts(store: Store, ids: Sequence[str], forgotten: Forgotten) ->
 
 
 def _own(summaries: Sequence[Summary]) -> Summary | None:
-    """The one of level 1 among those that stand for a turn."""
+    """Return the one of level 1 among the summaries that cover a turn."""
     return next((summary for summary in summaries if summary.level == 1), None)
 
 
@@ -305,12 +305,12 @@ def _paths(calls: Sequence[ToolCall]) -> list[str]:
 
 
 def _line(names: Sequence[str]) -> str:
-    """The names, each once, as many as fit."""
+    """Return the names, each once, as many as fit."""
     return " ".join(dict.fromkeys(name for name in names if name))[:NAMES_CHARS_MAX]
 
 
 def _results(calls: Sequence[ToolCall]) -> list[str]:
-    """What the first tools answered, cut; the names of all stand before."""
+    """Return what the first tools returned, truncated; the names of all come before."""
     fitting = RESULTS_CHARS_MAX // RESULT_CHARS_MAX
     short = (" ".join(cut(call.result, RESULTS_CHARS_MAX).split()) for call in calls[:fitting])
     return [cut(text, RESULT_CHARS_MAX) for text in short]
