@@ -1,20 +1,20 @@
-"""What a model is given before a message: how much of it is relevant, current and said once.
+"""What a model is given before a message: how much of it is relevant, current and not repeated.
 
     python benchmarks/block.py DATA.jsonl... [--lines] [--limit N]
 
-Each file goes through the product: a workspace and sessions of its own, turns as they are stored, memories
-and summaries by rules, vectors by the embedder that ships, and the block within its default budget. No model
-is asked. A file has one of two forms. A dialogue with questions has the lines of `recall.py`. A scripted
+Each file is processed by the product: a workspace and sessions of its own, turns as they are stored, memories
+and summaries by rules, vectors by the included embedder, and the block within its default budget. No model
+is called. A file has one of two forms. A dialogue with questions has the lines of `recall.py`. A scripted
 project has turns and, after them, probes:
 
     {"turn": n, "day": ISO 8601, "session": k, "user", "assistant", "files": [...]}
     {"probe": id, "group", "user", "relevant": [n...], "main": [n...], "always": [n...],
      "outdated": [{"turn": n, "text"}]}
 
-A probe is asked in a new session after the last turn. A line holds one statement and comes from the turns
-that it rests on. It is relevant when one of these is relevant, or when the line is among the standing
-instructions and one of its turns gave one (`always`). It repeats another line when six tenths of its content
-words are in an earlier one. It is outdated when it comes from the turn of an outdated statement, holds its
+A probe is asked in a new session after the last turn. A line contains one statement and comes from the turns
+that it is based on. It is relevant if one of these is relevant, or if the line is among the standing
+instructions and one of its turns gave one (`always`). It repeats another line if six tenths of its content
+words are in an earlier one. It is outdated if it comes from the turn of an outdated statement, contains its
 words and does not say that it was replaced: a statement of the probe's own (`outdated`), or of any probe of
 the file (`anywhere`).
 """
@@ -54,12 +54,12 @@ from ragforge.session.state import Session, Workspace
 from ragforge.store.base import Store
 
 SAID_SHARE = 0.6
-"""Of the content words of a statement: a line with so many of them says it."""
+"""The share of the content words of a statement: a line with so many of them says it."""
 SENTENCE_WORDS_MIN = 4
 PATIENT_S = 60.0
 GREETING = "hello"
 QUICK = Timing(start_s=0.0, gather_s=0.0)
-"""How long the background work waits before it begins: not at all."""
+"""How long the background work waits before it starts: not at all."""
 DONE_S_MAX = 120.0
 _WORD = re.compile(r"[^\W_]+(?:[.,:][^\W_]+)*")
 
@@ -78,7 +78,7 @@ class Said:
 
 @dataclass(frozen=True, slots=True)
 class Outdated:
-    """A statement that no longer holds, and the turn that made it."""
+    """An outdated statement, and the turn that made it."""
 
     turn: str
     text: str
@@ -86,7 +86,7 @@ class Outdated:
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """A message, and what the block before it should hold."""
+    """A message, and what the block before it should contain."""
 
     name: str
     group: str
@@ -107,7 +107,7 @@ class Conversation:
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """A line and what is to be said of it."""
+    """A line and its verdict."""
 
     text: str
     tokens: int
@@ -120,7 +120,7 @@ class Judged:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What a probe came to."""
+    """The result of a probe."""
 
     probe: Probe
     lines: tuple[Judged, ...]
@@ -129,12 +129,12 @@ class Result:
 
     @property
     def found(self) -> frozenset[str]:
-        """The turns that any line comes from."""
+        """Return the turns that any line comes from."""
         return frozenset[str]().union(*(line.turns for line in self.lines))
 
 
 def read(path: Path) -> dict[str, Conversation]:
-    """The conversations of a file of either form. Exits where a line cannot be used."""
+    """Return the conversations of a file of either form. Exits if a line cannot be used."""
     conversations: dict[str, Conversation] = defaultdict(Conversation)
     for number, line in enumerate(path.read_text("utf-8").splitlines(), 1):
         if not line.strip():
@@ -176,7 +176,7 @@ def _probe(item: Mapping[str, Any]) -> Probe:
 
 @asynccontextmanager
 async def workspace_at(folder: Path) -> AsyncIterator[Workspace]:
-    """An empty project whose memory asks no model and waits for nothing long."""
+    """Yield an empty project whose memory calls no model and does not wait long for anything."""
     project = folder / "project"
     project.mkdir()
     environ = {
@@ -197,7 +197,7 @@ async def workspace_at(folder: Path) -> AsyncIterator[Workspace]:
 
 
 async def fill(workspace: Workspace, said: Sequence[Said]) -> dict[str, str]:
-    """Store all turns as if they had been said at their times; the data's key of each, by the store's id."""
+    """Store all turns as if said at their times; return the data's key of each, by the store's id."""
     sessions: dict[str, Session] = {}
     keys: dict[str, str] = {}
     for each in said:
@@ -253,7 +253,7 @@ async def _all_derived(workspace: Workspace) -> None:
 
 
 async def ask(workspace: Workspace, conversation: Conversation, keys: dict[str, str], probe: Probe) -> Result:
-    """The block before the probe, judged line by line."""
+    """Return the block before the probe, judged line by line."""
     session = await new_session(workspace)
     began = time.perf_counter()
     block = await build_block(session, (TextPart(probe.text),), Window())
@@ -284,12 +284,12 @@ def _judged(
 
 
 def is_standing_line(item: Recalled) -> bool:
-    """Whether the line is among what holds always."""
+    """Return whether the line is among the standing instructions."""
     return "Standing" in item.section or item.text.startswith("[preference]")
 
 
 async def turns_of(store: Store, item: Recalled, keys: dict[str, str], said: Sequence[Said]) -> set[str]:
-    """The data's keys of the turns that the line comes from."""
+    """Return the data's keys of the turns that the line comes from."""
     found = {keys[item.turn_id]} if item.turn_id in keys else set[str]()
     if item.kind is HitKind.MEMORY:
         for memory in await store.memories.get([item.id]):
@@ -304,7 +304,7 @@ async def turns_of(store: Store, item: Recalled, keys: dict[str, str], said: Seq
 
 
 def _holding(line: str, said: Sequence[Said]) -> set[str]:
-    """The turns of which the line holds a sentence: a summary of many stands for those that it tells of."""
+    """Return the turns of which the line has a sentence: a summary of many covers those that it mentions."""
     return {
         each.key
         for each in said
@@ -314,19 +314,19 @@ def _holding(line: str, said: Sequence[Said]) -> set[str]:
 
 
 def content_words(text: str) -> set[str]:
-    """Its words and numbers without stop words."""
+    """Return its words and numbers without stop words."""
     words = {found[0].lower() for found in _WORD.finditer(text)}
     return {word for word in words if word not in stop_words() and (len(word) > 1 or word.isdigit())}
 
 
 def says(line: str, statement: str) -> bool:
-    """Whether the line holds enough of the statement's content words."""
+    """Return whether the line contains enough of the statement's content words."""
     words = content_words(statement)
     return bool(words) and len(words & content_words(line)) >= SAID_SHARE * len(words)
 
 
 def gives(line: str, turns: frozenset[str], outdated: Outdated) -> bool:
-    """Whether the line, which comes from these turns, gives the outdated statement: its words and numbers."""
+    """Return whether the line, from these turns, gives the outdated statement: its words and numbers."""
     numbers = {word for word in content_words(outdated.text) if any(map(str.isdigit, word))}
     return outdated.turn in turns and numbers <= content_words(line) and says(line, outdated.text)
 
@@ -341,7 +341,7 @@ def _mean(values: Iterable[float]) -> float:
 
 
 def print_table(results: Sequence[Result]) -> None:
-    """A row a group and one of all: recall first, every other figure beside it."""
+    """Print a row per group and one of all: recall first, then the other figures."""
     groups: dict[str, list[Result]] = defaultdict(list)
     for result in results:
         groups[result.probe.group].append(result)
@@ -378,7 +378,7 @@ def _row(name: str, group: Sequence[Result]) -> str:
 
 
 def print_lines(result: Result) -> None:
-    """Each line with its verdict: + relevant, r a repeat, O outdated on the matter, o anywhere."""
+    """Print each line with its verdict: + relevant, r a repeat, O outdated on the matter, o anywhere."""
     probe = result.probe
     missing = ",".join(sorted(probe.relevant - result.found))
     print(f"\n=== {probe.name} [{probe.group}] {probe.text}")

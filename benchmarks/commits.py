@@ -1,7 +1,7 @@
-"""What the commits of a turn with three tool calls, a step each, cost, in an empty store and in a full one.
+"""What the commits of a turn with three tool calls, one step each, cost, in an empty and in a full store.
 
-The measure beside it is the least that durability costs here: the same bytes appended to a file and
-fsynced. Both are taken in turn in the same run, so that a busy machine slows both.
+They are compared with the least that durability costs here: the same bytes appended to a file and fsynced.
+Both are measured alternately in the same run, so that a busy machine slows both.
 """
 
 import asyncio
@@ -36,7 +36,7 @@ KINDS = ("start", "step 1", "call 1", "step 2", "call 2", "step 3", "call 3", "e
 
 
 class Clock:
-    """Times of commits and of bare fsyncs, in milliseconds, a list a kind."""
+    """Times of commits and of bare fsyncs, in milliseconds, a list per kind."""
 
     def __init__(self, file: Path) -> None:
         self.commits: dict[str, list[float]] = {kind: [] for kind in KINDS}
@@ -55,7 +55,7 @@ class Clock:
         self.fsyncs[kind].append((time.perf_counter() - began) * 1000)
 
     def close(self) -> None:
-        """Release the file."""
+        """Close the file."""
         os.close(self._file)
 
 
@@ -70,7 +70,7 @@ class Bench:
 
 
 async def measure(folder: Path) -> dict[int, Clock]:
-    """Write ROUNDS turns into each store, in turns, so that a busy machine slows all alike."""
+    """Write ROUNDS turns into each store, alternately, so that a busy machine slows all alike."""
     benches = {turns: await open_bench(folder / str(turns), turns) for turns in TURNS}
     for index in range(ROUNDS):
         for bench in benches.values():
@@ -82,7 +82,7 @@ async def measure(folder: Path) -> dict[int, Clock]:
 
 
 async def open_bench(folder: Path, turns: int) -> Bench:
-    """A store that holds `turns` turns, and a new session in it."""
+    """Return a store with `turns` turns, and a new session in it."""
     folder.mkdir()
     path = seeded(folder / "store.db", turns=turns)
     store = await open_store(f"sqlite://{path}", machine_dir=folder)
@@ -94,7 +94,7 @@ async def open_bench(folder: Path, turns: int) -> Bench:
 
 
 async def write_turn(bench: Bench, index: int) -> None:
-    """One turn with three tool calls, below the last."""
+    """Write a turn with three tool calls, below the last."""
     store, clock = bench.store, bench.clock
     said = f"The parser drops the last line of file {index} when it lacks a newline; please find out why."
     turn = Turn(new_id(), bench.session_id, bench.head, index, (TextPart(said),), now(), model="gemini:a")
@@ -118,7 +118,7 @@ ANSWER = "The loop ends at the last newline, so what follows it is never read. "
 
 
 def print_table(clocks: dict[int, Clock]) -> None:
-    """A line a kind of commit and fill."""
+    """Print a line per kind of commit and size."""
     print(f"{'turns':>8} {'commit':<8} {'min ms':>8} {'median':>8} | {'fsync min':>9} {'median':>8} | over")
     for turns, clock in clocks.items():
         for kind in KINDS:

@@ -1,15 +1,15 @@
-"""What the context block costs at 100,000 turns, beside one hybrid search of the same question.
+"""What the context block costs at 100,000 turns, compared with one hybrid search of the same question.
 
-The search stands beside its two bare parts: an exact scan of the vectors of all turns, held as one matrix,
-and one FTS5 query for the words that the search keeps of the question. The event loop is watched meanwhile:
-its longest piece is what a key that is typed could wait. No language model is there to be asked.
---lessons: then the block of a project with so many lessons and without them, by turns: minimum, median and
-p95 of the processor's milliseconds.
+The search is compared with its two bare parts: an exact scan of the vectors of all turns, kept as one matrix,
+and one FTS5 query for the words that the search keeps of the question. Meanwhile the event loop is measured:
+its longest piece is the time that a typed key might wait. No language model is called.
+--lessons: then the block of a project with so many lessons and without them, alternately: minimum, median and
+p95 of the milliseconds of processor time.
 """
 
 import os
 
-# Before NumPy is imported: with a thread a core, a product waits for the slowest.
+# Before NumPy is imported: with a thread per core, a product waits for the slowest.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import argparse
@@ -52,7 +52,7 @@ QUERIES = 100
 RAW_TURNS = 6
 TICK_S = 0.001
 PATIENT_S = 60.0
-"""What is late on a busy machine is waited for: a block without it would cost less."""
+"""Wait for what is late on a busy machine: a block without it would cost less."""
 
 
 async def fill(recall: Recall, words: Callable[[], str]) -> None:
@@ -80,12 +80,12 @@ class Parts:
         self._matrix = np.frombuffer(b"".join(rows), np.float32).reshape(len(rows), -1).copy()
 
     def scan(self, vector: Sequence[float]) -> object:
-        """The nearest of all, by comparing with each."""
+        """Return the nearest of all, by comparing with each."""
         near = self._matrix @ np.asarray(vector, np.float32)
         return np.argpartition(near, -DEPTH_MIN)[-DEPTH_MIN:]
 
     def words(self, text: str) -> Callable[[], object]:
-        """The query for the words that the search keeps of the text."""
+        """Return the query for the words that the search keeps of the text."""
         connection, query = self._connection, Query(text, project_id=project_id(0))
         scope = fts5._scope(connection, query)
         assert scope is not None
@@ -97,20 +97,20 @@ class Parts:
 
 
 def worked_ms(work: Callable[[], object]) -> float:
-    """Milliseconds of the processor's time."""
+    """Return milliseconds of processor time."""
     used = time.process_time()
     work()
     return (time.process_time() - used) * 1000
 
 
 async def longest_piece(work: Callable[[], Awaitable[object]]) -> float:
-    """The milliseconds that the event loop was held in one piece while the work ran."""
+    """Return the milliseconds for which the event loop was blocked in one piece while the work ran."""
     longest = 0.0
 
     async def watch() -> None:
         nonlocal longest
         while True:
-            # What this thread worked, not how long it waited for a processor that others use too.
+            # The processor time of this thread, not its waiting for a processor that others use too.
             began = time.thread_time()
             await asyncio.sleep(TICK_S)
             longest = max(longest, time.thread_time() - began)
@@ -125,7 +125,7 @@ async def longest_piece(work: Callable[[], Awaitable[object]]) -> float:
 
 
 async def measure(path: Path, turns: int, queries: int) -> None:
-    """Print the times of both, in turns, and the loop's longest piece."""
+    """Print the times of both, measured alternately, and the loop's longest piece."""
     timeouts.GATHER_S_MAX = PATIENT_S
     chance = random.Random(1)
     words = words_of(chance)
@@ -139,7 +139,7 @@ async def measure(path: Path, turns: int, queries: int) -> None:
     times: dict[str, list[float]] = {"one hybrid search": [], "the context block": []}
     worked: dict[str, list[float]] = {name: [] for name in times}
     pieces, bare = list[float](), list[float]()
-    # As a session has it: what its blocks compare memories by is read once.
+    # As in a session: what its blocks compare memories by is read once.
     injecting, parts = Injecting(), Parts(path)
     for _ in range(queries):
         text = words.piece(4, 12)
@@ -166,7 +166,7 @@ async def measure(path: Path, turns: int, queries: int) -> None:
 
 
 async def tried_before(path: Path, queries: int, lessons: int) -> None:
-    """Print what the block takes with so many lessons in its project, beside the same store without."""
+    """Print what the block costs with so many lessons in its project, and in the same store without."""
     folder, words = path.parent / "lessons", words_of(random.Random(2))
     shutil.copytree(path.parent, folder, ignore=shutil.ignore_patterns(folder.name))
     recalls: dict[str, Recall] = {}
@@ -193,7 +193,7 @@ async def tried_before(path: Path, queries: int, lessons: int) -> None:
     worked: dict[str, list[float]] = {name: [] for name in recalls}
     for _ in range(queries):
         for name, recall in recalls.items():
-            # What texts are compared by is kept: another question finds others.
+            # What texts are compared by is cached: another question finds others.
             text = words.piece(4, 12)
             used = time.process_time()
             await gather(recall, RecallRequest(text, around, 1_500, InjectLimits(), injecting[name]))

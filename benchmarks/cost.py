@@ -1,9 +1,9 @@
-"""What a long session costs: 500 turns, each with a tool's result of 20 KB, against the stand-in.
+"""What a long session costs: 500 turns, each with a tool result of 20 KB, with the stand-in model server.
 
-What the model is sent is counted as the stand-in receives it; what of it stood at the beginning of the
-request before counts as cached. Beside it, by the same counting, a client that sends its whole history and
-one that lets a model summarise it when 85 % of the window is full. The answers about turns, with what they
-foresee, use the room that they have, and are counted as they are.
+What is sent to the model is counted as the stand-in receives it; what was at the beginning of the previous
+request counts as cached. It is compared, by the same counting, with a client that sends its whole history and
+with one that lets a model summarise it when 85 % of the window is full. The answers about turns, with their
+predictions, use the room that they have, and are counted as they are.
 """
 
 import asyncio
@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parents[1]))  # the stand-in lies beside the tests
+sys.path.insert(0, str(Path(__file__).parents[1]))  # the stand-in is part of the tests
 
 from ragforge.domain.approvals import Mode
 from ragforge.domain.foresight import FILES_MAX, MESSAGE_CHARS_MAX, MESSAGES_MAX, TEXT_CHARS_MAX
@@ -38,13 +38,13 @@ EARLY, LATE = (0.1, 0.2), (0.9, 1.0)
 WINDOW = 1_048_576
 FULL = 0.85
 SUMMARY_TOKENS = 4_000
-"""What is left of a conversation that another client lets a model summarise."""
+"""The length of a conversation after another client lets a model summarise it."""
 GRAPH = Path(__file__).parents[1] / "docs" / "images" / "cost.svg"
 
 
 @dataclass(slots=True)
 class Spent:
-    """What one turn took."""
+    """The usage of one turn."""
 
     tokens: int = 0
     cached: int = 0
@@ -65,7 +65,7 @@ class Meter:
     _before: list[str] = field(default_factory=list)
 
     def count(self, pieces: Sequence[str], output: int) -> None:
-        """One request of these pieces, in their order."""
+        """Count one request of these pieces, in order."""
         same = 0
         for one, other in zip(pieces, self._before, strict=False):
             if one != other:
@@ -96,7 +96,7 @@ def _answer(number: int) -> str:
 
 
 async def ours(turns: int) -> Meter:
-    """The program itself, its background work counted apart."""
+    """Run the program itself, with its background work counted separately."""
     meter = Meter(_price("gemini-3.8-flash"))
     cheap = _price("gemini-3.5-flash-lite")
     with tempfile.TemporaryDirectory() as name:
@@ -105,7 +105,7 @@ async def ours(turns: int) -> Meter:
         async with GeminiStandIn() as server:
 
             def asked(request: Recorded) -> None:
-                """Count it, and let go of it: all requests of the session are a gigabyte."""
+                """Count it, and release it: all requests of the session are a gigabyte."""
                 meter.count(_pieces(request.body), 80)
                 server.requests.clear()
 
@@ -144,7 +144,7 @@ async def ours(turns: int) -> Meter:
 
 
 def _filled(schema: dict, number: int) -> dict:
-    """An answer about turns or summaries that uses what room it has."""
+    """Return an answer about turns or summaries that uses all its room."""
     words = f"The parser reads part {number} now; it was tested and works. "
     answer = an_answer(schema, _long(words, SUMMARY_CHARS_MAX))
     for each in answer.get("turns", [answer]):
@@ -179,7 +179,7 @@ def _write(path: Path, number: int) -> None:
 
 
 def others(turns: int, *, compacts: bool) -> Meter:
-    """A client that sends its whole history, or has a model summarise it when the window is full."""
+    """Simulate a client that sends its whole history, or has a model summarise it when the window is full."""
     meter = Meter(_price("gemini-3.8-flash"))
     head, history = "s" * 12_000, list[str]()
     for number in range(turns):
@@ -203,7 +203,7 @@ def _mean(meter: Meter, part: tuple[float, float], value: str) -> float:
 
 
 def _draw(meters: dict[str, Meter]) -> str:
-    """The cost of each turn so far, summed up, as a picture."""
+    """Return a picture of the cumulative cost of each turn."""
     width, height, left, top = 720, 400, 70, 40
     colours = ("#1a7f5a", "#c2452d", "#3b6fb6")
     sums = {name: _summed(meter) for name, meter in meters.items()}

@@ -1,4 +1,4 @@
-"""The dashboard with few memories and with many, and concepts read ahead together and one by one.
+"""The dashboard with few memories and with many, and concepts loaded together and one by one.
 
     python benchmarks/dashboard.py [MEMORIES] [bolt://HOST:PORT]
 
@@ -44,7 +44,7 @@ GOAL, CONCEPTS_GOAL = 1.5, 5.0
 
 
 def memories(project_id: str, count: int) -> list[Memory]:
-    """So many memories of the project, the same each time."""
+    """Return so many memories of the project, the same each time."""
     return [
         replace(memory, project_id=project_id, topic=f"topic {number % TOPICS}", access_count=number % 7)
         for number, memory in enumerate(made_memories(count))
@@ -83,7 +83,7 @@ async def fill_graph(url: str, project_id: str, count: int) -> None:
 
 
 async def ms(work: Callable[[], Awaitable[object]]) -> float:
-    """The median of some runs, after one that warms up."""
+    """Return the median of some runs, after one that warms up."""
     await work()
     times: list[float] = []
     for _ in range(RUNS):
@@ -94,7 +94,7 @@ async def ms(work: Callable[[], Awaitable[object]]) -> float:
 
 
 async def screen_ms(library: Workspace) -> float:
-    """The median time until the screen of the dashboard lists what is wanted."""
+    """Return the median time until the dashboard's screen lists what is wanted."""
     conversation = Conversation(library, await new_session(library))
     times: list[float] = []
     async with App[None]().run_test(size=(120, 40)) as pilot:
@@ -110,13 +110,13 @@ async def screen_ms(library: Workspace) -> float:
 
 
 async def one_by_one(library: Workspace, wanted: ConceptFilter, topics: list[str]) -> None:
-    """Read these concepts in a query each."""
+    """Load these concepts with one query each."""
     for topic in topics:
         await library.store.memories.concepts(replace(wanted, topics=(topic,)))
 
 
 async def measure(count: int, url: str) -> tuple[float, float]:
-    """Print what is read of a project with so many memories; opening and all of it."""
+    """Print the reading times of a project with so many memories; return those of opening and of all."""
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder) / "place"
         place.mkdir()

@@ -1,17 +1,17 @@
-"""How well foresight does without a model.
+"""How well foresight works without a model.
 
     python benchmarks/foresight.py --pairs FILE.jsonl
     python benchmarks/foresight.py DATA.jsonl
 
-With `--pairs`: whether ratings by words and by meaning put predictions in the order in which a reader put
-them: Spearman's rank correlation with its 95 % interval (Bonett and Wright). Each line is
+With `--pairs`: whether ratings by words and by meaning sort predictions as a reader sorted them: Spearman's
+rank correlation with its 95 % interval (Bonett and Wright). Each line is
 `{"predicted", "happened", "rating": 0 to 10}`, and may have a `"language"` and a `"scope"`.
 
 With a file of conversations, the lines that `recall.py` reads or a scripted project
 (`{"turn", "session", "user", "assistant"}`): the share of turns whose next message is nearer to one of the
-three that were expected than to the nearest of three drawn at random from the same file. Without a model what
-is expected are the things to do that the user has stated and not closed, newest first. Of the rest of the
-turns nothing is expected.
+three predicted ones than to the nearest of three drawn at random from the same file. Without a model, the
+predictions are the things to do that the user has stated and not closed, newest first. For the other turns
+there is no prediction.
 """
 
 import argparse
@@ -37,16 +37,16 @@ from ragforge.memory.material import Material
 from ragforge.memory.sentences import cut_words
 
 DRAWS = 20
-"""How often three messages are drawn for each turn."""
+"""How many times three messages are drawn for each turn."""
 DEVIATIONS = 1.96
-"""Of a normal distribution, on either side of the mean, for 95 % of it."""
+"""Standard deviations of a normal distribution, on either side of the mean, that contain 95 % of it."""
 START = datetime(2026, 1, 1, tzinfo=UTC)
 
 Rate = Callable[[str, str], int | None]
 
 
 def lines_of(path: Path) -> list[dict[str, Any]]:
-    """The lines of the file. Exits where one cannot be read."""
+    """Return the lines of the file. Exits if one cannot be read."""
     found: list[dict[str, Any]] = []
     for number, line in enumerate(path.read_text("utf-8").splitlines(), 1):
         try:
@@ -58,7 +58,7 @@ def lines_of(path: Path) -> list[dict[str, Any]]:
 
 
 def print_pairs(path: Path) -> None:
-    """A line a group of pairs, and one of all."""
+    """Print a line per group of pairs, and one of all."""
     pairs = lines_of(path)
     groups: dict[str, list[dict[str, Any]]] = {"all": pairs}
     for field in ("language", "scope"):
@@ -82,21 +82,21 @@ def _correlation(rate: Rate, pairs: Sequence[Mapping[str, Any]], ratings: Sequen
 
 
 def ranks(values: Sequence[float]) -> list[float]:
-    """The place of each among all; equal ones share the mean of theirs."""
+    """Return the rank of each among all; equal ones share the mean of theirs."""
     ordered = sorted(values)
     first = {value: ordered.index(value) for value in set(values)}
     return [first[value] + (ordered.count(value) + 1) / 2 for value in values]
 
 
 def interval(rho: float, count: int) -> tuple[float, float]:
-    """Where the rank correlation lies with a confidence of 95 %."""
+    """Return the interval of the rank correlation with a confidence of 95 %."""
     middle = math.atanh(max(-0.999_999, min(0.999_999, rho)))
     around = DEVIATIONS * math.sqrt((1 + rho * rho / 2) / (count - 3))
     return math.tanh(middle - around), math.tanh(middle + around)
 
 
 def conversations(items: Iterable[Mapping[str, Any]]) -> list[list[tuple[str, str]]]:
-    """What the user and the assistant said, turn by turn, through all sessions of a project."""
+    """Return what the user and the assistant said, turn by turn, in all sessions of a project."""
     found: dict[str, list[tuple[str, str]]] = {}
     for item in items:
         if "turn" in item or item.get("type") == "turn":
@@ -106,7 +106,7 @@ def conversations(items: Iterable[Mapping[str, Any]]) -> list[list[tuple[str, st
 
 
 def expected(turns: Sequence[tuple[str, str]]) -> Iterator[tuple[list[str], str]]:
-    """What was expected after each turn but the last, and the message that came."""
+    """Yield what was predicted after each turn but the last, and the message that followed."""
     open_todos: list[Memory] = []
     for at, (user, assistant) in enumerate(turns[:-1]):
         before = turns[at - 1][1] if at else ""
@@ -120,7 +120,7 @@ def expected(turns: Sequence[tuple[str, str]]) -> Iterator[tuple[list[str], str]
 
 
 def print_messages(path: Path) -> None:
-    """How often one of three expected messages was nearer than one of three drawn ones."""
+    """Print how often one of three predicted messages was nearer than one of three drawn ones."""
     told = conversations(lines_of(path))
     if not any(len(turns) > 1 for turns in told):
         raise SystemExit(f"{path} has no conversation of two turns. See the top of {__file__}.")

@@ -3,8 +3,8 @@
     python benchmarks/foresight_screen.py [TURNS]
 
 Printed are milliseconds of processor time, the median of 20: from the command to the turns on the screen,
-then what `ragforge foresight` reads (turns, marks, who foresees), then the block before a message that goes
-on with a marked turn, with foresight and without. In SQLite.
+then what `ragforge foresight` reads (turns, marks, who predicts), then the block before a message that
+continues a marked turn, with foresight and without. In SQLite.
 """
 
 import argparse
@@ -46,7 +46,7 @@ START = datetime(2026, 1, 1, tzinfo=UTC)
 
 
 def record(turn: int, files: tuple[str, ...]) -> Foresight:
-    """The one that was made after the turn. files: what it foresees of the next."""
+    """Return the record created after the turn. files: what it predicts for the next."""
     return Foresight(
         individual_before_description=f"Step {turn} of the parser is done, and its tests pass.",
         collective_before_description="The parser grows.",
@@ -63,7 +63,7 @@ def record(turn: int, files: tuple[str, ...]) -> Foresight:
 
 
 async def fill(session: Session, count: int) -> None:
-    """So many turns with versions and records; the last one went otherwise than foreseen."""
+    """Store so many turns with versions and records; the last one went differently than predicted."""
     store, project = session.workspace.store, session.workspace.project.id
     person = session.workspace.person.id
     await keep_project(store, session.workspace.project)
@@ -89,7 +89,7 @@ async def fill(session: Session, count: int) -> None:
 
 
 async def ms(*works: Callable[[], Awaitable[object]]) -> list[float]:
-    """The median processor time of each, in turn, after a run that warms up."""
+    """Return the median processor time of each, measured alternately, after a run that warms up."""
     times: list[list[float]] = [[] for _ in works]
     for _ in range(RUNS + 1):
         for work, own in zip(works, times, strict=True):
@@ -100,7 +100,7 @@ async def ms(*works: Callable[[], Awaitable[object]]) -> list[float]:
 
 
 async def screen_ms(conversation: Conversation) -> float:
-    """Until the turns are listed."""
+    """Return the time until the turns are listed."""
     async with App[None]().run_test(size=(120, 40)) as pilot:
 
         async def opened() -> None:
@@ -114,7 +114,7 @@ async def screen_ms(conversation: Conversation) -> float:
 
 
 async def measure(count: int) -> tuple[float, ...]:
-    """Opening the screen, reading all, and the block with and without foresight."""
+    """Return the times of opening the screen, reading all, and the block with and without foresight."""
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder) / "place"
         place.mkdir()

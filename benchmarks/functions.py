@@ -1,10 +1,10 @@
-"""Python's own library as neutral lines for `recall.py`: is source found by what it is said to do?
+"""Python's own library as neutral lines for `recall.py`: is source found by its description?
 
     python benchmarks/functions.py snake|camel > functions.jsonl
 
-Each function is a turn in which it was shown, without its docstring; of some, the docstring is the question.
+Each function is a turn in which it was shown, without its docstring; for some, the docstring is the question.
 `camel` writes the names in the source as `maxResults` instead of `max_results`, and nothing else differs. The
-lines are those of the Python that runs this.
+lines are from the library of the Python that runs this.
 """
 
 import ast
@@ -26,7 +26,7 @@ START, TURN_TAKES = datetime(2026, 3, 1, tzinfo=UTC), timedelta(minutes=7)
 
 
 def functions() -> Iterator[tuple[str, str, str, str]]:
-    """File, name, source without the docstring, and the docstring's first paragraph."""
+    """Yield the file, name, source without the docstring, and the docstring's first paragraph."""
     library = Path(sysconfig.get_paths()["stdlib"])
     for file in (file for folder in FOLDERS for file in sorted((library / folder).glob("*.py"))):
         for node in ast.walk(ast.parse(file.read_text("utf-8"))):
@@ -40,7 +40,7 @@ def functions() -> Iterator[tuple[str, str, str, str]]:
 
 
 def lines(*, camel: bool) -> Iterator[dict[str, Any]]:
-    """The turns, then the questions."""
+    """Yield the turns, then the questions."""
     chance = random.Random(3)
     every = list(functions())
     shown = chance.sample(every, min(TURNS, len(every)))
@@ -70,7 +70,7 @@ def _camel(text: str) -> str:
 
 
 if __name__ == "__main__":
-    # `make bench` runs every file here; without a word there is nothing to write.
+    # `make bench` runs every file here; without an argument there is nothing to write.
     if len(sys.argv) > 1:
         if sys.argv[1:] not in (["snake"], ["camel"]):
             raise SystemExit(__doc__)

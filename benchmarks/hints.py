@@ -1,10 +1,10 @@
-"""What hints after a turn cost: the time until they are there, and the longest piece of the event loop.
+"""What hints after a turn cost: the time until they are available, and the longest piece of the event loop.
 
     python benchmarks/hints.py [MEMORIES]
 
 A project with 50,000 of 100,000 memories, the newest 1,000 of which are considered, and an answer of 40
-sentences. The first turn of a run makes the vectors of all considered memories, later ones only those of what
-was said.
+sentences. The first turn of a run computes the vectors of all considered memories, later ones only those of
+what was said.
 """
 
 import argparse
@@ -27,7 +27,7 @@ GOAL_MS = 5.0
 
 
 def context_of(turn: int) -> HintContext:
-    """A turn about modules, with sentences of its own."""
+    """Return a turn about modules, with sentences of its own."""
     sentences = (f"Module {turn} calls function {number} of the parser." for number in range(SENTENCES))
     answer = " ".join(sentences)
     asked = f"What does module {turn} depend on?"

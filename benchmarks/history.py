@@ -1,9 +1,9 @@
-"""What the version tree costs, beside the least that the same work takes: `--only scan|version|restore|log`.
+"""What the version tree costs, compared with the least that the same work takes.
 
-    python benchmarks/history.py [--only PART]
+    python benchmarks/history.py [--only scan|version|restore|log]
 
-Everything is done in a folder that goes away. A part is a module in `parts`; it says what it measures. Ends
-with 1 where a part takes longer than it may.
+Everything is done in a temporary folder. A part is a module in `parts`, which says what it measures. Exits
+with 1 if a part takes longer than it may.
 """
 
 import argparse

@@ -1,18 +1,18 @@
-"""What a search by words and meaning costs beside its parts, in one project of many turns.
+"""What a search by words and meaning costs compared with its parts, in one project of many turns.
 
     python benchmarks/hybrid.py [--turns 100000] [--dimensions 256 3072] [--repeats 5] [--keep FOLDER]
 
-Mixed questions: words of the history, and a vector near one that is stored. Of each question, one after the
-other, the whole search, its own full-text part, and one exact scan of all vectors, held as one matrix. The
-ratio of a repeat is that of the whole search to the sum of the two parts (to the scan alone from 3,072
-dimensions on), each at its 95th percentile; what is told is the least and the median of all repeats.
+Mixed questions: words of the history, and a vector near a stored one. For each question, one after the other,
+the whole search, its own full-text part, and one exact scan of all vectors, kept as one matrix. The ratio of
+a repeat is that of the whole search to the sum of the two parts (to the scan alone from 3,072 dimensions on),
+each at its 95th percentile; printed are the least and the median of all repeats.
 
-Memory is that of a process which opens the store and searches, less that of one which only imports the same.
+Memory is that of a process that opens the store and searches, minus that of one that only imports the same.
 """
 
 import os
 
-# Before NumPy is imported: with a thread a core, a product waits for the slowest.
+# Before NumPy is imported: with a thread per core, a product waits for the slowest.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import argparse
@@ -43,7 +43,7 @@ from ragforge.store.open import open_store
 QUESTIONS = 50
 CENTRES = 500
 SPREAD = 0.9
-"""How far vectors lie from their centres: what is embedded comes in topics."""
+"""The distance of vectors from their centres: what is embedded comes in topics."""
 SAVED = 1_000
 WIDE = 3_072
 MODEL = "measured"
@@ -52,7 +52,7 @@ Matrix = NDArray[np.float32]
 
 @dataclass(slots=True)
 class Given:
-    """An embedder whose vectors are there: what is measured is the search."""
+    """An embedder with given vectors: what is measured is the search."""
 
     dimensions: int
     vectors: dict[str, Vector] = field(default_factory=dict[str, Vector])
@@ -74,7 +74,7 @@ class Given:
 
 
 def matrix_of(turns: int, dimensions: int) -> Matrix:
-    """A vector of length 1 for each turn; the same numbers give the same vectors."""
+    """Return a vector of length 1 for each turn; the same numbers give the same vectors."""
     chance = np.random.default_rng(dimensions)
     centres = chance.standard_normal((CENTRES, dimensions), np.float32)
     made = np.empty((turns, dimensions), np.float32)
@@ -87,7 +87,7 @@ def matrix_of(turns: int, dimensions: int) -> Matrix:
 
 
 def questions_of(matrix: Matrix, embedder: Given) -> list[str]:
-    """Texts of two to six words of the history, each with a vector near a stored one."""
+    """Return texts of two to six words of the history, each with a vector near a stored one."""
     words, chance = words_of(random.Random(1)), np.random.default_rng(1)
     for row in chance.integers(0, len(matrix), QUESTIONS):
         near = matrix[row] + 0.5 * chance.standard_normal(embedder.dimensions).astype(np.float32) / np.sqrt(
@@ -98,7 +98,7 @@ def questions_of(matrix: Matrix, embedder: Given) -> list[str]:
 
 
 async def made(path: Path, matrix: Matrix) -> None:
-    """Seed a store with its vectors; what is at the path is whole."""
+    """Seed a store with its vectors; what exists at the path is complete."""
     growing = path.with_name("growing.db")
     path.parent.mkdir(parents=True, exist_ok=True)
     growing.unlink(missing_ok=True)
@@ -132,7 +132,7 @@ class Times:
     scan: list[float] = field(default_factory=list[float])
 
     def ratio(self, dimensions: int) -> float:
-        """Of the whole to the parts that it is held against."""
+        """Return the ratio of the whole to the parts that it is compared with."""
         parts = (
             self.scan if dimensions >= WIDE else [a + b for a, b in zip(self.words, self.scan, strict=True)]
         )
@@ -140,7 +140,7 @@ class Times:
 
 
 async def repeat(recall: Recall, questions: Sequence[str], matrix: Matrix) -> Times:
-    """Each question asked of the whole and of its parts, in turn, none answered from memory."""
+    """Run each question on the whole and on its parts, alternately, none answered from the cache."""
     times = Times()
     for text in questions:
         query = Query(text, project_id=project_id(0))
@@ -185,14 +185,14 @@ async def measure(path: Path, matrix: Matrix, repeats: int) -> None:
 
 
 def peak_mb(path: Path | None = None, dimensions: int = 0) -> float:
-    """The most that a process takes which searches the store, or only imports what that needs."""
+    """Return the maximum memory of a process that searches the store, or only imports what that needs."""
     args = ["--memory", str(path), "--dimensions", str(dimensions)] if path else ["--memory", ""]
     done = subprocess.run([sys.executable, __file__, *args], check=True, capture_output=True, text=True)
     return float(done.stdout)
 
 
 def own_peak_mb() -> float:
-    """The most memory that this process had; on Linux, getrusage tells its parent's where that had more."""
+    """Return the maximum memory of this process; on Linux, getrusage returns the parent's if that is more."""
     if sys.platform == "linux":
         lines = Path("/proc/self/status").read_text().splitlines()
         return next(int(line.split()[1]) / 1e3 for line in lines if line.startswith("VmHWM"))
@@ -200,7 +200,7 @@ def own_peak_mb() -> float:
 
 
 async def search_some(path: Path, dimensions: int) -> None:
-    """What the process does whose memory is measured."""
+    """Search in the process whose memory is measured."""
     embedder = Given(dimensions)
     questions = questions_of(matrix_of(64, dimensions), embedder)
     store = await open_store(f"sqlite://{path}", machine_dir=path.parent)

@@ -1,6 +1,6 @@
 """How much memory an answer of 10 MB takes, as a multiple of its size.
 
-Resident: `ragforge -p` as a process, at its most, beyond what a short answer takes; as text and as JSON.
+Resident memory: the maximum of `ragforge -p` as a process, minus that for a short answer; as text and JSON.
 Run: python benchmarks/large_answer.py [CHARS OF A PIECE], as small as a service sends them (50).
 """
 
@@ -10,7 +10,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parents[1]))  # the stand-in lies beside the tests
+sys.path.insert(0, str(Path(__file__).parents[1]))  # the stand-in is part of the tests
 
 from tests.flow.running import environ
 from tests.standins.openai import OpenAIStandIn, Raw, delta, sse
@@ -34,7 +34,7 @@ def answer(chars: int) -> Raw:
 
 
 async def resident(folder: Path, server: OpenAIStandIn, chars: int, output: str) -> int:
-    """Bytes of the process at its most."""
+    """Return the maximum memory of the process in bytes."""
     config = folder / "config" / "config.toml"
     config.parent.mkdir(parents=True)
     config.write_text(f'[endpoints.standin]\nbase_url = "{server.base_url}"\n[memory]\nenabled = false\n')

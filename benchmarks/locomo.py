@@ -1,4 +1,4 @@
-"""LoCoMo as neutral lines for `recall.py`: one dialogue turn a line, the evidence of a question as its gold.
+"""LoCoMo as neutral lines for `recall.py`: a dialogue turn per line, the evidence of a question as its gold.
 
     python benchmarks/locomo.py locomo10.json > locomo.jsonl
 
@@ -22,7 +22,7 @@ TURN_TAKES = timedelta(minutes=1)
 
 
 def neutral(sample: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """A conversation's turns, then its questions; those without evidence are left out."""
+    """Yield a conversation's turns, then its questions; those without evidence are left out."""
     name, parts = sample["sample_id"], sample["conversation"]
     known: set[str] = set()
     for number in sorted(int(found[1]) for key in parts if (found := SESSION.fullmatch(key))):
@@ -39,7 +39,7 @@ def neutral(sample: dict[str, Any]) -> Iterator[dict[str, Any]]:
                 "assistant": "",
             }
     for question in sample["qa"]:
-        # Some name several turns in one string, some a turn that is not there.
+        # Some name several turns in one string, some a turn that does not exist.
         named = [turn for text in question["evidence"] for turn in TURN.findall(text)]
         if gold := [turn for turn in dict.fromkeys(named) if turn in known]:
             yield {

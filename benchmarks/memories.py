@@ -2,9 +2,9 @@
 
     python benchmarks/memories.py [MEMORIES] [bolt://HOST:PORT]
 
-100,000 memories in 8 projects, the first of which has half of them, are asked for as the block, `/memory` and
-the recall tool ask; then the same without the indexes of memories. In SQLite, and in a Neo4j database, which
-must be empty, and stays filled. 50 questions each: processor time in SQLite, seconds that pass on a server.
+100,000 memories in 8 projects, the first of which contains half of them, are queried as the block, `/memory`
+and the recall tool do; then the same without the indexes of memories. In SQLite, and in a Neo4j database,
+which must be empty, and stays filled. 50 questions each: processor time in SQLite, elapsed time on a server.
 """
 
 import argparse
@@ -42,7 +42,7 @@ STANDING = (MemoryType.PREFERENCE, MemoryType.IDENTITY)
 
 
 def made_memories(count: int) -> list[Memory]:
-    """Memories of all projects, types and times; the same each time."""
+    """Return memories of all projects, types and times; the same each time."""
     chance = random.Random(15)
     return [
         Memory(
@@ -63,7 +63,7 @@ def made_memories(count: int) -> list[Memory]:
 
 
 def questions() -> Mapping[str, MemoryFilter]:
-    """What is asked for in each way."""
+    """Return the query of each kind."""
     large, small = MemoryFilter("p0"), MemoryFilter("p7")
     last_month = START + timedelta(minutes=0.6 * MEMORIES_COUNT)
     return {
@@ -87,7 +87,7 @@ async def begin(store: Store) -> None:
 
 
 async def fill(store: Store, path: Path, count: int) -> None:
-    """Add all of them as rows, without words and vectors, which nothing here looks at."""
+    """Add all of them as rows, without words and vectors, which are not used here."""
     await begin(store)
     connection = connect(path)
     keys = dict(connection.execute("SELECT id, key FROM project"))
@@ -117,7 +117,7 @@ async def fill_graph(graph: Graph, count: int) -> None:
 async def measured(
     store: Store, wanted: MemoryFilter, clock: Callable[[], float]
 ) -> tuple[int, float, float]:
-    """How many are found, and milliseconds: the median and p95."""
+    """Return how many are found, and milliseconds: the median and p95."""
     times: list[float] = []
     found: list[Memory] = []
     await store.memories.find(wanted)
@@ -172,7 +172,7 @@ async def compare(
     clock: Callable[[], float],
     goal_ms: float,
 ) -> None:
-    """Print what the questions take, then without the indexes, which `drop` removes."""
+    """Print the times of the questions, then without the indexes, which `drop` removes."""
     with_index = {name: await measured(store, wanted, clock) for name, wanted in questions().items()}
     await drop()
     print(f"{title:<37} {'found':>6} {'p50 ms':>8} {'p95 ms':>8} {'without indexes':>18}")

@@ -1,7 +1,7 @@
-"""What whole processes cost the processor: `search`, `-p` and others, against another version and ripgrep.
+"""The processor time of whole processes: `search`, `-p` and others, against another version and ripgrep.
 
-All rows take turns, so that a busy machine is busy for each; the first is what the others are compared with.
-Time is that of the processor, of the process and its children. `-p` asks the stand-in for Gemini.
+All rows are measured alternately, so that a busy machine slows each; the others are compared with the first.
+Time is processor time, of the process and its children. `-p` uses the stand-in for Gemini.
 
 Run: python benchmarks/processes.py [--pairs 20] [--turns 100000] [--against TREE] [--rg PATH]
 TREE is a checkout of another version; it runs in this environment, with a store and folders of its own.
@@ -46,21 +46,21 @@ COMMANDS: Mapping[str, Sequence[str]] = {
 
 
 def cost_of(command: Sequence[str], environ: Mapping[str, str], folder: Path) -> tuple[float, float]:
-    """Milliseconds of the processor, and MB of memory at the most."""
+    """Return the milliseconds of processor time, and the maximum of memory in MB."""
     script = 'cd "$1" && shift && exec "$@"'
     silent = [(os.POSIX_SPAWN_OPEN, number, os.devnull, os.O_WRONLY, 0) for number in (1, 2)]
     arguments = ["/bin/sh", "-c", script, "sh", str(folder), *command]
     child = os.posix_spawn(arguments[0], arguments, environ, file_actions=silent)
     _, status, used = os.wait4(child, 0)
-    if os.waitstatus_to_exitcode(status) not in (0, 1):  # ripgrep ends with 1 where it finds nothing
+    if os.waitstatus_to_exitcode(status) not in (0, 1):  # ripgrep exits with 1 if it finds nothing
         raise RuntimeError(f"{command} ended with {status}")
     return (used.ru_utime + used.ru_stime) * 1000, used.ru_maxrss / 1024
 
 
 def compare(rows: Mapping[str, tuple[Sequence[str], Mapping[str, str], Path]], pairs: int) -> None:
-    """Print what each costs, and its ratio to the first."""
+    """Print the cost of each, and its ratio to the first."""
     for row in rows.values():
-        cost_of(*row)  # once: files are in memory, bytecode is compiled, a store is brought up to date
+        cost_of(*row)  # once: files are in memory, bytecode is compiled, a store is migrated
     costs: dict[str, list[tuple[float, float]]] = {name: [] for name in rows}
     for _ in range(pairs):
         for name, row in rows.items():
@@ -76,7 +76,7 @@ def compare(rows: Mapping[str, tuple[Sequence[str], Mapping[str, str], Path]], p
 
 
 def environ_of(tree: Path, folder: Path, store: Path, url: str) -> dict[str, str]:
-    """The variables of a run: data and settings of its own, and the stand-in for Gemini."""
+    """Return the variables of a run: data and settings of its own, and the stand-in for Gemini."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("RAGFORGE_", "PYTHON"))}
     return {
         **kept,
@@ -92,7 +92,7 @@ def environ_of(tree: Path, folder: Path, store: Path, url: str) -> dict[str, str
 
 
 def write_texts(store: Path, folder: Path) -> None:
-    """The same text as files, for ripgrep."""
+    """Write the same text as files, for ripgrep."""
     folder.mkdir()
     rows = list(apsw.Connection(str(store), flags=apsw.SQLITE_OPEN_READONLY).execute(TEXTS))
     for start in range(0, len(rows), TEXTS_A_FILE):
@@ -101,7 +101,7 @@ def write_texts(store: Path, folder: Path) -> None:
 
 
 def stand_in(folder: Path) -> tuple["subprocess.Popen[str]", str]:
-    """The stand-in for Gemini in a process of its own, and its address."""
+    """Start the stand-in for Gemini in a process of its own; return it and its address."""
     script = folder / "script.json"
     always = {"when": [{"contains": "", "reply": {"text": ["Yes."]}}], "structured_always": {"json": {}}}
     script.write_text(json.dumps({"key": KEY, **always}))
@@ -115,7 +115,7 @@ def measure(folder: Path, given: argparse.Namespace) -> None:
     """Print a table for each command."""
     trees = {"this": HERE} | ({"other": Path(given.against).resolve()} if given.against else {})
     seed = folder / "seed.db"
-    # By the other version, which may not know what this one writes.
+    # By the other version, which may not be able to read what this one writes.
     oldest = list(trees.values())[-1]
     environ = {**os.environ, "PYTHONPATH": f"{oldest}:{oldest / 'benchmarks'}"}
     command = [sys.executable, "-P", "-c", SEEDING, str(seed), str(given.turns)]

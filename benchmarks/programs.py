@@ -2,9 +2,9 @@
 
     python benchmarks/programs.py [--profile]
 
-assemble: a program of 1,000 lines, in times of splitting them into words. operations: 10,000 operations
-between two durable points, in times of as many look-ups in a dictionary by a Python loop. parallel: eight
-calls that take one second each, in times of one.
+assemble: a program of 1,000 lines, in multiples of splitting them into words. operations: 10,000 operations
+between two durable points, in multiples of as many look-ups in a dictionary by a Python loop. parallel: eight
+calls that take one second each, in multiples of one.
 """
 
 import argparse

@@ -1,8 +1,8 @@
-"""From the last token to the prompt being ready: with background work under way, and without any.
+"""From the last token to the prompt being ready: with background work in progress, and without any.
 
-The two take turns in one run, so that a busy machine slows both. The model is the stand-in in a process of
-its own. Where there is background work it has plenty: turns of earlier runs that lack a summary and a vector,
-besides those of this run. The longest piece of the event loop is CPU time, which no busy machine lengthens.
+The two are measured alternately in one run, so that a busy machine slows both. The model is the stand-in in a
+process of its own. If there is background work, it is plenty: turns of earlier runs that lack a summary and a
+vector, besides those of this run. The longest piece of the event loop is CPU time, which no load lengthens.
 """
 
 import asyncio
@@ -66,7 +66,7 @@ class Pieces:
 
 @asynccontextmanager
 async def stand_in(folder: Path) -> AsyncIterator[str]:
-    """Where the model is."""
+    """Yield the address of the model."""
     schema = {"properties": {"turns": {"items": {"properties": {"id": {"enum": ["t1"]}}}}}}
     script = {"when": [{"contains": "", "reply": {"text": [ANSWER[:200], ANSWER[200:]]}}]}
     script |= {"structured_always": {"json": an_answer(schema, "What follows the last newline is not read.")}}
@@ -87,7 +87,7 @@ async def stand_in(folder: Path) -> AsyncIterator[str]:
 
 @asynccontextmanager
 async def opened(folder: Path, url: str, *, memory: bool) -> AsyncIterator[Session]:
-    """A session in a project with turns that an earlier run left."""
+    """Yield a session in a project with turns from an earlier run."""
     environ = {
         "PATH": "/usr/bin:/bin",
         "HOME": str(folder),
@@ -116,7 +116,7 @@ async def opened(folder: Path, url: str, *, memory: bool) -> AsyncIterator[Sessi
 
 
 async def ready_ms(session: Session) -> float:
-    """One turn: milliseconds from its last token until the next can be typed."""
+    """Run one turn; return the milliseconds from its last token until the next can be typed."""
     last = time.perf_counter()
     async with aclosing(submit(session, (TextPart(SAID),), approve)) as events:
         async for event in events:
@@ -141,7 +141,7 @@ async def measure(folder: Path) -> None:
     ):
         for session in (without, beside):
             await ready_ms(session)  # what is loaded at the first turn
-        # The background has begun with what was left, in a moment at most.
+        # The background work has started with earlier turns, in a moment at most.
         while not beside.workspace.background.progress.turns:
             await asyncio.sleep(0.01)
         pieces.measuring = True

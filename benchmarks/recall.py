@@ -1,16 +1,16 @@
-"""Whether search finds the right turn: any data set of questions, through the project's own store and search.
+"""Whether search finds the right turn: any data set of questions, in the project's own store and search.
 
     python benchmarks/recall.py DATA.jsonl [--store URL] [--fusion convex|rrf] [--embedder NAME]
 
-No language model is asked. Each line is a turn or a question:
+No language model is called. Each line is a turn or a question:
 
     {"type": "turn", "conversation", "session", "id", "at": ISO 8601, "user", "assistant"}
     {"type": "question", "conversation", "text", "gold": [ids of turns], "category"}
 
 Each conversation becomes a project of its own, and is searched alone. R@k is the share of a question's gold
-turns among the first k turns found, MRR one by the rank of the first of them; both are means over questions.
-A store at a URL is filled with these conversations beside what it holds; without one, SQLite in a folder that
-goes away. `locomo.py` makes such lines of a public data set.
+turns among the first k turns found, MRR one divided by the rank of the first of them; both are means over
+questions. A store at a URL is filled with these conversations in addition to its contents; without one,
+SQLite in a temporary folder is used. `locomo.py` makes such lines from a public data set.
 """
 
 import argparse
@@ -44,12 +44,12 @@ from ragforge.store.open import open_store
 
 DEPTHS = (5, 10, 20)
 LOADED = 1_000
-"""Records that are written at once."""
+"""Records that are written together."""
 
 
 @dataclass(slots=True)
 class Conversation:
-    """A project's records, and where its turns are."""
+    """A project's records, and the ids of its turns."""
 
     project: Project
     sessions: dict[str, list[Turn]] = field(default_factory=dict[str, list[Turn]])
@@ -67,7 +67,7 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What one question came to."""
+    """The result of one question."""
 
     recall: Mapping[int, float]
     reciprocal: float
@@ -75,7 +75,7 @@ class Result:
 
 
 def read(path: Path) -> tuple[dict[str, Conversation], list[Question]]:
-    """The conversations and the questions. Exits where a line cannot be used."""
+    """Return the conversations and the questions. Exits if a line cannot be used."""
     conversations: dict[str, Conversation] = {}
     questions: list[Question] = []
     for number, line in enumerate(path.read_text("utf-8").splitlines(), 1):
@@ -127,7 +127,7 @@ def _add_turn(conversations: dict[str, Conversation], item: Mapping[str, Any]) -
 
 
 def records(conversation: Conversation) -> Iterable[Record]:
-    """Everything of it, in the order in which it can be stored."""
+    """Yield everything of it, in the order in which it can be stored."""
     yield conversation.project
     for name, turns in conversation.sessions.items():
         yield ConversationSession(
@@ -160,7 +160,7 @@ async def fill(store: Store, embedder: Embedder | None, conversations: Iterable[
 
 
 async def ask(recall: Recall, conversations: Mapping[str, Conversation], question: Question) -> Result:
-    """Where the gold turns of the question are."""
+    """Return the ranks of the question's gold turns."""
     conversation = conversations[question.conversation]
     gold = {conversation.turns[turn] for turn in question.gold}
     began = time.perf_counter()
@@ -177,7 +177,7 @@ async def ask(recall: Recall, conversations: Mapping[str, Conversation], questio
 
 
 def print_table(questions: Sequence[Question], results: Sequence[Result]) -> None:
-    """A line a category, and one of all."""
+    """Print a line per category, and one of all."""
     groups: dict[str, list[Result]] = defaultdict(list)
     for question, result in zip(questions, results, strict=True):
         groups[question.category or "-"].append(result)
@@ -194,7 +194,7 @@ def print_table(questions: Sequence[Question], results: Sequence[Result]) -> Non
 
 @asynccontextmanager
 async def opened(url: str, settings: Settings) -> AsyncIterator[Recall]:
-    """What is searched through: the store at the URL, or one that goes away."""
+    """Yield what is searched: the store at the URL, or a temporary one."""
     with tempfile.TemporaryDirectory() as folder:
         store = await open_store(url or f"sqlite://{folder}/ragforge.db", machine_dir=Path(folder))
         try:

@@ -1,9 +1,9 @@
-"""How quickly secrets are taken out of text, and how often something harmless goes with them.
+"""How quickly secrets are removed from text, and how often something harmless is removed too.
 
 False hits are counted on this repository without its tests, on the standard library with and without its
-tests, on the packages that are installed, on lock files and on this machine's logs: at most 1 line in 20,000
-is the aim. The time is that of a megabyte of sources as a multiple of what one regular expression takes for
-it, and that of hostile lines of a megabyte as a multiple of the sources'.
+tests, on the installed packages, on lock files and on this machine's logs: the goal is at most 1 line in
+20,000. The time is that of a megabyte of sources as a multiple of what one regular expression takes for it,
+and that of hostile lines of a megabyte as a multiple of the sources'.
 Run: python benchmarks/redacting.py [SAMPLE], where 1 of so many files is read (3).
 """
 
@@ -55,7 +55,7 @@ def took_s(text: str) -> float:
 
 
 def false_hits() -> str:
-    """Print the table; the sources, for the measure of time."""
+    """Print the table; return the sources, for the measurement of time."""
     print(f"{'files':<18}{'lines':>10}{'hits':>6}{'1 in':>10}")
     kept = ""
     for name, paths in sources().items():

@@ -1,7 +1,7 @@
 """What a search costs at 100,000 turns: by words inside a process, and as the command that a user types.
 
-The command compares meaning too: each turn has a vector of the embedder that ships with the program. Its
-time stands beside that of `python -c "import typer"`, which any command line of this kind pays.
+The command also compares meaning: each turn has a vector of the included embedder. Its time is compared with
+that of `python -c "import typer"`, which any command line of this kind takes.
 """
 
 import argparse
@@ -62,20 +62,20 @@ async def measure(path: Path) -> None:
 
 
 def time_command(arguments: list[str], environment: dict[str, str]) -> tuple[float, float]:
-    """Milliseconds that a process takes, by the clock and of the processor."""
+    """Return the milliseconds of a process, elapsed and of the processor."""
     began, used = time.perf_counter(), processor_s()
     subprocess.run(arguments, env=environment, check=True, capture_output=True)
     return (time.perf_counter() - began) * 1000, (processor_s() - used) * 1000
 
 
 def processor_s() -> float:
-    """What all processes took that were started here and ended."""
+    """Return the processor time of all ended processes that were started here."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
 
 
 def compare_commands(path: Path) -> None:
-    """Print the command's time beside that of importing typer, run in turns."""
+    """Print the command's time compared with that of importing typer, measured alternately."""
     environment = {
         **os.environ,
         "RAGFORGE_STORE": f"sqlite://{path}",

@@ -1,8 +1,8 @@
-"""A store full of history that looks like a coding assistant's: word frequencies follow Zipf's law.
+"""A store full of history like a coding assistant's: word frequencies follow Zipf's law.
 
 `seed(path, turns=100_000)` from Python, or `python benchmarks/seed.py PATH [TURNS]`. The same number
-seeds the same history. Half of it lies in the first project, whose id is `project_id(0)`, and all of it where
-one project is asked for.
+seeds the same history. Half of it is in the first project, whose id is `project_id(0)`, or all of it if one
+project is requested.
 """
 
 import os
@@ -27,12 +27,13 @@ from ragforge.store.sqlite.prepare import prepare
 from ragforge.store.sqlite.rows import new_key, to_ms
 
 FORMAT = 3
-"""Raised when what is seeded changes."""
+"""Incremented when the seeded history changes."""
 
 PROJECTS = 8
 TURNS_A_SESSION = 50
 SESSIONS_AT_ONCE = 200
-"""In one transaction: that of a million turns would be written twice, and the log as large as the store."""
+"""Sessions per transaction: a single one of a million turns would be written twice, and the log as large as
+the store."""
 VOCABULARY = 30_000
 STREAM_WORDS = 1_000_000
 SYLLABLES = [first + second for first in "bcdfgjklmnprstvz" for second in ("a", "e", "i", "o", "ou")]
@@ -57,19 +58,19 @@ START = datetime(2025, 1, 6, 9, tzinfo=UTC)
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """An endless text to cut pieces from."""
+    """An endless text to take pieces from."""
 
     stream: list[str]
     chance: random.Random
 
     def piece(self, low: int, high: int) -> str:
-        """Between `low` and `high` words."""
+        """Return between `low` and `high` words."""
         start = self.chance.randrange(len(self.stream) - high)
         return " ".join(self.stream[start : start + self.chance.randint(low, high)])
 
 
 def words_of(chance: random.Random) -> Words:
-    """A text whose nth most frequent word occurs about 1/n as often as the first."""
+    """Return a text whose nth most frequent word occurs about 1/n as often as the first."""
     rare = ["".join(chance.choices(SYLLABLES, k=chance.randint(2, 5))) for _ in range(VOCABULARY)]
     vocabulary = [*FREQUENT, *rare]
     weights = [1 / (rank + 2.7) for rank in range(len(vocabulary))]
@@ -77,7 +78,7 @@ def words_of(chance: random.Random) -> Words:
 
 
 def seed(path: Path, *, turns: int, calls: int = 1, number: int = 1, projects: int = PROJECTS) -> None:
-    """Fill the store at `path`, which is made."""
+    """Create and fill the store at `path`."""
     prepare(path, STORE, lock_dir=path.parent / "locks")
     connection = connect(path)
     chance = random.Random(number)
@@ -97,35 +98,35 @@ def seed(path: Path, *, turns: int, calls: int = 1, number: int = 1, projects: i
 
 
 def seeded(path: Path, *, turns: int, projects: int = PROJECTS) -> Path:
-    """The path, a seeded store being there. It is made once and copied from then on."""
+    """Return the path, at which a seeded store is. It is created once and copied from then on."""
     kept = Path(tempfile.gettempdir()) / f"ragforge-seed-{len(STORE.steps)}-{FORMAT}-{turns}-{projects}.db"
     if not kept.exists():
         growing = kept.with_suffix(f".{os.getpid()}")
         seed(growing, turns=turns, projects=projects)
         growing.rename(kept)
     shutil.copyfile(kept, path)
-    # Else the next fsync would pay for the copy.
+    # Otherwise the next fsync would pay for the copy.
     os.sync()
     return path
 
 
 def project_id(index: int) -> str:
-    """The id of a seeded project."""
+    """Return the id of a seeded project."""
     return identifier(1, index)
 
 
 def session_id(index: int) -> str:
-    """The id of a seeded session."""
+    """Return the id of a seeded session."""
     return identifier(2, index)
 
 
 def turn_id(index: int) -> str:
-    """The id of a seeded turn."""
+    """Return the id of a seeded turn."""
     return identifier(3, index)
 
 
 def identifier(kind: int, index: int) -> str:
-    """An id of UUIDv7's shape."""
+    """Return an id of UUIDv7's shape."""
     return str(UUID(int=(0x0190_0000_0000 << 80) | (7 << 76) | (2 << 62) | (kind << 48) | index))
 
 
@@ -139,7 +140,7 @@ def _add_projects(connection: Connection) -> None:
 def _add_session(
     connection: Connection, session: int, words: Words, turns: range, calls: int, projects: int
 ) -> None:
-    # Every other session is the first project's; the rest share the others.
+    # Every other session belongs to the first project; the rest share the others.
     project = 0 if session % 2 else session // 2 % projects
     last = to_ms(_moment(turns[-1]))
     connection.execute(

@@ -1,7 +1,7 @@
-"""How quickly the prompt stands: `ragforge` against an empty Textual app, and `--version` against typer.
+"""How quickly the prompt is ready: `ragforge` against an empty Textual app, and `--version` against typer.
 
 From starting the process in a pseudo-terminal until a typed key is on the screen, until the status line is,
-and the resident memory then. The programs are started in turn, so that a noisy machine is noisy for all:
+and the resident memory then. The programs are started alternately, so that noise affects all of them:
 ragforge in a fresh home, beside 2,000 sessions, and in a project of 20,000 files.
 
 Run: python benchmarks/startup.py [RUNS]
@@ -22,7 +22,7 @@ from seed import TURNS_A_SESSION, seeded
 
 RUNS = int(sys.argv[1]) if len(sys.argv) > 1 else 7
 TYPED = "Q"
-"""One key, and a letter that stands nowhere else on either screen."""
+"""One key, and a letter that appears nowhere else on either screen."""
 STATUS = b"local"
 """The model, which only the status line names."""
 SESSIONS, FILES = 2_000, 20_000
@@ -47,7 +47,7 @@ class Start:
 
 
 def start(command: list[str], env: dict[str, str], cwd: Path, *, status: bytes = b"") -> Start:
-    """Start a program, with a key typed at once. status: words of what is drawn last, if it has some."""
+    """Start a program, with a key typed at once. status: words of what is drawn last, if any."""
     started_s = time.perf_counter()
     child = ptyprocess.PtyProcess.spawn(command, env=env, cwd=str(cwd), dimensions=(30, 100), echo=False)
     seen, key_s = b"", 0.0
@@ -65,7 +65,7 @@ def start(command: list[str], env: dict[str, str], cwd: Path, *, status: bytes =
 
 
 def resident_mb(pid: int) -> float:
-    """Resident memory by ps, which Linux and macOS have."""
+    """Return the resident memory by ps, which Linux and macOS have."""
     out = subprocess.run(["ps", "-o", "rss=", "-p", str(pid)], capture_output=True, text=True, check=True)
     return int(out.stdout) / 1024
 
@@ -84,7 +84,7 @@ def in_turn(*tasks: Callable[[], float]) -> list[list[float]]:
 
 
 def row(name: str, ours: list[float], bare: list[float], unit: str, goal: float) -> None:
-    """The ratios of the medians, and of the quickest of both."""
+    """Print the ratios of the medians, and of the quickest of both."""
     ratio = statistics.median(ours) / statistics.median(bare)
     print(
         f"{name:<36} {min(ours):8.3f} {statistics.median(ours):8.3f} | {min(bare):8.3f} "
@@ -94,7 +94,7 @@ def row(name: str, ours: list[float], bare: list[float], unit: str, goal: float)
 
 
 def a_home(folder: Path, *, sessions: int = 0, files: int = 0) -> tuple[dict[str, str], Path]:
-    """The environment and the project of a user with so much in them."""
+    """Return the environment and the project of a user with so much data."""
     project = folder / "project"
     (project / ".git").mkdir(parents=True)
     (folder / "data").mkdir()

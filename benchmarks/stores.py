@@ -1,11 +1,11 @@
-"""What the stores take for the same work, side by side in one run: `--only carry|nearest|copy|open|search`.
+"""What the stores take for the same work, compared in one run: `--only carry|nearest|copy|open|search`.
 
     python benchmarks/stores.py [--only PART | --turns N] [bolt://HOST:PORT ...]
 
 With `--turns N` alone: what saving, searching, resuming and lists take in a history of so many turns.
 
 Each address must be a Neo4j database that may be filled and emptied: it is refused unless it is empty. The
-store in SQLite is measured in a folder that goes away. A part is a module in `parts`.
+store in SQLite is measured in a temporary folder. A part is a module in `parts`.
 """
 
 import argparse

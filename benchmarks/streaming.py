@@ -1,11 +1,11 @@
-"""What an answer that streams costs the processor, and how long the first Enter takes to become a request.
+"""The processor time of a streamed answer, and how long the first Enter takes to become a request.
 
 Each run is the program in a pseudo-terminal with a fresh home and a stand-in server that answers with 50
-tokens a second: prose, lists, code and a table, over and over. Printed are the milliseconds from Enter, 2 s
+tokens a second: prose, lists, code and a table, repeated. Printed are the milliseconds from Enter, 2 s
 after the start, until the server has the request, the processor time until then, and that of each second of
-the answer, its first left out. The terminal says that it marks pastes, as nearly all do; in one that does
-not, Enter waits 30 ms for what may follow. Versions take turns, so that all share the load. A program
-that has too little of the processor draws less often: compare answers on a machine with time to spare.
+the answer, except its first. The terminal says that it marks pastes, as nearly all do; in one that does
+not, Enter waits 30 ms for what may follow. Versions are run alternately, so that all share the load. A
+program with too little processor time draws less often: compare answers on a machine that is not busy.
 
 Run: python benchmarks/streaming.py [--pairs 5] [--seconds 12] [--against TREE]... [--spy PATH]
 TREE is a checkout of another version; it runs in this environment. --spy: a py-spy that profiles each run
@@ -36,7 +36,7 @@ SETTLED_S = 2.0
 SIZE = (40, 100)
 TYPED = b"Apart?"
 PAUSE_S = 0.5
-"""Enter that comes together with text would be a new line of what is pasted."""
+"""Enter that arrives together with text would be a new line of a paste."""
 MODEL = b"test-model"
 MARKS_PASTES, IT_DOES = b"\x1b[?2004$p", b"\x1b[?2004;1$y"
 """Asked by the program, and answered by the terminal."""
@@ -69,7 +69,7 @@ def words(line: str) -> list[str]:
 
 
 class Server(OpenAIStandIn):
-    """Streams the answer, and knows when it was asked."""
+    """Streams the answer, and records when it was requested."""
 
     def __init__(self, seconds: float) -> None:
         super().__init__(Flavour.OPENAI)
@@ -89,7 +89,7 @@ class Server(OpenAIStandIn):
 
 @dataclass
 class Costs:
-    """Of each run."""
+    """The costs of each run."""
 
     asked_ms: list[float] = field(default_factory=list[float])
     asked_cpu_ms: list[float] = field(default_factory=list[float])
@@ -97,7 +97,7 @@ class Costs:
 
 
 async def run(tree: Path, name: str, given: argparse.Namespace, costs: Costs) -> None:
-    """One start, message and answer; what they took is added to the costs."""
+    """Run one start, message and answer; add their cost to the costs."""
     async with Server(given.seconds) as server:
         with tempfile.TemporaryDirectory() as folder:
             env, project = a_home(Path(folder), tree, server.base_url)
@@ -142,7 +142,7 @@ async def run(tree: Path, name: str, given: argparse.Namespace, costs: Costs) ->
 
 
 async def profile(given: argparse.Namespace, name: str, pid: int) -> None:
-    """Set a py-spy to work for as long as the answer is measured."""
+    """Run a py-spy for as long as the answer is measured."""
     options = ("-r", "200", "-d", str(int(given.seconds)), "-f", "raw", "-o", f"{given.spy}-{name}")
     silent = subprocess.DEVNULL
     await asyncio.create_subprocess_exec(
@@ -151,13 +151,13 @@ async def profile(given: argparse.Namespace, name: str, pid: int) -> None:
 
 
 def processor_s(pid: int) -> float:
-    """What the threads of the process have had of the processor; Linux only."""
+    """Return the processor time of each thread of the process; Linux only."""
     tasks = Path(f"/proc/{pid}/task").glob("*/schedstat")
     return sum(int(task.read_text().split()[0]) for task in tasks) / 1e9
 
 
 def a_home(folder: Path, tree: Path, url: str) -> tuple[dict[str, str], Path]:
-    """The environment and the project of a new user of the stand-in."""
+    """Return the environment and the project of a new user of the stand-in."""
     project, config = folder / "project", folder / "config"
     (project / ".git").mkdir(parents=True)
     config.mkdir()

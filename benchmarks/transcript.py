@@ -3,8 +3,8 @@
 Run: python benchmarks/transcript.py
 Prints minimum and median in milliseconds, from the key's arrival in the app until the screen has been
 drawn with it, and the ratio of the medians: 1,000 turns with 5,000 tool lines to 10 turns. The app runs
-without a terminal; both conversations are measured in one process, several times in turns, so that noise
-hits both.
+without a terminal; both conversations are measured in one process, alternately and several times, so that
+noise affects both.
 """
 
 import asyncio
@@ -73,7 +73,7 @@ class Times:
 
 
 def conversation(turns: int) -> tuple[list[Turn], list[Step], list[ToolCall]]:
-    """As the store would give it."""
+    """Return a turn as the store would."""
     kept, steps, calls = [], [], []
     for index in range(turns):
         turn_id = f"turn-{index}"
@@ -100,7 +100,7 @@ def conversation(turns: int) -> tuple[list[Turn], list[Step], list[ToolCall]]:
 
 @asynccontextmanager
 async def streaming(turns: int) -> AsyncGenerator[tuple[Bench, Pilot[None]], None]:
-    """An app with that many turns, and an answer that goes on and on."""
+    """Return an app with that many turns, and an answer that continues endlessly."""
     app = Bench()
     async with app.run_test(size=SIZE) as pilot:
         await app.transcript.load(*conversation(turns))
@@ -110,14 +110,14 @@ async def streaming(turns: int) -> AsyncGenerator[tuple[Bench, Pilot[None]], Non
 
 
 async def stream(app: Bench) -> None:
-    """Words as a quick model sends them; a new paragraph now and then."""
+    """Show words as a quick model sends them; a new paragraph now and then."""
     for count in range(sys.maxsize):
         app.transcript.show(TextDelta(f"word{count} " + ("\n\n" if count % 60 == 59 else "")))
         await asyncio.sleep(0.01)
 
 
 async def until_drawn(app: Bench, act: Callable[[], object], changed: Callable[[], bool]) -> float:
-    """Milliseconds until what `act` did has been drawn."""
+    """Return the milliseconds until the result of `act` has been drawn."""
     start = perf_counter()
     act()
     while not changed():
@@ -129,7 +129,7 @@ async def until_drawn(app: Bench, act: Callable[[], object], changed: Callable[[
 
 
 async def measure(app: Bench, times: Times) -> None:
-    """One key, and one scroll up and back to the end."""
+    """Measure one key, and one scroll up and back to the end."""
     feeder = asyncio.create_task(stream(app))
     await asyncio.sleep(0.2)
     before = len(app.prompt.text)

@@ -1,13 +1,13 @@
-"""How well similar tasks are found, and who is warned of what failed before.
+"""How well similar tasks are found, and who is warned about what failed before.
 
     python benchmarks/tried.py [FILE.jsonl] [--embedder NAME] [--curve]
 
 Lines are tasks, in order of time, `{"task", "day", "request", "done", "outcome": "kept" or how it failed,
 "reason", "files", "topic"}`, then queries, `{"query", "text", "similar": [task ...], "warn": [task ...]}`;
-without a file those of `tasks.jsonl` beside this one. The weights were fitted to all files `tasks*.jsonl`;
-`tried_fit.py` prints the figures of each with weights of the others. `tasks_library.jsonl` is of one project;
-`tasks_shop.jsonl`, `tasks_rover.jsonl` and `tasks_warehouse.jsonl` are by another writer and have many near
-misses; `radio_tasks.jsonl` is by a third, and nothing was fitted to it.
+without a file those of `tasks.jsonl` in this folder. The weights were fitted to all files `tasks*.jsonl`;
+`tried_fit.py` prints the figures of each with weights of the others. `tasks_library.jsonl` is from one
+project; `tasks_shop.jsonl`, `tasks_rover.jsonl` and `tasks_warehouse.jsonl` are by another writer and have
+many near misses; `radio_tasks.jsonl` is by a third, and nothing was fitted to it.
 Printed are precision and recall of what is similar, how many of the warnings are given, and how many
 of the queries without one are warned.
 
@@ -44,7 +44,7 @@ Line = Mapping[str, Any]
 
 
 def read(path: Path) -> tuple[list[Line], list[Line]]:
-    """The tasks and the queries. Exits where a line cannot be read."""
+    """Return the tasks and the queries. Exits if a line cannot be read."""
     lines: list[Line] = []
     for number, text in enumerate(path.read_text("utf-8").splitlines(), 1):
         try:
@@ -59,7 +59,7 @@ def read(path: Path) -> tuple[list[Line], list[Line]]:
 
 
 def problems_of(tasks: Sequence[Line]) -> list[Problem]:
-    """The tasks as they are compared."""
+    """Return the tasks prepared for comparison."""
     return [
         problem_of(
             each["request"],
@@ -75,7 +75,10 @@ def problems_of(tasks: Sequence[Line]) -> list[Problem]:
 async def cosines_of(
     problems: Sequence[Problem], queries: Sequence[Line], embedder: Embedder
 ) -> list[list[float]] | None:
-    """A row a query, the cosine of each task's vector; None for the included embedder. Raises UsageError."""
+    """Return a row per query, with the cosine of each task's vector; None for the included embedder.
+
+    Raises UsageError.
+    """
     if embedder.name == StaticEmbedder.name:
         return None
     there = await embedder.embed([each.text for each in problems])
@@ -87,7 +90,7 @@ async def cosines_of(
 
 
 async def table_of(tasks: Sequence[Line], queries: Sequence[Line], embedder: Embedder) -> list[list[float]]:
-    """A row a query, a score a task. Raises UsageError."""
+    """Return a row per query, with a score per task. Raises UsageError."""
     problems = problems_of(tasks)
     rows = await cosines_of(problems, queries, embedder)
     return [
@@ -99,7 +102,7 @@ async def table_of(tasks: Sequence[Line], queries: Sequence[Line], embedder: Emb
 def report(
     tasks: Sequence[Line], queries: Sequence[Line], table: Sequence[Sequence[float]], least: float
 ) -> str:
-    """One line of figures."""
+    """Return one line of figures."""
     hits = told = wanted = warned = due = given = false = 0
     for query, row in zip(queries, table, strict=True):
         similar = [(score, each) for score, each in zip(row, tasks, strict=True) if score >= least]

@@ -1,10 +1,10 @@
-"""What statistics and similar problems cost beside what they rest on, in processor time of one run.
+"""What statistics and similar problems cost compared with their basis, in processor time of one run.
 
     python benchmarks/tried_cost.py [--turns 100000]
 
-`/stats` by each group beside its bare query, the same SQL text read without a store (goal: 1.5 times), and
-`find_similar` beside one search by words and meaning for the same text (goal: 2 times). Each pair runs in
-turns, and the median of the ratios is told; then what `/stats` adds for the newest tasks.
+`/stats` by each group compared with its bare query, the same SQL text read without a store (goal: 1.5 times),
+and `find_similar` compared with one search by words and meaning for the same text (goal: 2 times). Each pair
+is measured alternately; printed are the median of the ratios, then what `/stats` adds for the newest tasks.
 """
 
 import argparse
@@ -38,7 +38,7 @@ QUESTIONS = 30
 async def paired(
     one: Callable[[], Awaitable[object]], other: Callable[[], Awaitable[object]], runs: int
 ) -> tuple[float, float, float]:
-    """The median ratio of both, and the median milliseconds of each."""
+    """Return the median ratio of both, and the median milliseconds of each."""
     times: list[tuple[float, float]] = []
     for _ in range(runs):
         took: list[float] = []
@@ -56,7 +56,7 @@ async def paired(
 
 
 async def measure(path: Path) -> None:
-    """Print a line a pair."""
+    """Print a line per pair."""
     store = await open_store(f"sqlite://{path}", machine_dir=path.parent)
     bare = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)
     for group in StatisticsGroup:

@@ -1,11 +1,11 @@
-"""The weights by which similar problems are found, and how they do in files that they were not fitted to.
+"""The weights by which similar problems are found, and their figures in files that they were not fitted to.
 
     python benchmarks/tried_fit.py [--embedder NAME]
 
-Two logistic regressions on the tasks of `tasks*.jsonl` beside this file: whether two tasks are of one topic
+Two logistic regressions on the tasks of `tasks*.jsonl` in this folder: whether two tasks are about one topic
 (`KIN` of ragforge.memory.recall.similarity), and whether a task is similar to a query (`WEIGHTS`). For each
-file they are fitted to the others, and its figures are printed as `tried.py` prints them; at the end the
-weights fitted to all. The weight of a stored vector's cosine brings it to the spread of the included one.
+file they are fitted to the others, and its figures are printed as in `tried.py`; at the end the weights
+fitted to all. The weight of a stored vector's cosine brings it to the spread of the included one.
 --embedder: as for `tried.py`.
 """
 
@@ -31,13 +31,13 @@ FILES = sorted(Path(__file__).parent.glob("tasks*.jsonl"))
 ROUNDS = 40
 DECAY = 3.0
 FEW = 20
-"""The percentile of how alike another matter is that stands for it where few are compared."""
+"""The percentile of how alike another matter is, used in its place if few are compared."""
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 
 
 class TaskFile:
-    """A file with what of it does not depend on weights."""
+    """A file with what does not depend on weights."""
 
     def __init__(self, path: Path, embedder: Embedder) -> None:
         self.name = path.stem
@@ -54,7 +54,7 @@ class TaskFile:
         )
 
     def evidence(self, stored: float, kin: Sequence[float]) -> list[tuple[Floats, Floats]]:
-        """That of each query, and how probable kin are."""
+        """Return the evidence of each query, and the probability of kin."""
         return [
             similarity.evidence(each["text"], self.problems, self.stored and self.stored[at], stored, kin)
             for at, each in enumerate(self.queries)
@@ -62,7 +62,7 @@ class TaskFile:
 
 
 def fitted(rows: Floats, labels: Floats) -> list[float]:
-    """The weights of the columns and the bias, by Newton's method, on columns of one spread."""
+    """Return the weights of the columns and the bias, by Newton's method, on columns of one spread."""
     mean, spread = rows.mean(axis=0), rows.std(axis=0)
     data = np.c_[(rows - mean) / spread, np.ones(len(rows))]
     decay = DECAY * np.diag([*np.ones(rows.shape[1]), 0])
@@ -78,7 +78,7 @@ def fitted(rows: Floats, labels: Floats) -> list[float]:
 
 
 def weights_of(files: Sequence[TaskFile], stored: float, least: float) -> tuple[list[float], Weights]:
-    """Those of kinship and of similarity."""
+    """Return the weights of kinship and of similarity."""
     kin = fitted(
         np.concatenate([each.pairs for each in files]), np.concatenate([each.of_one_topic for each in files])
     )
@@ -104,7 +104,7 @@ def _rounded(weights: Sequence[float]) -> tuple[float, ...]:
 
 
 def spread_of(files: Sequence[TaskFile]) -> float:
-    """The weight that brings stored cosines to the spread of the others; 0 without stored ones."""
+    """Return the weight that brings stored cosines to the spread of the others; 0 without stored ones."""
     if files[0].stored is None:
         return 0.0
     included = np.concatenate([rows[:, 0] for each in files for rows, _ in each.evidence(0, similarity.KIN)])

@@ -1,7 +1,7 @@
-"""Ten turns against the real services, with your own keys: what no test of ours can try. `make live`.
+"""Ten turns with the real services, with your own keys: what no test of ours can try. `make live`.
 
-Every provider whose key is set is tried, in a project and a data folder that are thrown away. It prints what
-it will cost at most, asks, and prints what it did cost. It never runs in CI.
+Every provider whose key is set is tried, in a temporary project and data folder. It prints the maximum cost,
+asks, and prints the actual cost. It never runs in CI.
 """
 
 import argparse
@@ -44,13 +44,13 @@ TURNS = (
     ("Answer with a Markdown table of two columns and two rows.", "|", ""),
     ("Say goodbye in French, in one word.", "", ""),
 )
-"""What is asked, what the answer holds, and the tool that is to be used."""
+"""The question, what the answer contains, and the tool that should be used."""
 CALLS_A_TURN, INPUT_TOKENS, OUTPUT_TOKENS = 4, 12_000, 800
-"""More than a turn of these takes, each of its calls, for the estimate."""
+"""More than each call of such a turn takes, for the estimate."""
 
 
 class Animal(Struct, frozen=True):
-    """What `SCHEMA` describes."""
+    """An object as described by `SCHEMA`."""
 
     animal: str
     legs: int
@@ -65,7 +65,7 @@ SCHEMA: JsonObject = {
 
 
 def main() -> int:
-    """Try what was asked for; 1 where anything failed."""
+    """Try what was requested; return 1 if anything failed."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("models", nargs="*", help="provider:name; without, one a provider whose key is set")
     parser.add_argument("--turns", type=int, default=len(TURNS), help="how many turns of each")
@@ -126,7 +126,7 @@ def _try(model: str, turns: int) -> int:
 
 
 def _turn(model: str, prompt: str, project: Path, env: Mapping[str, str], *, goes_on: bool) -> dict[str, Any]:
-    """What `ragforge -p` tells of it, as JSON."""
+    """Return what `ragforge -p` reports about it, as JSON."""
     flags = ["-c"] if goes_on else ["--new"]
     ran = subprocess.run(
         [
@@ -164,7 +164,7 @@ def _wrong(told: Mapping[str, Any], holds: str, tool: str) -> str:
 
 
 async def _structured(model: str) -> str:
-    """What is wrong with an answer of a schema; empty where nothing is."""
+    """Return what is wrong with an answer of a schema; empty if nothing is."""
     from ragforge.config.secrets import find_key
 
     settings = load_settings(cwd=Path.cwd(), flags={}, environ=os.environ).settings

@@ -1,10 +1,10 @@
-"""Makes packages/e5/ragforge_e5: the model multilingual-e5-small in 4 bits, in 70 MB.
+"""Create packages/e5/ragforge_e5: the model multilingual-e5-small in 4 bits, in 70 MB.
 
     python scripts/make_e5.py [--weights FILE] [--out FOLDER] [--mean]
 
-The blocks of 4 bits are those of the file that is read. `make e5` makes a wheel of it. Takes some seconds.
---mean: also compute again what is taken off each vector, the mean over messages in `training/`, and keep it
-in packages/e5/mean.txt; takes some minutes, and makes other vectors, which need another name in
+The blocks of 4 bits are those of the source file. `make e5` builds a wheel from it. Takes some seconds.
+--mean: also compute the mean over messages in `training/` again, which is subtracted from each vector, and
+store it in packages/e5/mean.txt; takes some minutes, and changes the vectors, which then need another name in
 ragforge/embedders/e5.py.
 """
 
@@ -32,7 +32,7 @@ SHA256 = "1571fc9827503943b6bb2e2c03c071f70a14f6e8ffc673946a1f7abbbfbb782f"
 MAGIC = b"E5S1"
 BLOCK, BLOCK_BYTES = 32, 18
 PIECES_MAX = 256
-"""The model reads twice as many, at twice the time."""
+"""The model reads twice as many, in twice the time."""
 MESSAGES_EVERY = 6
 MEAN_DIGITS = 5
 
@@ -46,19 +46,19 @@ class Reader:
         self.data, self.at = data, 0
 
     def numbers(self, form: str) -> tuple[Any, ...]:
-        """Those of a format of `struct`, of which the least significant byte is first."""
+        """Return those of a format of `struct`, least significant byte first."""
         found = struct.unpack_from(f"<{form}", self.data, self.at)
         self.at += struct.calcsize(f"<{form}")
         return found
 
     def bytes(self, count: int) -> bytes:
-        """The next so many."""
+        """Return the next so many bytes."""
         self.at += count
         return self.data[self.at - count : self.at]
 
 
 def read(data: bytes) -> tuple[Arrays, list[str]]:
-    """The arrays as `ragforge.embedders.transformer` names them, and the pieces. Exits for another form."""
+    """Return the arrays as named by `ragforge.embedders.transformer`, and the pieces. Exits if it differs."""
     file = Reader(data)
     if file.bytes(4) != MAGIC:
         sys.exit("The file of weights has another form.")
@@ -69,7 +69,7 @@ def read(data: bytes) -> tuple[Arrays, list[str]]:
     scores = np.frombuffer(file.bytes(4 * count), "<f4")
     text = file.bytes(length)
     pieces = [text[start:end].decode() for start, end in itertools.pairwise(ends)]
-    _, mapped = file.numbers("iI")  # how characters are written otherwise: as Unicode's NFKC does
+    _, mapped = file.numbers("iI")  # other spellings of characters: like Unicode's NFKC
     file.bytes(mapped)
     if block != BLOCK:
         sys.exit(f"The file of weights has blocks of {block}.")
@@ -78,7 +78,7 @@ def read(data: bytes) -> tuple[Arrays, list[str]]:
 
 
 def _tensors(file: Reader, width: int) -> Arrays:
-    """By name: floats, or rows of blocks, as wide as the model but for those of `fo.w`, the inner layer's."""
+    """Return by name: floats, or rows of blocks, as wide as the model except `fo.w`, the inner layer's."""
     tensors: Arrays = {}
     (count,) = file.numbers("i")
     for _ in range(count):
@@ -116,7 +116,7 @@ def _named(tensors: Mapping[str, np.ndarray[Any, Any]], layers: int) -> Arrays:
 
 
 def write(out: Path, arrays: Arrays, pieces: list[str]) -> None:
-    """The files of the package, its mean taken from packages/e5/mean.txt where there is one."""
+    """Write the files of the package, with the mean from packages/e5/mean.txt if that exists."""
     out.mkdir(parents=True, exist_ok=True)
     made = dict(arrays)
     np.save(out / "words.npy", made.pop("words"))
@@ -125,7 +125,7 @@ def write(out: Path, arrays: Arrays, pieces: list[str]) -> None:
 
 
 def compute_mean(folder: Path) -> np.ndarray[Any, Any]:
-    """The mean of the vectors of messages, as a package without one makes them."""
+    """Return the mean of the vectors of messages, as computed by a package without one."""
     import asyncio
 
     sys.path.insert(0, str(ROOT))

@@ -1,8 +1,8 @@
-"""Makes ragforge/domain/language/lexicon.json of the tables beside it (`fr.txt`), as they are looked up.
+"""Create ragforge/domain/language/lexicon.json from the tables in the same folder (`fr.txt`), for look-up.
 
     python scripts/make_lexicon.py
 
-Stems of 2,600 words take 13 ms, which each `ragforge search` would pay for. `make lexicon` runs it.
+Stemming 2,600 words takes 13 ms, which each `ragforge search` would take. `make lexicon` runs it.
 """
 
 from collections import defaultdict
@@ -23,7 +23,7 @@ def main() -> None:
 
 
 def lexicon_of(tables: Iterable[Path]) -> Lexicon:
-    """What the tables of all languages say."""
+    """Return the contents of the tables of all languages."""
     every = [words for path in sorted(tables) for pair in _lines(path) for words in pair]
     stemmed = [[(stem(whole), whole) for whole in map(_whole, words)] for words in every]
     lines = list(zip(stemmed[::2], stemmed[1::2], strict=True))
@@ -52,7 +52,7 @@ def lexicon_of(tables: Iterable[Path]) -> Lexicon:
 
 
 def _lines(path: Path) -> Iterator[tuple[list[str], list[str]]]:
-    """The English words and the others of each line."""
+    """Yield the English words and the others of each line."""
     for line in path.read_text(encoding="utf-8").splitlines():
         english, colon, foreign = line.partition(":")
         if colon and not line.startswith("#"):
@@ -60,7 +60,7 @@ def _lines(path: Path) -> Iterator[tuple[list[str], list[str]]]:
 
 
 def _whole(word: str) -> str:
-    """The word without the marks of the table."""
+    """Return the word without the marks of the table."""
     return word.removesuffix("*").replace("-", "")
 
 

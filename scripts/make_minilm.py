@@ -1,9 +1,9 @@
-"""Makes packages/minilm/ragforge_minilm: the model all-MiniLM-L6-v2 in 8 bits, in 23 MB.
+"""Create packages/minilm/ragforge_minilm: the model all-MiniLM-L6-v2 in 8 bits, in 23 MB.
 
     python scripts/make_minilm.py [--weights FOLDER] [--out FOLDER]
 
-Each matrix is rounded to 8 bits, with a scale for each of its rows; what is left stays in 32. `make minilm`
-makes a wheel of it. Takes some seconds.
+Each matrix is rounded to 8 bits, with a scale for each of its rows; the rest stays in 32. `make minilm`
+builds a wheel from it. Takes some seconds.
 """
 
 import shutil
@@ -32,7 +32,7 @@ def main() -> None:
 
 
 def to_int8(rows: Array) -> tuple[np.ndarray, Array]:
-    """Rounded, and what each row is to be multiplied by."""
+    """Return the rounded matrix, and the factor of each row."""
     scales = np.abs(rows).max(axis=1) / np.float32(127)
     return np.round(rows / scales[:, None]).astype(np.int8), scales
 

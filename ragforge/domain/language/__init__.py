@@ -1,1 +1,1 @@
-"""What is known of languages: every module with a `LANGUAGE`. Adding a language is adding a file here."""
+"""Languages: every module with a `LANGUAGE`. To add a language, add a file here."""

@@ -1,6 +1,6 @@
-"""What a language tells: its words, and patterns for what is said in it.
+"""What a language defines: its words, and patterns for what is said in it.
 
-People mix languages within a sentence, so all of them hold at once: a pattern of any of them fits.
+People mix languages within a sentence, so all of them apply at once: a pattern of any of them may match.
 """
 
 import re
@@ -14,8 +14,8 @@ from ragforge.domain.discovery import discover
 from ragforge.domain.memories import MemoryType
 
 Patterns = tuple[str, ...]
-"""Regular expressions, in small or capital letters, over sentences with straight apostrophes and without what
-is quoted in them. A name in angle brackets is a slot: one of `FRAMES`, or what the languages have for it in
+"""Regular expressions, case-insensitive, over sentences with straight apostrophes and without what is quoted
+in them. A name in angle brackets is a slot: one of `FRAMES`, or what the languages define for it in
 `Language.slots`, all of them together."""
 
 
@@ -23,19 +23,19 @@ class Language(Struct, frozen=True, kw_only=True):
     """One language. What it leaves out is not recognised in it."""
 
     stop_words: str
-    """They say nothing of what is looked for. Left out are those that are a noun worth finding in another
-    language: car, son, or, main."""
+    """Words that say nothing about what is looked for, except nouns worth finding in another language:
+    car, son, or, main."""
     common_words: str = ""
-    """Everybody uses them who talks to a coding assistant: they say nothing of what a turn is about."""
+    """Words that everybody uses with a coding assistant: they say nothing about a turn's subject."""
     courtesies: str = ""
     """Greetings, thanks and assent: a message of nothing else asks for nothing."""
     decision_words: str = ""
-    """They say that something was decided, not what."""
+    """Words that say that something was decided, not what."""
     spellings: str = ""
-    """Words that people in haste type without their apostrophes and accents. What is left is no other word of
+    """Words that people in a hurry type without their apostrophes and accents. The result is no other word of
     any language."""
     abbreviations: str = ""
-    """A pattern of words whose full stop ends no sentence."""
+    """A pattern of words whose full stop does not end a sentence."""
     days: Mapping[str, int] = field(default_factory=dict[str, int])
     """Words for days, as the number of days from the one on which they are said."""
     weekdays: str = ""
@@ -46,9 +46,9 @@ class Language(Struct, frozen=True, kw_only=True):
     months: str = ""
     """Their names, starting with January."""
     until: Patterns = ()
-    """A statement holds up to and including a day: the slot `<date>`, whose words are the first group."""
+    """A statement is valid up to and including a day: the slot `<date>`, whose words are the first group."""
     since: Patterns = ()
-    """A statement holds from a day on: the slot `<date>`, whose words are the first group."""
+    """A statement is valid from a day on: the slot `<date>`, whose words are the first group."""
     due: Patterns = ()
     """Something is to be done by a day, or on it: the slot `<date>`, whose words are the first group."""
     away: Mapping[str, Patterns] = field(default_factory=dict[str, Patterns])
@@ -58,7 +58,7 @@ class Language(Struct, frozen=True, kw_only=True):
     small_numbers: str = ""
     """Numbers that are one word, from two on."""
     tens: str = ""
-    """Twenty, thirty and so on, as far as they are one word."""
+    """Twenty, thirty and so on, if they are one word."""
     large_numbers: Mapping[str, int] = field(default_factory=dict[str, int])
     """The hundred and the thousand, which multiply what is before them, and other forms of numbers."""
     ones: str = ""
@@ -68,66 +68,66 @@ class Language(Struct, frozen=True, kw_only=True):
     amounts: Mapping[str, str] = field(default_factory=dict[str, str])
     """Amounts in words, as patterns, and the same with digits: "half an hour", "30 minutes"."""
     begins_amounts: str = ""
-    """The words that these begin with."""
+    """The words with which these begin."""
     halves: str = ""
-    """Says behind a number that it is a half more, as a pattern."""
+    """Follows a number and adds a half, as a pattern."""
     slots: Mapping[str, str] = field(default_factory=dict[str, str])
 
     asks: Patterns = ()
-    """How a question begins."""
+    """The start of a question."""
     asks_for: Patterns = ()
-    """How a question begins that asks the assistant to do something."""
+    """The start of a question that asks the assistant to do something."""
     asks_to_add: Patterns = ()
-    """Something is asked for that is not there yet."""
+    """Asks for something that does not exist yet."""
     asks_behind: Patterns = ()
-    """Where a question begins behind what its sentence tells; what is between the two is the match."""
+    """Where a question begins after a statement in its sentence; the match is what is between the two."""
     asks_behind_marked: Patterns = ()
-    """The same where only a question mark at the end shows that it is one."""
+    """The same if only a question mark at the end shows that it is one."""
     of_oneself: Patterns = ()
-    """How a sentence begins that tells of the user."""
+    """The start of a sentence about the user."""
     resumes: Patterns = ()
     """Asks for what was still open when the last session ended."""
     goes_ahead: Patterns = ()
     """A whole message that says to carry out the plan."""
     keeps: Patterns = ()
-    """How a sentence begins that asks to remember what follows."""
+    """The start of a sentence that asks to remember what follows."""
     habits: Patterns = ()
-    """How a sentence begins that tells what we do; asked to be remembered, it is a decision."""
+    """The start of a sentence about what we do; if it is to be remembered, it is a decision."""
     forgets: Patterns = ()
     """A whole message that asks to forget what was just said or kept, without saying what."""
     forgets_that: Patterns = ()
     """A whole message that asks to forget the statement in the first group: the slot `<clause_only>`."""
     either: Patterns = ()
-    """What stands between two things to choose from."""
+    """What is between two things to choose from."""
     ordinals: Patterns = ()
     """Words that choose the first of what was offered, the second and so on."""
     breaks: Patterns = ()
     """Where another statement may begin within a sentence."""
     asides: Patterns = ()
-    """What a remark begins with that is made in passing."""
+    """The start of a remark made in passing."""
     conjunctions: Patterns = ()
     """Joins a statement to the one before it, at its beginning."""
     leads_in: Patterns = ()
-    """How a statement begins that says nothing by that: a greeting, assent, and what joins it to another."""
+    """The start of a statement that says nothing itself: a greeting, assent, and what joins it to another."""
     cues: Mapping[str, Patterns] = field(default_factory=dict[str, Patterns])
-    """Signs of what a clause is, by names that the languages share, for the classifier."""
+    """Features of a clause, by names that the languages share, for the classifier."""
     wonders: Patterns = ()
     """Hypotheses and examples."""
     unreal: Patterns = ()
-    """Begins a sentence about what is not so: all that follows is supposed."""
+    """The start of a sentence about what is not so: all that follows is hypothetical."""
     assents: Patterns = ()
-    """Asks at the end of a demand for a nod alone: "leave vendor/ alone, ok?"."""
+    """Asks at the end of a demand only for a nod: "leave vendor/ alone, ok?"."""
     reports: Patterns = ()
     """What somebody else says, or what was so before."""
     works: Patterns = ()
-    """What a thing does to another, told of it: "is limited by a queue". Not what somebody wants of it."""
+    """What a thing does to another, described: "is limited by a queue". Not what somebody wants of it."""
     ironic: Patterns = ()
-    """A sentence that begins by agreeing and ends by praising it: it means the opposite."""
+    """A sentence that begins by agreeing and ends in praise: it means the opposite."""
     memories: Mapping[MemoryType, Patterns] = field(default_factory=dict[MemoryType, Patterns])
     """What makes a sentence a memory of this type."""
     first_person: Patterns = ()
     standing: Patterns = ()
-    """Demands that hold beyond the turn: rules, and as such preferences of the user."""
+    """Demands that apply beyond the turn: rules, and as such preferences of the user."""
     experiences: Patterns = ()
     """What has always or never been so until now, which demands nothing: `I've never used Rust`."""
     own_habits: Patterns = ()
@@ -135,28 +135,28 @@ class Language(Struct, frozen=True, kw_only=True):
     demands: Patterns = ()
     """Demands and prohibitions for now."""
     momentary: Patterns = ()
-    """What is so for a moment or happened once: nothing of it is to be kept."""
+    """What is so for a moment or happened once: nothing of it is to be stored."""
     excepts: Patterns = ()
-    """How a sentence begins that only says where the one before does not hold."""
+    """The start of a sentence that only says where the one before does not apply."""
     at_times: Patterns = ()
     """Says that something is so only at certain times: it is no other value for the rest of the time."""
     for_once: Patterns = ()
     """A wish for one answer, or for a while."""
     corrects: Patterns = ()
-    """How a sentence begins that says that something was done wrongly: what is wanted comes after it."""
+    """The start of a sentence that says that something was done wrongly: what is wanted comes after it."""
     faults: Patterns = ()
     """Says what is wrong with what was done, or why it cannot stay."""
     chooses: Patterns = ()
     """What is to be used comes right after."""
     who_since: Patterns = ()
-    """Who does something from now on: no rule, but for its words."""
+    """Who does something from now on: not a rule, except for its words."""
     requires: Patterns = ()
     """Says what something must do or be; the first group is what."""
     rule_subjects: str = ""
     """Words for what is made or changed in any turn, and for all of something: what must be so of these is a
     rule of working, not a requirement of the product."""
     kinds_of_work: str = ""
-    """Words for what work is about or makes, by which a user says what a wish governs."""
+    """Words for what work is about or produces, by which a user says what a wish applies to."""
     of_working: Patterns = ()
     """Names what is made or done in any turn: answers, code, tests, commits, dependencies."""
     of_talking: Patterns = ()
@@ -166,35 +166,35 @@ class Language(Struct, frozen=True, kw_only=True):
     addresses: Patterns = ()
     """Says what the assistant may do, or must ask or tell first."""
     prefers: Patterns = ()
-    """Says what the user likes or hates, for good."""
+    """Says what the user permanently likes or hates."""
     in_general: Patterns = ()
     """Says that it is so each time, or everywhere, or of all."""
     orders_always: Patterns = ()
-    """Orders something for always, or forbids it for ever."""
+    """Orders something for always, or forbids it forever."""
     all_done: Patterns = ()
     """All of a list of what is to do is done."""
     leaves_open: Patterns = ()
-    """The first group is what is still to do."""
+    """The first group is what is still to be done."""
     to_do: Patterns = ()
-    """Words for what is to do, wherever they are in a sentence."""
+    """Words for what is to be done, anywhere in a sentence."""
     not_yet: Patterns = ()
-    """Tells of something that is not there yet, or only perhaps."""
+    """About something that does not exist yet, or only perhaps."""
     done: Patterns = ()
     """A todo is done."""
     binds: Patterns = ()
-    """Words of what must hold, wherever they stand in it."""
+    """Words in what is mandatory, anywhere in it."""
     obliges: Patterns = ()
-    """Says of what is known to be a wish that it must hold; elsewhere the same words only describe."""
+    """In what is known to be a wish, says that it is mandatory; elsewhere the same words only describe."""
     of_the_user: Patterns = ()
-    """Who the user is or what they want, told of them or asked in their place: <person>, <wills>."""
+    """Who the user is or what they want, about them or asked for them: <person>, <wills>."""
     condition: Patterns = ()
-    """The first group is when or where alone a rule holds."""
+    """The first group is the only time or place where a rule applies."""
     softens: Patterns = ()
     """A wish rather than a demand."""
     manners: Patterns = ()
-    """About how the assistant writes and looks: what forbids this without a word that binds is a wish."""
+    """About how the assistant writes and looks: what forbids this without a binding word is a wish."""
     forbids: Patterns = ()
-    """What is not to be done comes right after; the first group is the verb where that comes before."""
+    """What is not to be done comes right after; the first group is the verb if that comes before."""
     bans: Patterns = ()
     """What is not to be used comes right after."""
     forbidden: Patterns = ()
@@ -208,7 +208,7 @@ class Language(Struct, frozen=True, kw_only=True):
     deeds: Mapping[str, str] = field(default_factory=dict[str, str])
     """Verbs by what they do, `change`, `delete` or `use`, as a pattern each."""
     acts: Mapping[str, str] = field(default_factory=dict[str, str])
-    """What is done, by its name, as the command that does it."""
+    """The command of an action, by the action's name."""
     tabs: Patterns = ()
     """Tabs at the beginning of lines."""
     places: str = ""
@@ -218,58 +218,58 @@ class Language(Struct, frozen=True, kw_only=True):
     object_ends: str = ""
     """Words that end the name of a thing."""
     quantifiers: str = ""
-    """Words that tell of how much of something a sentence is so."""
+    """Words that say how much of something a sentence applies to."""
     determiners: str = ""
-    """Words before or behind the name of a thing that are no part of it."""
+    """Words before or after the name of a thing that are not part of it."""
     within: str = ""
-    """What comes before the place where something holds, as a pattern."""
+    """What comes before the place where something applies, as a pattern."""
     outside: str = ""
-    """What comes before the place where it does not."""
+    """What comes before the place where it does not apply."""
     dependencies: str = ""
     """Words for a dependency."""
     instead: Patterns = ()
-    """One thing takes the place of another."""
+    """One thing replaces another."""
     changed_mind: Patterns = ()
     goes: Patterns = ()
-    """What is used no more is the first group: the slot `<thing>`."""
+    """What is no longer used is the first group: the slot `<thing>`."""
     gone: Patterns = ()
     """The first group is what is given up or removed."""
     removed: Patterns = ()
-    """Tells that something is there no longer; the first group is what."""
+    """Says that something no longer exists; the first group is what."""
     built_on: Patterns = ()
-    """Tells what a name of code is built on: the first group is the name, the second what follows."""
+    """Says what a name of code is built on: the first group is the name, the second what follows."""
     picks: Patterns = ()
     """Picks one thing out of several; the first group is which."""
     changes: Patterns = ()
-    """Words that tell that something is otherwise than before."""
+    """Words that say that something is different from before."""
     moves_on: Patterns = ()
-    """Words that stand where something changes, and elsewhere too."""
+    """Words used if something changes, and elsewhere too."""
     eases: Patterns = ()
     """Words by which people allow something or ask for less of it, and elsewhere too."""
     remains: Patterns = ()
-    """Tells that something stays as it is."""
+    """Says that something stays as it is."""
     returns: Patterns = ()
-    """The first group is what holds again."""
+    """The first group is what is valid again."""
     only_for: Patterns = ()
-    """What returns does so for a part alone."""
+    """Something returns only in part."""
     becomes: Patterns = ()
     """The first group is a value that becomes another one."""
     asks_to_change: Patterns = ()
-    """A question whether the value that was just told should be another one."""
+    """A question whether the value that was just stated should be another one."""
     switches: Patterns = ()
-    """How an order begins to use something else than what was just spoken of."""
+    """The start of an order to use something other than what was just mentioned."""
     sets: Patterns = ()
     """The first group is what is set to the number that comes next."""
     rises: Patterns = ()
-    """What goes up or down, before the number that it goes to: "the fee drops to 9"."""
+    """What goes up or down, before its new number: "the fee drops to 9"."""
     value_change_words: str = ""
-    """A short message of nothing but these and a number gives another value to what was just given one."""
+    """A short message of only these and a number gives another value to what was just given one."""
     objects_to_value: Patterns = ()
     """Such a message says that the value before was wrong."""
     gives_value: Patterns = ()
     """Such a message gives a value, which may as well answer a question."""
     names_value: Patterns = ()
-    """What a sentence is about and the name that it gives to that, as two groups in this order."""
+    """The subject of a sentence and the name that it gives to it, as two groups in this order."""
     value_of: Patterns = ()
     """The same in the other order."""
     renews: Patterns = ()
@@ -277,68 +277,68 @@ class Language(Struct, frozen=True, kw_only=True):
     name_behind: Patterns = ()
     """A whole message that gives a name, the first group, in place of the one just given."""
     name_for_name: Patterns = ()
-    """The same where the message names what goes as well."""
+    """The same if the message also names what is replaced."""
     leaves: Patterns = ()
-    """The first group is the name of somebody who is there no longer."""
+    """The first group is the name of somebody who has left."""
     promises: Patterns = ()
     """An answer that promises to do as was wished."""
     drops_what_was_asked: Patterns = ()
-    """What was wanted and is wanted no more: "the paragraph thing I asked for, drop it"."""
+    """What was wanted and is no longer wanted: "the paragraph thing I asked for, drop it"."""
     drops_it: Patterns = ()
-    """What was just spoken of is given up."""
+    """What was just mentioned is given up."""
     suffices: Patterns = ()
     """The first group is what is enough, so that nothing more is needed."""
     settles: Patterns = ()
-    """The first group is what a choice fell on: the slot `<known>`."""
+    """The first group is what was chosen: the slot `<known>`."""
     on_leave: Patterns = ()
-    """The first group is the name of somebody who does something no longer."""
+    """The first group is the name of somebody who no longer does something."""
     permits: Patterns = ()
     """Something is allowed; the first group is what, or begins it."""
     permits_it: Patterns = ()
     """What is allowed was named before: "you may add some"."""
     contrasts: Patterns = ()
-    """Begins what is to be otherwise than what was said before."""
+    """The start of what should differ from what was said before."""
     asks_first: Patterns = ()
     """Somebody is to be asked before something is done."""
     limits: Patterns = ()
     """Says for what, when or where alone something is so."""
     answers_in: Patterns = ()
-    """The first group is the language that answers are wanted in: the slot `<tongue>`."""
+    """The first group is the language wanted for answers: the slot `<tongue>`."""
     answers_as_asked: Patterns = ()
     """Answers are wanted in the language of the question."""
     in_tongue: Patterns = ()
     """Something is wanted in a language, the slot `<tongue>`: the first group."""
     wishes: Mapping[str, Patterns] = field(default_factory=dict[str, Patterns])
     """What people want of an assistant, by slots in which a later wish replaces an earlier one. `slot` has
-    what a sentence about it speaks of, where its values alone do not tell; `slot/value` a value, as it is
-    wanted or unwanted. `tongue of ...` is a slot for the language of what its words name."""
+    what a sentence about it mentions, if its values alone are not clear; `slot/value` a value, as wanted or
+    unwanted. `tongue of ...` is a slot for the language of what its words name."""
     unwanted: Patterns = ()
-    """Says of what stands beside it that it is not wanted, or no longer."""
+    """Says that what is next to it is not wanted, or no longer."""
     now_wanted: Patterns = ()
-    """A wish takes the place of another one, and does not stand beside it."""
+    """A wish replaces another one, and does not add to it."""
     restricts: Patterns = ()
-    """What was so always is to be so in some cases alone."""
+    """What was so always is to be so only in some cases."""
     tongues: Mapping[str, str] = field(default_factory=dict[str, str])
-    """Names of languages, each with the name that it has in English."""
+    """Names of languages, each with its name in English."""
     now_so: Patterns = ()
-    """Says that something is another way now."""
+    """Says that something is different now."""
     totals: Patterns = ()
     """The first group is what is counted, the second how many there are now."""
     ordinals_from_two: str = ""
     """The second, the third and so on."""
     comes: Patterns = ()
-    """How something begins to be there."""
+    """Something begins to exist."""
     stops: Patterns = ()
-    """An instruction no longer holds."""
+    """An instruction is no longer valid."""
     stops_doing: Patterns = ()
-    """Something is to be done no more: an instruction to do it no longer holds, one that forbids it does."""
+    """Something is no longer to be done: an order to do it is outdated then, one that forbids it is valid."""
     finishes: Patterns = ()
     """A todo is done."""
     value_gone: Patterns = ()
-    """The first group is the number that no longer holds: the slot `<number>`."""
+    """The first group is the number that is no longer valid: the slot `<number>`."""
     purpose: Patterns = ()
     place: Patterns = ()
-    """What a decision is for, and where it holds: the first group."""
+    """What a decision is for, and where it applies: the first group."""
     negated: Patterns = ()
     starts_using: Patterns = ()
     """An order by which something is used from then on: "set up Sentry"."""
@@ -349,20 +349,20 @@ class Language(Struct, frozen=True, kw_only=True):
     finds: Patterns = ()
     """What makes a sentence of an answer a finding."""
     fills: Patterns = ()
-    """How a sentence of an answer begins that says nothing."""
+    """The start of a sentence of an answer that says nothing."""
 
 
 FRAMES: Mapping[str, str] = {
     "name": r"(?-i:[A-Z][\w.+#-]*|`)",  # with a capital, or quoted as code
     "value": r"(?:``|[\"']?(?:[~.]?/?[\w.-]+/[\w./-]*\w|https?://|localhost|v?\d|<name>))",
     "path": r"([~.\w*-]*/(?:[\w./*-]*[\w*/])?|[\w-][\w.-]*\.[a-z]\w*|\.[a-z][\w.-]*\w)(?![\w/])",
-    # Where a clause begins, so that "it never returns" is no order and "Never return None" is one.
+    # Where a clause begins, so that "it never returns" is not an order and "Never return None" is one.
     "clause": r"(?:^|[,;:—–(]\s*|\b<openings>[,:]?\s+)",
     "ends": r"(?=\s*(?:$|[,.;:!?)]|\b<followers>\b))",
     "number": r"(?<![\w.])(\d[\d.,:]*\d|\d)",
     # One statement to the end of the message. With another clause it may be an order to do something else.
     "clause_only": r"((?:(?!\b(?:<joins>)\b)(?:[^\s.,;:!?]|[.,:](?=\w)|[^\S\n]))+)[.! ]*$",
-    # Behind the word for a day as `with_dates` leaves it, or written out; a month alone is all of it.
+    # After the word for a day as `with_dates` leaves it, or written out; a month alone is all of it.
     "date": (
         r"(?:(?:[\w'-]+ ){1,3}\((?=\d{4}-))?"
         r"(\d{4}-\d\d-\d\d|\d{1,2}(?:st|nd|rd|th|er)?(?: of)? <month>(?:,? \d{4})?|"
@@ -388,90 +388,90 @@ _SLOT = re.compile(r"<(\w+)>")
 
 @cache
 def languages() -> tuple[Language, ...]:
-    """All of them, by the names of their modules."""
+    """Return all languages, by the names of their modules."""
     return tuple(discover(__name__.rpartition(".")[0], "LANGUAGE", Language).values())
 
 
 @cache
 def words_in(field: str) -> frozenset[str]:
-    """The words that all languages have in this field."""
+    """Return the words of all languages in this field."""
     return frozenset(word for each in languages() for word in getattr(each, field).split())
 
 
 @cache
 def stop_words() -> frozenset[str]:
-    """Those of all languages."""
+    """Return those of all languages."""
     return words_in("stop_words")
 
 
 @cache
 def common_words() -> frozenset[str]:
-    """Those of all languages."""
+    """Return those of all languages."""
     return words_in("common_words")
 
 
 @cache
 def courtesies() -> frozenset[str]:
-    """Those of all languages."""
+    """Return those of all languages."""
     return words_in("courtesies")
 
 
 @cache
 def decision_words() -> frozenset[str]:
-    """Those of all languages."""
+    """Return those of all languages."""
     return words_in("decision_words")
 
 
 @cache
 def spellings() -> Mapping[str, str]:
-    """Words of all languages as they are typed in haste, each as it is spelled."""
+    """Return the correct spelling of words of all languages, by how they are typed in a hurry."""
     return {_bare(word): word for word in words_in("spellings")}
 
 
 def _bare(word: str) -> str:
-    """The word without apostrophes and accents."""
+    """Return the word without apostrophes and accents."""
     return "".join(each for each in normalize("NFD", word) if each.isalpha())
 
 
 @cache
 def cue_names() -> tuple[str, ...]:
-    """Those of all languages, sorted."""
+    """Return those of all languages, sorted."""
     return tuple(sorted({name for each in languages() for name in each.cues}))
 
 
 @cache
 def days() -> Mapping[str, int]:
-    """Words for days of all languages."""
+    """Return the words for days of all languages."""
     return {word: count for each in languages() for word, count in each.days.items()}
 
 
 @cache
 def weekdays() -> Mapping[str, int]:
-    """The names of all languages, with 0 for Monday."""
+    """Return the names of all languages, with 0 for Monday."""
     return {word: at for each in languages() for at, word in enumerate(each.weekdays.split())}
 
 
 @cache
 def months() -> Mapping[str, int]:
-    """The names of all languages, with 1 for January."""
+    """Return the names of all languages, with 1 for January."""
     return {word: at for each in languages() for at, word in enumerate(each.months.split(), 1)}
 
 
 @cache
 def counts() -> Mapping[str, int]:
-    """Small numbers in words of all languages."""
+    """Return small numbers in words of all languages."""
     return {word: count for each in languages() for word, count in each.counts.items()}
 
 
 @cache
 def tongues() -> Mapping[str, str]:
-    """Names of languages in all languages, each with the English one."""
+    """Return the names of languages in all languages, each with the English one."""
     return {word: name for each in languages() for word, name in each.tongues.items()}
 
 
 @cache
 def numbers() -> Mapping[str, int]:
-    """Numbers in words of all languages."""
+    """Return numbers in words of all languages."""
     small = {word: at for each in languages() for at, word in enumerate(each.small_numbers.split(), 2)}
     tens = {word: 10 * at for each in languages() for at, word in enumerate(each.tens.split(), 2)}
     return {word: value for each in languages() for word, value in each.large_numbers.items()} | small | tens
@@ -479,12 +479,12 @@ def numbers() -> Mapping[str, int]:
 
 @cache
 def acts() -> Mapping[str, str]:
-    """The commands of all languages by the names of what they do."""
+    """Return the commands of all languages by the names of their actions."""
     return {name: command for each in languages() for name, command in each.acts.items()}
 
 
 def filled(pattern: str) -> str:
-    """The pattern with what its slots stand for. Raises KeyError for a slot that no language knows."""
+    """Return the pattern with its slots filled. Raises KeyError for a slot that no language defines."""
     return _SLOT.sub(lambda found: _slot(found[1]), pattern)
 
 
@@ -511,10 +511,10 @@ def _slot(name: str) -> str:
 
 
 class AnyOf:
-    """What a pattern of any language fits, in small or capital letters.
+    """A pattern of any language, case-insensitive.
 
-    They are compiled at first use, which is in a thread: some hundred of them take tenths of a second, and
-    a start that summarises nothing shall not pay for them.
+    They are compiled at first use, which is in a thread: some hundred of them take tenths of a second, which
+    a start that summarises nothing should not pay for.
     """
 
     def __init__(self, patterns: Callable[[Language], Sequence[str]]) -> None:
@@ -522,7 +522,7 @@ class AnyOf:
 
     @cached_property
     def pattern(self) -> str:
-        """All of them as one; what fits nothing where no language has any."""
+        """All of them as one; a pattern that never matches if no language has any."""
         found = [filled(each) for language in languages() for each in self._patterns(language)]
         return "|".join(found) or r"(?!)"
 
@@ -531,29 +531,29 @@ class AnyOf:
         return re.compile(self.pattern, re.IGNORECASE)
 
     def search(self, text: str) -> re.Match[str] | None:
-        """Where it is first found."""
+        """Return the first match."""
         return self._ready.search(text)
 
     def without(self, text: str) -> str:
-        """The text with a space in the place of each."""
+        """Return the text with a space in place of each match."""
         return self._ready.sub(" ", text)
 
     def match(self, text: str) -> re.Match[str] | None:
-        """What it is at the beginning."""
+        """Return the match at the beginning."""
         return self._ready.match(text)
 
     def finditer(self, text: str) -> Iterator[re.Match[str]]:
-        """All places."""
+        """Yield all matches."""
         return self._ready.finditer(text)
 
 
 def first_group(found: re.Match[str]) -> str:
-    """What the group of the pattern that fits holds."""
+    """Return the text of the group that matched."""
     return next(filter(None, found.groups()), "")
 
 
 def language_of(text: str) -> Language | None:
-    """The language that most of its stop words are of; None where there are none, or as many of another."""
+    """Return the language of most of its stop words; None if there are none, or as many of another."""
     words = re.split(r"[\s'’-]+", text.lower())
     counts = sorted(
         ((sum(map(stops.__contains__, words)), at) for at, stops in enumerate(_stops())), reverse=True

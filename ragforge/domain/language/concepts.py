@@ -1,4 +1,4 @@
-"""What the words of a problem are about: words that speak of one thing share a concept (`concepts.table`)."""
+"""What the words of a problem are about: words for one subject share a concept (`concepts.table`)."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
@@ -9,7 +9,7 @@ from ragforge.domain.language.words import stem
 
 TABLE = Path(__file__).with_name("concepts.table")
 MARK = "#"
-"""The name of a concept begins with it, so that none is taken for a word."""
+"""The prefix of a concept's name, so that none is mistaken for a word."""
 
 
 def concepts_of(words: Iterable[str]) -> frozenset[str]:

@@ -80,7 +80,7 @@ LANGUAGE = Language(
         r"(?:a|one) (?=(?:hundred|thousand)\b)": "",
         r"one(?= (?:and a half|(?:second|minute|hour|day|week|month|year)\b(?! or\b)|\w+ "
         r"(?:is|will be|would be) (?:enough|plenty)))": "1",
-        # "10 requests a minute" is no amount of time.
+        # "10 requests a minute" is not an amount of time.
         (
             r"(?:(?<=^)|(?<=[,;:.!?–—-] )|(?<=\bof )|(?<=\bin )|(?<=\bis )|(?<=\bby )|(?<=\bfor )|"
             r"(?<=\bthan )|(?<=\bafter )|(?<=\bevery )|(?<=\blasts )|(?<=\bwithin ))"
@@ -371,7 +371,7 @@ LANGUAGE = Language(
             r"^(?:<openings>,? )*if (?:only )?(?:I|we|you|they|it|this|that|there) (?:had|hadn't|(?:were|"
             r"weren't)(?= (?:a|an|the|no|any|to|in|on|at|still|really)\b))\b"
         ),
-        # One who is spoken of with "were" is not so; several may have been.
+        # A single person of whom "were" is said is not so; several may have been.
         r"^(?:<openings>,? )*if (?:I|it|this|that|he|she)(?: \w+)? were(?:n't)?\b",
         r"^(?:<openings>,? )*(?:suppose|supposing|imagine|hypothetically|picture this|thought experiment|"
         r"let's pretend|just for fun|daydream\w*)\b|\b(?:thought experiment|daydream|in (?:a|an|some) "
@@ -392,7 +392,7 @@ LANGUAGE = Language(
     reports=(
         r"^(?:write|add|insert|append|print|type) ``",
         (
-            # "no matter what the linter says" tells nothing of it.
+            # "no matter what the linter says" says nothing about it.
             r"(?<!what the )(?<!whatever the )"
             r"\b(?:docs?|documentation|readme|errors?|logs?|message|article|stack ?overflow|blog|linter|"
             "compiler|output|tutorial|tool|warning|they|he|she|colleague|coworker|someone|somebody|"
@@ -701,7 +701,7 @@ LANGUAGE = Language(
     chooses=(r"\b(?:us(?:e|ing)|prefer|stick (?:to|with)|go with) (?:just |only )?",),
     standing=(
         r"<clause>(?:always|never),? (?!(?:mind|being|having|nice|good|great|fun|lovely)\b)<no_tale>\w+",
-        # Where it holds may stand in front: "on staging never restart the workers".
+        # The place where it applies may come first: "on staging never restart the workers".
         (
             r"^(?:on|in|for|inside|outside|during) (?:(?:the|our|this|any|every|each) )?(?!me\b|us\b)"
             r"[\w./-]+,? (?:always|never) <no_tale>\w+"
@@ -944,7 +944,7 @@ LANGUAGE = Language(
         r"\b(?:nobody|no one) (?:but|except|other than)\b|\breserved (?:for|to)\b|"
         r"\b(?:isn't|aren't|is not|are not|is none of|are none of) (?:ours?|yours?|my|mine|for us|for you)\b",
         r"\b(?:I|we) (?:forbid|insist|refuse|won't (?:accept|have|merge)|will not (?:accept|have|merge))\b",
-        # Of a thing the same words tell what fails: "our CI can't run docker".
+        # About a thing, the same words say what fails: "our CI can't run docker".
         r"\b(?:you|we) (?:can't|cannot)\b(?! (?:go wrong|find|get|hurt|read|see))|"
         r"\b(?:can't|cannot) (?:be|change|contain|depend|go|leave|move)\b",
         r"\b(?:need|are|is) to be \w+(?:ed|en|t)\b",

@@ -1,7 +1,7 @@
-"""What words of other languages mean in English, from small tables beside the languages (`fr.txt`).
+"""The English meaning of words of other languages, from small tables beside the languages (`fr.txt`).
 
-A line of a table has English words, a colon and the words of the language that mean the same. Words are
-compared by their stems, which `make lexicon` keeps beside the tables.
+A line of a table contains English words, a colon and the words of the language with the same meaning. Words
+are compared by their stems, which `make lexicon` stores beside the tables.
 """
 
 from collections.abc import Mapping, Sequence
@@ -18,15 +18,15 @@ from ragforge.domain.language.words import stem, words_of
 STEMMED = Path(__file__).parent / "lexicon.json"
 """The tables by stem."""
 ALSO_MAX = 32
-"""How many words are looked for beside those of a question."""
+"""How many words are looked for in addition to those of a question."""
 READ_MAX = 256
-"""How many texts are kept as they were read: each is compared in several ways at a time."""
+"""How many parsed texts are cached: each is compared in several ways at a time."""
 PAIRS_MAX = 8
-"""Of so many words two beside each other may also be written as one."""
+"""Up to this many words, two adjacent ones may also be written as one."""
 
 
 class Lexicon(Struct, frozen=True):
-    """The tables as they are looked up, by stem but for `joins`."""
+    """The tables for look-up, by stem except for `joins`."""
 
     english: Mapping[str, str]
     """The English word for a foreign one."""
@@ -35,36 +35,36 @@ class Lexicon(Struct, frozen=True):
     meanings: Mapping[str, Sequence[str]]
     """All the English words for a foreign one."""
     foreign: Mapping[str, Sequence[str]]
-    """All the foreign words for an English one, but for those that are ambiguous."""
+    """All the foreign words for an English one, except those that are ambiguous."""
     synonyms: Mapping[str, Sequence[str]]
-    """The English words that foreign ones for an English one are translated to."""
+    """The English words to which foreign ones for an English one are translated."""
     joins: Mapping[str, Sequence[str]]
     """By the first of two words, the stems of what they are together: `time zone`."""
 
 
 class ReadText(Struct, frozen=True):
-    """The words of a text in their order, without stop words."""
+    """The words of a text in order, without stop words."""
 
     words: Sequence[str]
     language: Language | None
     english: Sequence[str]
-    """As `translated`."""
+    """See `translated`."""
 
 
 def in_english(text: str) -> list[str]:
-    """The words of the text in their order, without stop words, as `translated`."""
+    """Return the words of the text in order, without stop words, and as `translated`."""
     return list(read_text(text).english)
 
 
 @lru_cache(READ_MAX)
 def read_text(text: str) -> ReadText:
-    """The words of the text, and the same in English."""
+    """Return the words of the text, and the same in English."""
     words, language = words_of(text), language_of(text)
     return ReadText(words, language, translated(words, language))
 
 
 def translated(words: Sequence[str], language: Language | None) -> list[str]:
-    """The words in English where the lexicon knows them, and as one word what is written as one or as two.
+    """Return the words in English if the lexicon knows them; what is written as one or two words as one.
 
     language: that of their text, None for any.
     """
@@ -73,7 +73,7 @@ def translated(words: Sequence[str], language: Language | None) -> list[str]:
 
 
 def also_said(text: str) -> tuple[str, ...]:
-    """What the words of a question are called in another language, and how they are written as one word."""
+    """Return the words of a question in another language, and as they are written as one word."""
     lexicon, language = load_lexicon(), language_of(text)
     words = words_of(text)
     joined = _joined(words, lexicon)
@@ -89,13 +89,13 @@ def also_said(text: str) -> tuple[str, ...]:
 
 
 def also_meant(word: str) -> tuple[str, ...]:
-    """The English words that words of another language for the same may be translated to."""
+    """Return the English words to which words of another language for the same may be translated."""
     lexicon, key = load_lexicon(), stem(word)
     return (*lexicon.meanings.get(key, ()), *lexicon.synonyms.get(key, ()))
 
 
 def is_foreign(language: Language | None) -> bool:
-    """Whether it is known not to be English."""
+    """Return whether it is known not to be English."""
     from ragforge.domain.language.en import LANGUAGE as ENGLISH  # languages are loaded with the first words
 
     return language is not None and language is not ENGLISH
@@ -103,13 +103,13 @@ def is_foreign(language: Language | None) -> bool:
 
 @cache
 def load_lexicon() -> Lexicon:
-    """The tables of all languages."""
+    """Return the tables of all languages."""
     return msgspec.json.decode(STEMMED.read_bytes(), type=Lexicon)
 
 
 @cache
 def _english(*, foreign: bool) -> Mapping[str, str]:
-    """The English word for a foreign one, by stem. foreign: in a text that is known not to be English."""
+    """Return the English word for a foreign one, by stem. foreign: in a text known not to be English."""
     lexicon = load_lexicon()
     if foreign:
         return lexicon.english
@@ -117,7 +117,7 @@ def _english(*, foreign: bool) -> Mapping[str, str]:
 
 
 def _joined(words: Sequence[str], lexicon: Lexicon) -> list[str]:
-    """The words with what is also written as one word as one."""
+    """Return the words with those that are also written as one joined."""
     if lexicon.joins.keys().isdisjoint(words):
         return list(words)
     found: list[str] = []

@@ -7,19 +7,19 @@ from functools import lru_cache
 from ragforge.domain.language.base import stop_words
 
 TEXT_CHARS_MAX = 8_000
-"""What is read of a text."""
+"""The length that is read of a text."""
 TEXTS_KEPT_MAX = 1_024
-"""For how many texts each function keeps what it read from them: whatever is compared is compared in several
-ways. That of a sentence takes up to 7 KB, so 4,096 of each took 50 MB, filled by 5,000 turns."""
+"""The number of texts for which each function caches its result: every text is compared in several ways. The
+result for a sentence takes up to 7 KB, so 4,096 of each took 50 MB, filled by 5,000 turns."""
 
 _SHORTENED = re.compile(r"\b\w+n['’]t\b|['’](?:s|re|ll|ve|d|m)\b", re.IGNORECASE)
-"""Of `wouldn't` and `it's`: no words of their own."""
+"""Of `wouldn't` and `it's`: not words of their own."""
 _EXTENSION = re.compile(
     r"(?<=\w\w)\.(?:py|pyi|js|jsx|ts|tsx|go|rs|rb|php|java|kt|c|h|cpp|hpp|cs|sh|md|rst|txt|toml|ya?ml|json|ini|"
     r"cfg|html|css|scss|sql|xml|csv|svg|png|lock)\b",
     re.IGNORECASE,
 )
-"""Of a file's name: half the files of a project share it."""
+"""The end of a file's name: half the files of a project share it."""
 _WORD = re.compile(r"[^\W_]+")
 _ENDINGS = (
     *("ations", "ation", "ements", "ement"),
@@ -34,7 +34,7 @@ _SHORT_PLURAL = re.compile(r"(?<=^\w\w[^sui])s$")
 
 
 def words_of(text: str) -> list[str]:
-    """Its words and numbers in their order, in small letters, without stop words."""
+    """Return its words and numbers in order, in lower case, without stop words."""
     return list(_words_of(text[:TEXT_CHARS_MAX]))
 
 
@@ -52,7 +52,7 @@ def _words_of(whole: str) -> tuple[str, ...]:
 
 @lru_cache(20_000)
 def stem(word: str) -> str:
-    """The word without accents and without its ending: one for what is spelled alike in two languages."""
+    """Return the word without accents and ending: the same for what is spelled alike in two languages."""
     folded = word if word.isascii() else _without_accents(word)
     if not folded.endswith(_ENDINGS):
         return folded

@@ -129,7 +129,7 @@ class Desk(Protocol):
         ...
 
     async def breathe(self, took_s: float) -> None:
-        """Yield the machine and the store to a running turn, most of the time; a long turn stops nothing."""
+        """Leave the machine and the store to a running turn, most of the time; a long turn stops nothing."""
         ...
 
     def wake(self, moment: Moment) -> None:

@@ -192,7 +192,7 @@ async def make_level(desk: Desk, home: Home, children: Children) -> Summary:
 
 
 async def _without_forgotten(home: Home, children: Children) -> Children:
-    """Return them without what is forgotten; that of a turn in which it was said is rebuilt from its words."""
+    """Return them without what is forgotten; the summary of a turn that said it is rebuilt."""
     forgotten = await read_forgotten(home.store, home.project_id)
     cleaned: list[Summary] = []
     for child in children:
@@ -257,7 +257,7 @@ async def roll_up_session(store: Store, session_id: str, limits: MemorySettings,
 
 
 async def due(store: Store, session_id: str, limits: MemorySettings) -> Children:
-    """Return what to combine into a summary now, of the lowest level with something due. Raises StoreError."""
+    """Return what to summarise now, of the lowest level with something due. Raises StoreError."""
     uncovered = await store.summaries.of_session(session_id, uncovered=True)
     for level, found in groupby(uncovered, key=lambda summary: summary.level):
         summaries = list(found)

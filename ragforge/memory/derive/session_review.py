@@ -35,7 +35,7 @@ CHARS_A_CALL = 48_000
 
 
 def batches(turns: Sequence[Turn]) -> Iterator[list[Turn]]:
-    """Return the turns to read in one call each; none for a session that is not read again."""
+    """Yield the turns to read in one call each; none for a session that is not read again."""
     if len(turns) < TURNS_MIN:
         return
     batch: list[Turn] = []

@@ -45,8 +45,8 @@ log = logging.getLogger(__name__)
 LISTED_MAX = 48
 """How many turns of earlier runs are read at once."""
 CALLS_AT_ONCE = 3
-"""Parallel calls to a remote service, for turns of earlier runs; a session's turns are processed one after the
-other, because a later one is compared with the result of an earlier one."""
+"""Calls to a remote service in parallel, for turns of earlier runs; a session's turns are sequential, as a
+later one is compared with the result of an earlier one."""
 TURNS_A_CALL = 6
 """For a server that answers one request at a time."""
 CHARS_A_CALL = 24_000

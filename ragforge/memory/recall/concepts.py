@@ -12,7 +12,7 @@ from ragforge.domain.memories import ConceptFilter, Memory
 from ragforge.memory.recall.results import KnownConcepts, Recall
 
 PROJECTS_MAX = 4
-"""So many projects of a run are known at once."""
+"""The number of projects of a run that are cached."""
 
 
 async def read_ahead(recall: Recall, *, project_id: str, person: str) -> None:

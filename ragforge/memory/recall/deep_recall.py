@@ -33,16 +33,16 @@ from ragforge.providers.base import ModelRequest, Provider
 
 MODEL_CALLS_MAX = 4
 TOKENS_MAX = 24_000
-"""Read and written over all calls; beyond it the next answer is the last."""
+"""Tokens read and written over all calls; above it, the next answer is the last."""
 CALLS_A_STEP_MAX = 4
 HITS_MAX = 8
 KINDS = tuple(kind for kind in INDEXED_KINDS if kind is not HitKind.VERSION)
-"""What was changed in files is no memory: of a turn, its own words tell."""
+"""Without changes to files, which are no memories: the turn's own words describe them."""
 HIT_CHARS_MAX = 500
 TURN_CHARS_MAX = 4_000
 ANSWER_CHARS_MAX = 2_000
 FINDS_QUOTED = 5
-"""Where no model answers."""
+"""How many hits are quoted if no model answers."""
 
 SYSTEM = f"""\
 You look things up in the memory of a coding assistant: earlier conversations, tool calls, summaries and \
@@ -78,7 +78,7 @@ class RecallQuestion(Struct, frozen=True):
     """A question to the memory.
 
     person: who asks. model: with None, the answer is the best results of a search.
-    without: turns to leave out, because the asking conversation has them. until: what is newer is left out.
+    without: turns to leave out, which the asking conversation contains. until: newer ones are left out.
     spend: receives the usage of each model call, however it ended.
     say: receives progress for display.
     clean: removes secrets from what the model sees. forgotten: is removed from it.
@@ -135,7 +135,7 @@ async def _converse(asked: RecallQuestion, model: Provider, look: _Look) -> str:
         last = step == MODEL_CALLS_MAX - 2 or look.tokens > TOKENS_MAX
         messages += [said, await _results(asked, said.calls, look, last=last)]
         if look.tokens > 2 * TOKENS_MAX:
-            break  # one that was told so and still goes on is not asked again
+            break  # a model that was told so and still continues is not called again
     return ""
 
 
@@ -161,7 +161,7 @@ async def _ask(
                         pass
     finally:
         if usage is None and began:
-            # What broke off is paid for all the same; our count is near enough.
+            # An interrupted call is paid for too; our count is close enough.
             usage = Usage(input_tokens=sum(map(message_tokens, messages)))
         if usage is not None:
             look.tokens += usage.total_tokens
@@ -216,7 +216,7 @@ async def _search(asked: RecallQuestion, query: str, look: _Look) -> str:
 
 async def _hits(asked: RecallQuestion, query: str, look: _Look) -> list[Hit]:
     """Return the hits that a model may see: none of abandoned turns, and none that the asking conversation
-    has."""
+    contains."""
     found = await search(
         asked.recall,
         Query(

@@ -26,7 +26,7 @@ _SWITCHES = AnyOf(lambda language: language.switches)
 
 
 def is_done(item: str, by: Spoken) -> bool:
-    """Whether what was to do is done in the turn."""
+    """Return whether the item, which was to be done, is done in the turn."""
     wanted = about(item)
     least = len(wanted) if len(wanted) <= SHARED_MIN else SAME_SHARE * len(wanted)
     if wanted and len(wanted & by.leaves_open) >= least:
@@ -35,7 +35,7 @@ def is_done(item: str, by: Spoken) -> bool:
 
 
 def given_up_in(statement: str, by: Spoken) -> str:
-    """The later sentence by which what the statement uses is given up."""
+    """Return the later sentence that gives up what the statement uses."""
     for name, sentence in by.dropped.items():
         here = all(purpose & about(statement) for purpose in purposes_in(sentence))
         if here and not names_part(sentence, statement) and uses(statement, name, by.terms):
@@ -44,18 +44,18 @@ def given_up_in(statement: str, by: Spoken) -> str:
 
 
 def handed_over(statement: str, by: Spoken) -> str:
-    """The later sentence by which somebody does no longer what the statement says of them."""
+    """Return the later sentence by which somebody no longer does what the statement says about them."""
     for name, sentence in by.handing_over.items():
         rest = without_actors(statement, by.leaving & {name})
         if rest and not names_somebody(rest, [name]):
-            continue  # what else the statement says holds
+            continue  # the rest of the statement is still valid
         if names_somebody(statement, [name]) and about(statement) & by.terms - terms(name):
             return sentence
     return ""
 
 
 def finished(statement: str, turn: Turn, by: Spoken) -> str:
-    """The later sentence by which the one thing to do of the turn's statement is done."""
+    """Return the later sentence by which the only thing to do of the turn's statement is done."""
     listed = todo_list(statement)
     if (listed and len(listed.items) > 1) or not (by.finishing or "`" in by.answer):
         return ""
@@ -69,7 +69,7 @@ def finished(statement: str, turn: Turn, by: Spoken) -> str:
 
 
 def _done_as_ordered(wanted: frozenset[str], by: Spoken) -> str:
-    """What the user ordered, and the answer reports as done, where that is what was to do."""
+    """Return what the answer reports as done, if the user ordered it and it is what was to do."""
     report = next((each for each in by.finishing if each not in by.said), "")
     if not report or not by.answer.startswith(report):
         return ""
@@ -78,7 +78,7 @@ def _done_as_ordered(wanted: frozenset[str], by: Spoken) -> str:
 
 
 def _told_of(statement: str, by: Spoken) -> str:
-    """The sentence of the answer that tells what the thing does that was to be made: `DELETE /me` does it."""
+    """Return the sentence of the answer that says what the thing to make does: `DELETE /me` does it."""
     for name in filter(None, (name for found in _CODE.findall(statement) for name in found)):
         for each in by.sentences:
             if each.startswith(f"`{name}` ") and _NOT_YET.search(plain(each)) is None:
@@ -87,7 +87,7 @@ def _told_of(statement: str, by: Spoken) -> str:
 
 
 def switched(statement: str, by: Spoken) -> str:
-    """The later sentence that orders a switch away from what the statement names."""
+    """Return the later sentence that orders a switch away from what the statement names."""
     if not (by.switched_from and by.switched_from & names_in(statement)):
         return ""
     return next(each for each in by.said if _SWITCHES.match(plain(each)))

@@ -26,32 +26,31 @@ from ragforge.embedders.static import StaticEmbedder
 from ragforge.memory.terms import common_terms, terms
 
 MEANING_MIN = 0.40
-"""A cosine. In the language that the embedder knows, texts that have nothing to do with each other are below
-it."""
+"""A cosine. In the embedder's language, unrelated texts are below it."""
 MEANING_MIN_ELSEWHERE = 0.68
-"""In other languages it compares pieces of words more than meanings."""
+"""The same in other languages, where it compares pieces of words more than meanings."""
 RARITY = 10
 """How many texts without the word are assumed beside those that are compared."""
 COMMON_WEIGHT = 0.3
-"""Of a word that everybody uses."""
+"""The weight of a word that everybody uses."""
 WORDS_MIN = 0.5
 WORDS_MIN_ELSEWHERE = 0.35
 WORDS_MIN_ACROSS = 0.2
 MEANING_MIN_ACROSS = 0.5
-"""Between two languages."""
+"""For texts in two languages."""
 
 TEXTS_MAX = 2_048
-"""How many texts are kept as they are compared, some kilobytes each."""
+"""How many prepared texts are cached, some kilobytes each."""
 
 
 class Fitness(Struct, frozen=True):
     """How well one text fits the message, each from 0 to 1."""
 
     words: float = 0.0
-    """How much of the message's words it holds, rare ones counting more."""
+    """The share of the message's words that it contains, rare ones weighted more."""
     meaning: float = 0.0
     fits: bool = False
-    """Whether that is enough to be shown."""
+    """Whether that is enough for the text to be shown."""
 
     @property
     def score(self) -> float:
@@ -76,16 +75,16 @@ class Fit:
             for term in map(stem, translated([word], self._language))
             if term in self.terms
         }
-        """By term, those that it may be in another language."""
+        """By term, the terms that it may be in another language."""
         self._joined = {
             stem(first + second): {stem(first), stem(second)} & self.terms
             for first, second in itertools.pairwise(words)
         }
-        """The terms that are one in a text that writes them as one."""
+        """The terms that are one in a text that writes them as one word."""
 
     @property
     def is_known(self) -> bool:
-        """Whether the message is in the embedder's language, as far as can be told."""
+        """Whether the message is in the embedder's language, as far as is known."""
         return (self._language or ENGLISH) is ENGLISH
 
     @property
@@ -145,7 +144,7 @@ class Fit:
         return [max(0.0, each) for each in meanings]
 
     def _is_across(self, language: Language | None) -> bool:
-        """Whether the language differs from the message's."""
+        """Return whether the language differs from the message's."""
         return bool(language and self._language and language is not self._language)
 
 
@@ -156,7 +155,7 @@ class ComparedText(Struct, frozen=True):
     language: Language | None
     vector: Vector
     english: Vector
-    """Of its words in English."""
+    """The terms of its words in English."""
 
 
 _texts: dict[str, ComparedText] = {}
@@ -170,7 +169,7 @@ def compared(texts: Sequence[str]) -> list[ComparedText]:
         known = {text: _texts.pop(text) for text in dict.fromkeys(texts) if text in _texts}
     new = [text for text in dict.fromkeys(texts) if text not in known]
     shown = [_TextForms.of(text) for text in new]
-    # What is in English already is the same in both forms.
+    # If it is in English already, both forms are the same.
     each = list(dict.fromkeys(form for one in shown for form in (one.said, one.meant)))
     vectors = dict(zip(each, _embedder().vectors(each), strict=True))
     for text, one in zip(new, shown, strict=True):
@@ -190,7 +189,7 @@ class _TextForms(Struct, frozen=True):
     language: Language | None
     said: str
     meant: str
-    """In English."""
+    """The same in English."""
 
     @classmethod
     def of(cls, text: str) -> "_TextForms":

@@ -9,17 +9,17 @@ from ragforge.domain.search import Candidate, HitKind, Related
 from ragforge.memory.recall.results import HitSource, Key, Why, key_of
 
 Scores = Mapping[Key, float]
-"""What one source says, higher is better; what it does not know is not in it."""
+"""The scores of one source, higher is better; it does not contain what the source does not know."""
 Shares = dict[Key, list[Why]]
 
 MEANING_SHARE = 0.35
-"""What meaning counts for in the convex fusion; words count for the rest."""
+"""The weight of meaning in the convex fusion; the rest is the weight of words."""
 RRF_K = 60
-"""The constant of reciprocal rank fusion as it was published."""
+"""The constant of reciprocal rank fusion, as published."""
 GRAPH_SHARE = 0.2
-"""What a turn has of the score of the best that leads to it."""
+"""The share that a turn gets of the score of the best result that leads to it."""
 METADATA_SHARE = 0.1
-"""What a memory that matters most and is newest has of its own score: it decides between near equals."""
+"""The share of its own score that the most important and newest memory gets: it decides near ties."""
 HALF_LIFE = timedelta(days=30)
 
 
@@ -33,7 +33,7 @@ def convex(words: Scores, meanings: Scores, *, unlisted: float = 0.0) -> Shares:
     shares: Shares = {}
     for source, scores, weight, low in (
         (HitSource.WORDS, words, 1 - MEANING_SHARE, unlisted),
-        # What is no candidate at all is the farthest; how far is not known.
+        # What is not a candidate is the farthest; how far is unknown.
         (HitSource.MEANING, meanings, MEANING_SHARE, min(meanings.values(), default=0.0)),
     ):
         stretched = _stretched(scores, low)

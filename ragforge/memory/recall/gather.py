@@ -31,7 +31,7 @@ from ragforge.memory.recall.source import (
 )
 
 QUERY_CHARS_MAX = 2_000
-"""Of a long message its beginning and its end say what it is about."""
+"""A long message says at its beginning and its end what it is about."""
 
 
 async def gather(recall: Recall, request: RecallRequest, *, forgotten: Forgotten = NOTHING) -> ContextBlock:
@@ -47,7 +47,7 @@ async def gather(recall: Recall, request: RecallRequest, *, forgotten: Forgotten
             block = await _block(lookup)
             limited = lookup.limited
             if block.items:
-                # That vectors are still missing says nothing where there was nothing to find.
+                # Missing vectors do not matter if there was nothing to find.
                 limited.append((await lookup.hits()).limited)
         finally:
             await lookup.close()
@@ -75,13 +75,13 @@ async def _block(lookup: Lookup) -> ContextBlock:
     found = await asyncio.gather(*(_items(lookup, finding, above) for finding in findings))
     listed = [each for items in found for each in items]
     if over_turns is None:
-        # What a summary stands for is not known: it may repeat what the request carries.
+        # What a summary covers is unknown: it may repeat what the request contains.
         listed = [each for each in listed if each.kind is not HitKind.SUMMARY]
     person = lookup.request.around.person
     work = partial(owned_by_others, lookup.recall.store, listed, person)
     owned = await lookup.attempt(work, None, share=max(1.0, lookup.passed + OWNERS_SHARE))
     if owned is None:
-        # What a turn holds may be somebody else's; whose a memory is, it says itself.
+        # A turn may contain somebody else's statements; a memory names its owner.
         listed, owned = [each for each in listed if each.kind is HitKind.MEMORY], []
     items = [
         replace(left, text=clean(left.text))
@@ -122,7 +122,7 @@ def _shares(
 
 
 async def _look(lookup: Lookup, source: ContextSource) -> Finding:
-    # A little longer than what it asks for: kept waiting by one thing, it may still find another.
+    # A little more than what it asks for: if one thing is late, it may still find another.
     return await lookup.attempt(partial(source.look, lookup), Finding(nothing), share=FOUND_BY)
 
 

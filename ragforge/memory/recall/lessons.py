@@ -16,9 +16,9 @@ from ragforge.memory.sentences import cut_words, sentences
 from ragforge.store.base import Store
 
 LESSONS_MAX = 100
-"""So many of the newest are looked at."""
+"""How many of the newest are considered."""
 PATTERN_MIN = 3
-"""What failed so often is a pattern."""
+"""From this many failures on, it is a pattern."""
 
 
 async def read_lessons(
@@ -27,8 +27,8 @@ async def read_lessons(
     """Return the valid lessons, newest first; a redo invalidates one that is based on an undo. Raises
     StoreError.
 
-    project_id: None for every project. forgotten: is removed from them; a lesson without its reason says
-    nothing. of: the first turns of the tasks that they are about; empty for all.
+    project_id: None for every project. forgotten: is removed from them; a lesson without its reason is
+    useless. of: the first turns of the tasks that they are about; empty for all.
     """
     wanted = DerivedFilter(KIND.label, project_id, tuple(of), abandoned=True, limit=LESSONS_MAX)
     read = [KIND.read(record) for record in await store.derivations.find(wanted)]
@@ -49,7 +49,7 @@ async def read_lessons(
 
 
 def _holds(failure: Lesson, gone: Collection[str]) -> bool:
-    """Whether what was undone still is."""
+    """Return whether what was undone still is."""
     return bool(failure.turns) and (not failure.rests_on_undo or set(failure.turns).issubset(gone))
 
 
@@ -77,7 +77,7 @@ async def alike_to(
 ) -> list[tuple[float, Lesson]]:
     """Return lessons about the same problem with their scores, the most similar first.
 
-    beside: problems that are not lessons; a lesson that is no nearer than these is about another one.
+    beside: problems that are not lessons; a lesson that is no nearer than these is about something else.
     """
     problems = [
         problem_of(each.request, each.done, files=each.files, reason=each.reason, at=each.at)

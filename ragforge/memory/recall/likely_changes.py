@@ -1,7 +1,8 @@
-"""How likely it is that a statement holds no longer since a later turn, where no rule knows.
+"""The probability that a statement is outdated since a later turn, if no rule decides.
 
-A logistic regression over a few signs: what the statement and the later turn share, other numbers and names
-for the same, words of change. `python -m training.changes` makes its weights from `training/changes`.
+A logistic regression over a few features: what the statement and the later turn share, different numbers and
+names for the same thing, words of change. `python -m training.changes` computes its weights from
+`training/changes`.
 """
 
 import json
@@ -25,13 +26,14 @@ from ragforge.memory.terms import about, numbers_in, with_digits
 
 WEIGHTS = Path(__file__).with_name("likely_changes.json")
 LIKELY = 0.8
-"""From here on a statement is marked as perhaps replaced."""
+"""From this probability on, a statement is marked as possibly replaced."""
 SHORT_WORDS = 8
 FEW_WORDS = 6
 SHARED_COUNTED = 6
 CONTENT_COUNTED = 12
 TEXT_CHARS_MAX = 400
-"""Of a message and of an answer: what tells a change is short, and an essay has words for any change."""
+"""The length that is read of a message and of an answer: changes are told briefly, and an essay contains
+words for any change."""
 CODE_LINES_MAX = 10
 
 _CHANGES = AnyOf(lambda language: language.changes)
@@ -46,7 +48,7 @@ _PUT_TOGETHER = re.compile(r"\w*[a-z][A-Z_./(]\w*|\w+[_./]\w+")
 
 
 class Signs(Struct, frozen=True):
-    """A sentence as it is compared."""
+    """A sentence prepared for comparison."""
 
     about: frozenset[str]
     numbers: frozenset[str]
@@ -66,7 +68,7 @@ class Signs(Struct, frozen=True):
 
 @lru_cache(TEXTS_KEPT_MAX)
 def signs_of(sentence: str) -> Signs:
-    """What is compared of it."""
+    """Return what is compared of the sentence."""
     words = readable(sentence)
     parts = " ".join(name_parts(" ".join(_PUT_TOGETHER.findall(words))))
     return Signs(
@@ -88,10 +90,10 @@ def signs_of(sentence: str) -> Signs:
 
 
 class Later(Struct, frozen=True):
-    """A turn as statements of earlier ones are compared with it."""
+    """A turn prepared for comparison with statements of earlier ones."""
 
     sentences: tuple[str, ...]
-    """Of the user, then of the answer, and what code in it sets."""
+    """The user's, then the answer's, and the values that code in it sets."""
     of_user: int
     """How many of them are the user's."""
     user_words: int
@@ -108,7 +110,7 @@ class Later(Struct, frozen=True):
 
 
 def later_turn(own: str, answer: str) -> Later:
-    """The turn of these words of the user's own and this answer, with digits for numbers in words."""
+    """Return the turn with these words of the user's own and this answer, number words replaced by digits."""
     said = tuple(sentences(with_digits(own[:TEXT_CHARS_MAX])))
     lines = [line for block in _BLOCK.findall(answer) for line in block.splitlines()]
     code = [line.strip() for line in lines if re.search(r"[=:]\s?\S", line)][:CODE_LINES_MAX]
@@ -117,18 +119,18 @@ def later_turn(own: str, answer: str) -> Later:
 
 
 def tells_a_change(turn: Later) -> bool:
-    """Whether a sentence of the turn has words of change."""
+    """Return whether a sentence of the turn contains words of change."""
     return any(each.changes or each.moves_on for each in map(signs_of, turn.sentences))
 
 
 def signals(
     statement: str, by: Later, *, of_user: bool, is_next: bool
 ) -> tuple[dict[str, float], str] | None:
-    """The features of the pair, and the sentence of the later turn that they rest on; None where the two have
-    nothing in common."""
+    """Return the features of the pair, and the sentence of the later turn that they are based on; None if the
+    two have nothing in common."""
     old = signs_of(statement)
     if of_user and old.binds:
-        return None  # a rule ends by words that a rule knows: none in passing
+        return None  # a binding wish ends only by words that a rule knows, not in passing
     told = [(each, signs_of(each), at < by.of_user) for at, each in enumerate(by.sentences)]
     told = [each for each in told if not each[1].asks]
     least = max(1, len(old.about))
@@ -157,7 +159,7 @@ def signals(
 
 
 def _of_both(old: Signs, new: Signs) -> dict[str, float]:
-    """What the statement and a sentence have in common, and what each is like."""
+    """Return what the statement and a sentence have in common, and the features of each."""
     common, least = old.about & new.about, max(1, len(old.about))
     signs: dict[str, float] = {
         "covered": len(common) / least,
@@ -206,27 +208,27 @@ TOGETHER = (
     ("covered by all", "open"),
     ("covered by all", "of the user"),
 )
-"""Signs that say more together."""
+"""Return combined features, which say more together."""
 
 
 def probability(found: Mapping[str, float]) -> float:
-    """How likely it is, from 0 to 1, by these features."""
+    """Return the probability for these features, from 0 to 1."""
     weights = _weights()
     score = weights[""] + sum(weights[name] * value for name, value in found.items() if value)
     return 1 / (1 + math.exp(-score))
 
 
 def outdated_by(statement: str, by: Later, *, of_user: bool, is_next: bool) -> str:
-    """The sentence of the later turn by which the statement likely holds no longer; empty where none is.
+    """Return the sentence of the later turn that likely makes the statement outdated; empty if there is none.
 
-    statement: with digits for numbers in words, as the turn has them.
+    statement: with digits for number words, as in the turn.
     """
     found = signals(statement, by, of_user=of_user, is_next=is_next)
     return found[1] if found and probability(found[0]) >= LIKELY else ""
 
 
 def _other(old: Signs, new: Signs) -> bool:
-    """Whether both give a number of the same, and another one."""
+    """Return whether both give a number for the same thing, and a different one."""
     return any(
         one.unit and one.unit == other.unit and one.number != other.number
         for one in old.values

@@ -1,9 +1,9 @@
-"""How likely it is that a wish of the user no longer holds since a later message, where no rule knows.
+"""The probability that a wish of the user is outdated since a later message, if no rule decides.
 
-Two things together end a wish: the message is about the same, and it allows, changes or forbids something. A
-logistic regression weighs signs of both. What a message is about is compared word by word by meaning, since
-people say "containers" for Docker, and what the answer reports counts too. `python -m training.changes` makes
-the weights from `training/changes`.
+Two things together end a wish: the message is about the same thing, and it allows, changes or forbids
+something. A logistic regression weights features of both. What a message is about is compared word by word by
+meaning, since people say "containers" for Docker, and what the answer reports counts too.
+`python -m training.changes` computes the weights from `training/changes`.
 """
 
 import json
@@ -35,16 +35,16 @@ if TYPE_CHECKING:
 
 WEIGHTS = Path(__file__).with_name("likely_endings.json")
 LIKELY = 0.5
-"""From here on a wish is marked as perhaps replaced."""
+"""From this probability on, a wish is marked as possibly replaced."""
 NEAR_MIN = 0.35
-"""A cosine: below it two words have nothing to do with each other."""
+"""A cosine: below it, two words are unrelated."""
 COVERED_MIN, ALIKE_MIN = 0.08, 0.2
 """A sentence that has less in common with a wish is not compared further."""
 SHORT_WORDS = 8
 SHARED_COUNTED = 3
 WORDS_COUNTED = 12
 WORDS_KEPT_MAX = 512
-"""How many texts are kept with the vectors of their words, some ten kilobytes each."""
+"""How many texts are cached with the vectors of their words, some ten kilobytes each."""
 
 _EASES = AnyOf(lambda language: language.eases)
 _PERMITS = AnyOf(lambda language: language.permits)
@@ -56,7 +56,7 @@ _REMAINS = AnyOf(lambda language: language.remains)
 
 
 class _Cues(Struct, frozen=True):
-    """What a sentence does, whatever it is about."""
+    """What a sentence does, regardless of its subject."""
 
     permits: bool
     eases: bool
@@ -70,8 +70,8 @@ class _Cues(Struct, frozen=True):
 
 
 def always_stands(statement: str) -> bool:
-    """Whether the user's statement is a wish about all work, which stands before every message. That
-    something need not be done any longer is none."""
+    """Return whether the user's statement is a wish about all work, which is included before every message.
+    That something need not be done any longer is not."""
     words = plain(statement)
     return is_for_all_work(statement) and not (is_question(words) or _STOPS.search(words))
 
@@ -93,12 +93,12 @@ def _cues(sentence: str) -> _Cues:
 
 
 def may_end_likely(turn: Later) -> bool:
-    """Whether a sentence of the user in the turn has words by which a wish may end."""
+    """Return whether a sentence of the user in the turn contains words by which a wish may end."""
     return any(_EASES.search(plain(each)) for each in turn.said)
 
 
 def ending_signs(wish: str, told: str, by: Later) -> Iterator[tuple[str, dict[str, float]]]:
-    """Each of the later user's sentences that has something in common with the wish, and its features.
+    """Yield the later user's sentences that have something in common with the wish, and their features.
 
     told: the answer to the wish.
     """
@@ -130,13 +130,13 @@ def ending_signs(wish: str, told: str, by: Later) -> Iterator[tuple[str, dict[st
 
 
 def _without_lead(wish: str) -> str:
-    """The wish without the words that only announce it: "one thing before you go on: no ORM"."""
+    """Return the wish without the words that only announce it: "one thing before you go on: no ORM"."""
     _, colon, rest = wish.partition(": ")
     return rest if colon and always_stands(rest) else wish
 
 
 def _of_both(old: Signs, new: Signs, wish: _Cues, said: _Cues) -> dict[str, float]:
-    """What the two sentences do, and what their values and names have in common."""
+    """Return what the two sentences do, and what their values and names have in common."""
     signs = {
         "permits": said.permits,
         "eases": said.eases,
@@ -173,13 +173,13 @@ TOGETHER = (
     ("covers", "changes"),
     ("wish forbids", "eases"),
 )
-"""Signs that say more together."""
+"""Return combined features, which say more together."""
 
 
 def likely_end(wish: str, told: str, by: Later) -> str:
-    """The user's sentence in the later turn by which the wish likely no longer holds; empty where none is.
+    """Return the user's sentence in the later turn that likely ends the wish; empty if there is none.
 
-    wish: with digits for numbers in words, as the turn has them. told: the answer to it.
+    wish: with digits for number words, as in the turn. told: the answer to it.
     """
     weights = _weights()
     found = [
@@ -191,7 +191,7 @@ def likely_end(wish: str, told: str, by: Later) -> str:
 
 
 def _alike(one: str, other: str) -> float:
-    """The cosine of the two in English."""
+    """Return the cosine of the two in English."""
     load_numpy()
     import numpy as np
 
@@ -200,8 +200,8 @@ def _alike(one: str, other: str) -> float:
 
 
 def _covered(text: str, by: str) -> tuple[float, float]:
-    """How much of the text's words have one of nearly the same meaning in the other text, and how near the
-    nearest is, from 0 to 1."""
+    """Return the share of the text's words with one of nearly the same meaning in the other text, and how
+    near the nearest is, from 0 to 1."""
     one, other = _word_vectors(text), _word_vectors(by)
     if not len(one) or not len(other):
         return 0.0, 0.0
@@ -211,7 +211,7 @@ def _covered(text: str, by: str) -> tuple[float, float]:
 
 @lru_cache(WORDS_KEPT_MAX)
 def _word_vectors(text: str) -> "Rows":
-    """A row for each word in English that says what the text is about."""
+    """Return a row for each word in English that says what the text is about."""
     load_numpy()
     import numpy as np
 

@@ -8,7 +8,7 @@ from ragforge.domain.metrics import CACHE_REQUESTS, TALLY
 from ragforge.memory.recall.results import KeptList, Recall
 
 LISTS_MAX = 16
-"""A session asks for few; each may hold 10,000 memories."""
+"""A session needs few; each may contain 10,000 memories."""
 
 
 async def find_memories(recall: Recall, wanted: MemoryFilter) -> list[Memory]:
@@ -23,7 +23,7 @@ async def find_memories(recall: Recall, wanted: MemoryFilter) -> list[Memory]:
     is_hit = kept is not None and state is not None and kept.state == state and not _is_old(kept)
     TALLY.count(CACHE_REQUESTS, "hit" if is_hit else "miss")
     if kept is None or not is_hit:
-        # What is written meanwhile makes the next state another one.
+        # A write meanwhile makes the next state a different one.
         found = tuple(await recall.store.memories.find(wanted))
         kept = KeptList(state, found, monotonic())
     if state is not None:

@@ -18,18 +18,18 @@ from ragforge.memory.statements import is_question, plain
 from ragforge.memory.terms import terms
 
 WHOLE_CHARS_MAX = 120
-"""A message of the user that is no longer stands whole."""
+"""A message of the user up to this length is included whole."""
 USER_CHARS_MAX = 200
 ANSWER_CHARS_MAX = 220
 SENTENCES_MAX = 8
-"""Of the user's message, and of the answer: so many are compared with a message, those that hold most of its
-words before the others."""
+"""How many sentences of the user's message, and of the answer, are compared with a message: those that
+contain most of its words first."""
 SENTENCE_CHARS_MIN = 12
 CODE_CHARS_MAX = 120
 CODE_TERMS_MIN = 2
-"""A line of code is looked at that has so many words of the message."""
+"""A line of code is considered if it contains this many words of the message."""
 CALL_WORDS_MIN = 8
-"""What a tool answered in fewer words is the name of its file."""
+"""A tool's result with fewer words is the name of its file."""
 
 
 class Passage(Struct, frozen=True):
@@ -45,9 +45,9 @@ class TurnPassages(Struct, frozen=True):
     turn: Turn
     user: tuple[Passage, ...] = ()
     answer: tuple[Passage, ...] = ()
-    """Of what was answered, of a model's summary and of what its tools found."""
+    """From the answer, a model's summary and the results of its tools."""
     replies: bool = False
-    """Whether the user's words answer a question in few words, and stand with it."""
+    """Whether the user's words answer a question briefly, and are shown with it."""
 
     @property
     def fitness(self) -> Fitness:
@@ -57,7 +57,7 @@ class TurnPassages(Struct, frozen=True):
 
     @property
     def told(self) -> Fitness:
-        """The fitness of the best statement that is no question: the message itself, sent before, is the best
+        """The fitness of the best statement that is no question: the message itself, sent before, fits best
         of all and says nothing."""
         each = [one.fitness for one in (*self.user, *self.answer) if not one.text.endswith("?")]
         return max(each, key=lambda one: one.score, default=Fitness())
@@ -93,7 +93,7 @@ async def passages_of(
 
 
 async def measured(fit: Fit, split: Sequence[TurnPassages]) -> list[TurnPassages]:
-    """Return it with how well each statement fits."""
+    """Return it with the fitness of each statement."""
     texts = [passage.text for each in split for passage in (*each.user, *each.answer)]
     fitness = iter(await fit.measure(texts))
     return [
@@ -126,7 +126,7 @@ def _split(fit: Fit, turn: Turn, above: Sequence[Summary], found: Sequence[str],
 
 
 def _says_something(sentence: str) -> bool:
-    """Whether it is no scrap, and does not just announce what comes after it."""
+    """Return whether it is not a fragment, and does not only announce what comes after it."""
     return len(sentence) >= SENTENCE_CHARS_MIN and not sentence.endswith(":")
 
 
@@ -158,15 +158,15 @@ class Statement(Struct, frozen=True):
 
     text: str
     by: Replacement | None = None
-    """What replaced something in it, where the line is marked."""
+    """What replaced something in it, if the line is marked."""
 
     @property
     def replaced_by(self) -> str:
-        """The turn that said what holds now."""
+        """The turn that said what is valid now."""
         return self.by.turn_id if self.by else ""
 
     def beside_it(self) -> str:
-        """The line where the turn that perhaps replaced it stands behind it: the mark need not say it too."""
+        """Return the line with a short mark, for when the turn that possibly replaced it follows."""
         if self.by is None or self.by.is_sure:
             return self.text
         return self.text.replace(self.by.mark, self.by.short_mark)
@@ -196,10 +196,10 @@ def statement(passages: TurnPassages, valid: Validity | None = None) -> Statemen
             if by and by.mark not in parts[0]:
                 parts[-1], marked_by = f"{parts[-1]} {by.mark}", by
             if text != each.text and wanted not in passages.answer:
-                return Statement(parts[-1], marked_by)  # what was answered speaks of the whole list
+                return Statement(parts[-1], marked_by)  # the answer is about the whole list
             break
     if len(parts) == 1 and answer_of(passages.turn) and _asks(parts[0]):
-        return Statement("")  # nothing that was answered holds, and a question alone says nothing
+        return Statement("")  # nothing of the answer is valid, and a question alone says nothing
     return Statement(" -> ".join(parts), marked_by)
 
 

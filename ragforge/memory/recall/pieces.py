@@ -15,13 +15,13 @@ from ragforge.memory.recall.results import Key, Recall, key_of
 from ragforge.memory.sentences import sentences
 
 COMPARED_MAX = 60
-"""So many turns are compared by their pieces, the best first."""
+"""How many turns are compared by their pieces, the best first."""
 PIECE_CHARS_MAX = 400
-"""Sentences that are no longer together are one piece."""
+"""Sentences that together are not longer than this are one piece."""
 PIECES_MAX = 20
 """Of one message, from its beginning."""
 TEXTS_MAX = 512
-"""Of so many messages the vectors of their pieces are kept, a kilobyte a piece, and most are one piece."""
+"""How many messages' vectors of pieces are cached, a kilobyte per piece; most messages are one piece."""
 
 
 async def nearest_pieces(recall: Recall, query: Query, leading: Sequence[Candidate]) -> dict[Key, float]:

@@ -18,8 +18,8 @@ TOKENS_MAX = 500
 
 
 async def make_ready(recall: Recall, around: Around, injecting: Injecting) -> None:
-    """Build a block for the project's last message and discard it, so that the next one finds everything
-    loaded.
+    """Build a block for the project's last message and discard it, so that everything is loaded for the next
+    one.
 
     injecting: the session's, which keeps the vectors of important memories, so its first message need not
     load them. Does nothing if there is no message. Sends nothing to a remote embedder. Raises StoreError,
@@ -32,7 +32,7 @@ async def make_ready(recall: Recall, around: Around, injecting: Injecting) -> No
         await recall.embedder.prepare()
         recall = replace(recall, embedder=None, cache={})
     await asyncio.to_thread(_compile, text)
-    # Without the deadline of a block, which ends what is late.
+    # Without the block's deadline, which cuts off what is late.
     await search(recall, Query(text, project_id=around.project_id, person=around.person))
     await gather(recall, RecallRequest(text, around, TOKENS_MAX, InjectLimits(), injecting))
 

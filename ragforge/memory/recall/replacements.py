@@ -23,11 +23,11 @@ REPLACING_MAX = 4
 
 
 class ReplacingTurn(Struct, frozen=True):
-    """A later turn that makes something in the record's turn outdated. What exactly is read in both."""
+    """A later turn that makes something in the record's turn outdated. What exactly is read from both."""
 
     turn: str
     is_sure: bool = True
-    """Whether a rule knows it; else it is only likely."""
+    """Whether a rule decided it; else it is only likely."""
 
 
 class Link(Struct, frozen=True):
@@ -39,7 +39,7 @@ class Link(Struct, frozen=True):
 
 
 REPLACING_TURN = DerivedKind("Replacement", ReplacingTurn, relation="REPLACED_IN")
-"""Of the turn that said it first; its name is the id of the later one."""
+"""A record of the turn that said it first; its name is the id of the later one."""
 
 
 class ReplacedStatement(Struct, frozen=True):
@@ -49,10 +49,10 @@ class ReplacedStatement(Struct, frozen=True):
     new: Memory
     at: datetime
     turn_id: str
-    """Of the turn in which it was said."""
+    """The turn in which it was said."""
 
     def concerns(self, statement: str) -> bool:
-        """Whether the statement says what the memory said, and not what is valid now."""
+        """Return whether the statement says what the memory said, and not what is valid now."""
         old, new, there = terms(self.old.content), terms(self.new.content), terms(statement)
         return says(statement, self.old.content) and bool((old - new) & there) and not (new - old) & there
 
@@ -74,7 +74,7 @@ async def replaced_statements(store: Store, turn_ids: Sequence[str]) -> list[Rep
         while link and (new := by_id.get(link.from_id)) and new.replaced:
             link = links.get(new.id)
         if new is None or brings_back(new.content, memory.content):
-            continue  # of what returned the first statement holds as well
+            continue  # of a memory that is valid again, the first statement is valid as well
         if link and not (new.forgotten_at or new.abandoned):
             found.append(ReplacedStatement(memory, new, link.at, link.turn))
     return sorted(found, key=lambda each: each.at, reverse=True)

@@ -26,16 +26,15 @@ class Injecting(Struct):
     model: str = ""
     vectors: dict[str, Vector] = field(default_factory=dict[str, Vector])
     slowdown: float = 1.0
-    """How many times as long as on a machine that does nothing else work takes: a block may take so much
-    longer."""
+    """How many times longer than on an idle machine work takes: a block may take that much longer."""
 
 
 class Around(Struct, frozen=True):
     """The context of a message: whose memories are requested, and what its request contains already.
 
-    person: who says it. turns: those that are in the request word for word. shown: the beginnings of ids of
-    memories that are in it as a tool's result. folder: the project's. before: the turn before it; empty if
-    there is none, or without foresight.
+    person: the author of the message. turns: those that the request contains word for word. shown: the starts
+    of ids of memories that it contains as a tool's result. folder: the project's. before: the turn before it;
+    empty if there is none, or without foresight.
     """
 
     project_id: str
@@ -57,6 +56,6 @@ class RecallRequest(Struct, frozen=True):
     limits: InjectLimits
     injecting: Injecting
     until: datetime | None = None
-    """When the message was sent: it is not looked for itself."""
+    """When the message was sent: it does not find itself."""
     clean: Callable[[str], str] = lambda text: text
-    """Takes secrets out of what is shown."""
+    """Removes secrets from what is shown."""

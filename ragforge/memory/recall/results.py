@@ -36,9 +36,9 @@ class Why(Struct, frozen=True):
     rank: int
     """From 1, within that source."""
     score: float
-    """The source's own."""
+    """The source's own score."""
     share: float
-    """Of the score that decides the order."""
+    """Its share of the score that decides the order."""
 
 
 class RankedHit(Struct, frozen=True):
@@ -53,17 +53,17 @@ class SearchResults(Struct, frozen=True):
 
     found: tuple[RankedHit, ...]
     limited: str = ""
-    """Why not every source was asked, for a user; empty when all were."""
+    """Why not every source was queried, for a user; empty if all were."""
     took_ms: float = 0.0
 
     @property
     def hits(self) -> list[Hit]:
-        """Only the hits."""
+        """The hits only."""
         return [each.hit for each in self.found]
 
 
 Key = tuple[str, HitKind]
-"""What a candidate is known by. The id comes first: it decides between equals."""
+"""The key of a candidate. The id comes first: it decides ties."""
 
 
 def key_of(found: Candidate | Hit) -> Key:
@@ -72,13 +72,13 @@ def key_of(found: Candidate | Hit) -> Key:
 
 
 QUESTIONS_MAX = 64
-"""How many vectors of questions are kept."""
+"""How many vectors of questions are cached."""
 
 
 class Questions:
     """The newest questions of one embedder, as the tasks that make their vectors.
 
-    Each vector is made once per text, and waited for no longer than a user would wait.
+    Each vector is computed once per text, and waited for no longer than a user would wait.
     """
 
     def __init__(self) -> None:
@@ -101,8 +101,8 @@ class Questions:
         open.
         """
         if embedder.remote:
-            # The deadline is the network's; a library and a key are loaded once.
-            with suppress(TimeoutError, ModelError, UsageError):  # which the question itself will tell
+            # The deadline is for the network; a library and a key are loaded once.
+            with suppress(TimeoutError, ModelError, UsageError):  # which the question itself will report
                 async with asyncio.timeout(timeouts.EMBEDDER_LOADING_S_MAX):
                     await embedder.prepare()
         task = self.begin(embedder, text)
@@ -167,7 +167,7 @@ class Recall(Struct, frozen=True):
 
     store: Store
     embedder: Embedder | None = None
-    """None where meaning is not compared."""
+    """None if meaning is not compared."""
     fusion: Literal["convex", "rrf"] = "convex"
     cache: dict[Query, Kept] = field(default_factory=dict[Query, Kept])
     lists: dict[MemoryFilter, KeptList] = field(default_factory=dict[MemoryFilter, KeptList])
@@ -176,4 +176,4 @@ class Recall(Struct, frozen=True):
     """By project; see `concepts.py`."""
     questions: Questions = field(default_factory=Questions)
     forgotten: Callable[[Store, str], Awaitable["Cuts | None"]] = _nothing
-    """What is forgotten in the project of this id. Raises StoreError."""
+    """Return what is forgotten in the project of this id. Raises StoreError."""

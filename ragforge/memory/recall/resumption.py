@@ -22,7 +22,7 @@ MESSAGE_CHARS_MAX = 160
 SESSIONS_LOOKED_AT = 5
 ENDING_TURNS_MAX = 3
 TELLING_WORDS = 4
-"""A last turn of fewer words was a goodbye: the one before it says more."""
+"""A last turn with fewer words was a goodbye: the one before it says more."""
 TODOS_MAX = 5
 QUERY_CHARS_MAX = 1_000
 
@@ -33,7 +33,7 @@ class Resumption(Struct, frozen=True):
     """Where the user left off."""
 
     turns: tuple[Turn, ...] = ()
-    """The last ones of the session before, newest first."""
+    """The last turns of the session before, newest first."""
     todos: tuple[Memory, ...] = ()
     """Newest first."""
 
@@ -45,12 +45,12 @@ class Resumption(Struct, frozen=True):
 
 
 def resumes(message: str) -> bool:
-    """Whether the message continues where the user left off."""
+    """Return whether the message continues where the user left off."""
     return len(message) <= MESSAGE_CHARS_MAX and _RESUMES.search(plain(message.strip())) is not None
 
 
 def _only_resumes(message: str) -> bool:
-    """Whether the message says nothing else; then a note about the current state is wanted."""
+    """Return whether the message says nothing else; then a note about the current state is wanted."""
     return len(words_of(message)) <= TELLING_WORDS and resumes(message)
 
 

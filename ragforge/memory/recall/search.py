@@ -15,18 +15,18 @@ from ragforge.memory.recall.results import Kept, Key, RankedHit, Recall, SearchR
 from ragforge.store.base import Store
 
 DEPTH_MIN = 100
-"""How many are looked at by words and by meaning, however few are wanted; a shorter answer is the start of
-a longer one, and what both sources know is seldom at the top of either."""
+"""How many are compared by words and by meaning, however few are wanted; a shorter answer is the start of
+a longer one, and results of both sources are seldom at the top of either."""
 DEPTH_FACTOR = 2
 DEPTH_OF_ONE = 1_000
 RELATING_MAX = 50
-"""So many of the best lead on to what is beside them."""
+"""From how many of the best results neighbours are followed."""
 RELATED_MAX = 200
 CACHED_MAX = 64
 WHEN_MADE = "They are made in the background."
 
 OWNERS = {HitKind(kind): kind for kind in OwnerKind}
-"""What has a vector."""
+"""The kinds of items with a vector."""
 
 
 async def search(recall: Recall, query: Query) -> SearchResults:
@@ -93,8 +93,7 @@ def _around(vector: Vector, embedder: Embedder, query: Query, kinds: tuple[Owner
 
 
 def _depth(query: Query) -> int:
-    """Return how many results each source looks at: with a single user, only a later check knows whose they
-    are."""
+    """Return how many results each source looks at: for one user, only a later check knows whose they are."""
     return max(DEPTH_MIN, DEPTH_FACTOR * query.limit, DEPTH_OF_ONE if query.by else 0)
 
 
@@ -125,7 +124,7 @@ async def _ranked(recall: Recall, query: Query, candidates: Sequence[Candidate])
     by_key = {key_of(each): each for each in candidates}
     words = {key: each.words for key, each in by_key.items() if each.words is not None}
     meanings = {key: each.meaning for key, each in by_key.items() if each.meaning is not None}
-    # A list that was not cut off leaves out only what holds none of the words.
+    # A list that was not cut off leaves out only what contains none of the words.
     unlisted = min(words.values()) if len(words) >= _depth(query) else 0.0
     first = totals(convex(words, meanings, unlisted=unlisted))
     if meanings:

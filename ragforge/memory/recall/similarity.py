@@ -1,13 +1,13 @@
-"""How probable it is that two problems are the same, from 0 to 1, and from where on they are similar.
+"""The probability that two problems are the same, from 0 to 1, and from which one on they are similar.
 
-Two texts are alike by three parts: half is the cosine of their meanings in English, a quarter that of their
-words weighted by rarity, and a quarter that of the concepts of the words. A query is also compared word by
-word: how near each of its words is to the nearest one of the problem, and the other way. If the stored
-vectors were made by an embedder that is known here, their cosines count too. What was asked for is also
-compared alone. Then the others are asked: a problem is the more probable the more its own kind (tasks that
-are alike, change the same files and were done in the same days) is like the query, and the less another
-matter is. What asks for something new is seldom the same as what reports a fault. Weights are fitted to
-tasks in English and French: `benchmarks/tried_fit.py`.
+Two texts are compared in three parts: half is the cosine of their meanings in English, a quarter that of
+their words weighted by rarity, and a quarter that of the concepts of the words. A query is also compared word
+by word: how near each of its words is to the nearest one of the problem, and vice versa. If the stored
+vectors were made by a known embedder, their cosines count too. The request is also compared alone. Then the
+other problems count: a problem is more probable the more its own kin (tasks that are alike, change the same
+files and were done on the same days) resemble the query, and the less another matter does. A request for
+something new is seldom the same as a report of a fault. Weights are fitted to tasks in English and French:
+`benchmarks/tried_fit.py`.
 """
 
 import re
@@ -35,31 +35,31 @@ if TYPE_CHECKING:
     Floats = np.ndarray[Any, np.dtype[np.float64]]
 
 WARNINGS_MAX = 2
-"""Of so many tasks that failed a message is warned."""
+"""How many failed tasks a message is warned about."""
 MEANING_SHARE, WORDS_SHARE, CONCEPTS_SHARE = 0.5, 0.25, 0.25
 NEAREST_SHARE = 0.4
-"""Of the nearest words, on top of these."""
+"""The weight of the nearest words, on top of these."""
 RARITY = 10
 """How many texts without the word are assumed beside those that are compared."""
 COMMON_WEIGHT = 0.3
-"""Of a word that everybody uses."""
+"""The weight of a word that everybody uses."""
 DAY_S = 86_400
 WORDS_MAX = 4_096
-"""Of so many words the vectors are kept."""
+"""How many words' vectors are cached."""
 SIGNS_MAX = 512
-"""Of so many problems the words and concepts are kept: each block compares all lessons of its project."""
+"""How many problems' words and concepts are cached: each block compares all lessons of its project."""
 
 _ADDS = AnyOf(lambda language: language.asks_to_add)
 _CAPITAL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 
 
 class Weights(Struct, frozen=True):
-    """How the parts are weighed for one embedder of the stored vectors.
+    """The weights of the parts for one embedder of the stored vectors.
 
-    least: the least probability of what is similar; four of five are, in files that were left out.
+    least: the least probability of a similar problem; four of five are, in files that were left out.
     stored: the weight of its cosine beside that of the included embedder. other_min: how much another matter
-    is like a query at least, where few are compared. first, second: of the logistic functions, one for each
-    column of the evidence, and the bias. In the second, its kin counts by how probable it was in the first.
+    is like a query at least, if few are compared. first, second: of the logistic functions, one for each
+    column of the evidence, and the bias. In the second, kin are weighted by their probability in the first.
     """
 
     least: float
@@ -82,15 +82,15 @@ WEIGHTS = {
 }
 """By embedder."""
 KIN = (17.66, 2.49, 0.68, 5.5, -10.08)
-"""How probable it is that two tasks are of one matter: weights of how alike they are, the files and folders
-that they share, how close their days are, and the bias."""
+"""For the probability that two tasks are about the same matter: weights of how alike they are, the files
+and folders that they share, how close their days are, and the bias."""
 
 
 class Problem(Struct, frozen=True):
-    """A problem as it is compared.
+    """A problem prepared for comparison.
 
-    request: what was asked for alone; empty where that is all of the text. beside: text of which only the
-    words count, such as why it failed. at: when it was worked on.
+    request: what was asked for alone; empty if that is all of the text. beside: text of which only the words
+    count, such as why it failed. at: when it was worked on.
     """
 
     text: str
@@ -115,7 +115,7 @@ def measured_by(embedder: str) -> str:
 
 
 def similar_min(embedder: str = StaticEmbedder.name) -> float:
-    """Return from which probability on a problem is similar, where this embedder compares."""
+    """Return from which probability on a problem is similar, if this embedder compares."""
     return WEIGHTS[embedder].least
 
 
@@ -126,10 +126,10 @@ def scores(
     *,
     embedder: str = StaticEmbedder.name,
 ) -> list[float | None]:
-    """Return how probable it is that each problem is the query's, 0 to 1. Computes, so call it in a thread.
+    """Return the probability that each problem is the query's, 0 to 1. Computes, so call it in a thread.
 
     stored: the cosines of its stored vectors, which this embedder made; None for a problem that has none yet,
-    and its score is then None too. The included embedder needs none.
+    whose score is then None too. The included embedder needs none.
     """
     if not problems:
         return []
@@ -148,8 +148,7 @@ def similar(
     *,
     embedder: str = StaticEmbedder.name,
 ) -> list[tuple[float, int]]:
-    """Return those that are similar, the most similar first: the probability and the place of each. As
-    `scores`."""
+    """Return the similar ones, the most similar first: the probability and the index of each. As `scores`."""
     least = similar_min(embedder)
     measured = enumerate(scores(query, problems, stored, embedder=embedder))
     found = [(score, place) for place, score in measured if score is not None and score >= least]
@@ -163,10 +162,10 @@ def evidence(
     weight: float,
     kin: Sequence[float] = KIN,
 ) -> "tuple[Floats, Floats]":
-    """Return the evidence for each problem, and how probable it is of all pairs that they are kin.
+    """Return the evidence for each problem, and for all pairs the probability that they are kin.
 
     Shapes (problems, 5) and (problems, problems). The columns are how alike the problem, its kin, another
-    matter and what was asked for are to the query, and whether only one of both asks for something new.
+    matter and the request are to the query, and whether only one of both asks for something new.
     weight: of stored cosines, which are added.
     """
     import numpy as np
@@ -194,12 +193,12 @@ def evidence(
 
 @lru_cache(SIGNS_MAX)
 def asks_to_add(text: str) -> bool:
-    """Whether it asks for something new: "Add a button", not "The button does nothing"."""
+    """Return whether it asks for something new: "Add a button", not "The button does nothing"."""
     return _ADDS.search(text) is not None
 
 
 def probability(evidence: "Floats", kinship: "Floats", weights: Weights) -> "Floats":
-    """Return how probable it is that each problem is the query's."""
+    """Return for each problem the probability that it is the query's."""
     import numpy as np
 
     rows = evidence.copy()
@@ -209,13 +208,13 @@ def probability(evidence: "Floats", kinship: "Floats", weights: Weights) -> "Flo
 
 
 def probable_kin(probable: "Floats", kinship: "Floats") -> "Floats":
-    """Return how probable it is for each that one of its kin is the query's problem."""
+    """Return for each the probability that one of its kin is the query's problem."""
     found: Floats = (probable * kinship).max(axis=1)
     return found
 
 
 def logistic(rows: "Floats", weights: Sequence[float]) -> "Floats":
-    """Return the logistic function of the rows: a weight a column, and the bias."""
+    """Return the logistic function of the rows: a weight per column, and the bias."""
     import numpy as np
 
     found: Floats = 1 / (1 + np.exp(-(rows @ np.array(weights[:-1]) + weights[-1])))
@@ -223,7 +222,7 @@ def logistic(rows: "Floats", weights: Sequence[float]) -> "Floats":
 
 
 def alike_places(problems: Sequence[Problem]) -> list[list[int]]:
-    """Return for each the positions of the others that are of the same matter. Call it in a thread."""
+    """Return for each the indexes of the others that are about the same matter. Call it in a thread."""
     if not problems:
         return []
     load_numpy()
@@ -256,7 +255,7 @@ def kinship_signs(near: "Floats", problems: Sequence[Problem]) -> "list[Floats]"
 
 
 def _kinship(near: "Floats", problems: Sequence[Problem], kin: Sequence[float]) -> "Floats":
-    """How probable it is of all pairs that they are of one matter."""
+    """Return for all pairs the probability that they are about the same matter."""
     import numpy as np
 
     *weights, bias = kin
@@ -266,7 +265,7 @@ def _kinship(near: "Floats", problems: Sequence[Problem], kin: Sequence[float]) 
 
 
 def alike(problems: Sequence[Problem], *, queries: int = 0) -> "Floats":
-    """How alike all pairs are. How rare a word is, those after the queries say."""
+    """Return how alike all pairs are. Rarity is computed from those after the queries."""
     import numpy as np
 
     read = compared([each.text for each in problems])
@@ -281,8 +280,8 @@ def alike(problems: Sequence[Problem], *, queries: int = 0) -> "Floats":
 
 
 def _nearest_words(query: str, texts: Sequence[str]) -> "Floats":
-    """How near the words of the query are to the nearest ones of each text, and the other way, as the mean of
-    both. Rare words count more."""
+    """Return how near the query's words are to the nearest ones of each text, and vice versa, as the mean
+    of both. Rare words count more."""
     import numpy as np
 
     sets = [frozenset(read_text(each).english) for each in (query, *texts)]
@@ -301,7 +300,7 @@ _vectors: dict[str, bytes] = {}
 
 
 def _word_vectors(words: Sequence[str]) -> "Floats":
-    """A row a word. All that are not known are read together, in a third of the time."""
+    """Return a row per word. Unknown ones are embedded together, which takes a third of the time."""
     import numpy as np
 
     known = {each: found for each in words if (found := _vectors.get(each))}
@@ -315,7 +314,7 @@ def _word_vectors(words: Sequence[str]) -> "Floats":
 
 
 def _by_rarity(sets: Sequence[frozenset[str]], queries: int) -> "Floats":
-    """A row a set, of length 1 or 0, rare signs weighing more."""
+    """Return a row per set, of length 1 or 0, with rare features weighted more."""
     import numpy as np
 
     held, names = _incidence(sets)
@@ -325,7 +324,7 @@ def _by_rarity(sets: Sequence[frozenset[str]], queries: int) -> "Floats":
 
 
 def _rarity(held: "Floats", stems: Sequence[str]) -> "Floats":
-    """The weight of each sign by how few of the texts hold it."""
+    """Return the weight of each feature by how few of the texts contain it."""
     import numpy as np
 
     usual = np.array([COMMON_WEIGHT if each in common_terms() else 1.0 for each in stems])
@@ -334,7 +333,7 @@ def _rarity(held: "Floats", stems: Sequence[str]) -> "Floats":
 
 
 def _incidence(sets: Sequence[frozenset[str]]) -> "tuple[Floats, list[str]]":
-    """Which set holds which of the names, 1 or 0, and the names."""
+    """Return which set contains which of the names, as 1 or 0, and the names."""
     import numpy as np
 
     names = sorted(frozenset[str]().union(*sets))

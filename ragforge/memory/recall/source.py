@@ -45,28 +45,28 @@ FOUND_MAX = 40
 COMPARED_MAX = 16
 """How many turns are read and compared with the message."""
 FLOOR = 0.6
-"""Of the best score of what was told: a turn or a memory below it is not shown."""
+"""The share of the best score of what was said; a turn or a memory below it is not shown."""
 SHOWN_MAX = 12
 """How many turns, and how many summaries, are considered for the block."""
 
-# By which share of the time for the block each step has ended, so that what is late costs only its own items.
+# The share of the time for the block by which each step must end, so that delays cost only their own items.
 WORDS_FROM = 0.35
-"""Where a search by meaning has not ended, one by words alone begins beside it."""
+"""If a search by meaning has not ended by then, one by words alone starts in parallel."""
 VECTORS_BY = 0.6
 SEARCHED_BY = 0.75
 CHOSEN_BY = 0.8
 FOUND_BY = 0.85
 READ_BY = 1.0
 LISTED_BY = 5.0
-"""What was read in time is made into lines, which a busy machine or the first block of a process may take
-longer for: a source that is later than this has failed."""
+"""What was read in time becomes lines, which may take longer on a busy machine or for the first block of a
+process: a source that is later than this has failed."""
 OWNERS_SHARE = 0.15
-"""So long it may take to look whose the lines are, however late it has become."""
+"""The time for finding whose the lines are, however late it is."""
 HERE_SHARE = 0.1
-"""So much earlier a server must have answered: what is on this machine answers otherwise."""
+"""How much earlier a server must have answered: this machine responds without a network."""
 
 Above: TypeAlias = Mapping[str, Sequence[Summary]]
-"""By turn, the summaries that stand for it, of every level."""
+"""By turn, the summaries that cover it, of every level."""
 
 
 class Section(Struct, frozen=True):
@@ -74,39 +74,39 @@ class Section(Struct, frozen=True):
 
     heading: str
     share: float
-    """Of the block's tokens at most. The shares add up to more than all of it: what one section has no use
-    for another may have."""
+    """The maximum share of the block's tokens. The shares add up to more than 1: what one section does not
+    need is available to another."""
     place: int
-    """Sections stand in the block by this number."""
+    """Sections are in the block in this order."""
     tokens_max: int | None = None
-    """In place of the share, where it is set."""
+    """Used instead of the share, if it is set."""
     tokens_alone: int | None = None
-    """The same where nothing else stands in the block."""
+    """The same if the block contains nothing else."""
     tokens_unasked: int | None = None
-    """The same where the message asks for nothing, besides: a greeting, thanks."""
+    """The same if, in addition, the message asks for nothing: a greeting, thanks."""
     counts: bool = False
-    """Whether its last line tells how many had no room."""
+    """Whether its last line says how many had no room."""
 
 
 class Finding(Struct, frozen=True):
     """What a source found for a message."""
 
     items: Callable[[Above], Awaitable[Sequence[Recalled]]]
-    """What may stand in the block, within each section the most relevant first."""
+    """What to include in the block, within each section the most relevant first."""
     turns: Sequence[str] = ()
-    """The turns that it speaks of: `items` is told the summaries above these."""
+    """The turns that it is about: `items` receives the summaries above these."""
     unread: int = 0
-    """How many more there are than were read, of a section that counts."""
+    """How many more there are than were read, for a section that counts."""
 
 
 class FoundTurns(Struct, frozen=True):
     """The turns that were found, as statements, and which of these are valid."""
 
     turns: Sequence[TurnPassages]
-    """Those that were found, and those that replace something in them."""
+    """The turns that were found, and those that replace something in them."""
     valid: Validity
     is_sure: bool = True
-    """Whether what does not fit the message is of no use to it."""
+    """Whether what does not fit the message is useless for it."""
 
 
 class Lookup:
@@ -116,9 +116,9 @@ class Lookup:
         self.recall = recall
         self.request = request
         self.forgotten = forgotten
-        """What is cut out of whatever is found."""
+        """What is removed from all results."""
         self.resumes = resumes(request.text)
-        """Whether the message goes on where the user left off."""
+        """Whether the message continues where the user left off."""
         self.query = Query(
             request.text,
             project_id=request.around.project_id,
@@ -175,8 +175,8 @@ class Lookup:
         return found
 
     async def turns(self) -> dict[str, RankedHit]:
-        """Return the turns outside the raw messages, with what was found first of each: its words, a call, or
-        its own summary."""
+        """Return the turns outside the raw messages, with the first hit in each: its words, a call, or its
+        own summary."""
         first: dict[str, RankedHit] = {}
         for each in (await self.hits()).found:
             hit = each.hit
@@ -234,8 +234,8 @@ class Lookup:
         return await asyncio.to_thread(hold)
 
     async def marked(self, memories: Sequence[Memory]) -> list[str]:
-        """Return what of each memory holds by what later turns are known to replace in its turns; empty where
-        nothing does. It reads these turns alone."""
+        """Return the part of each memory that is valid by what later turns are known to replace in its turns;
+        empty if there is none. It reads these turns only."""
         store, on = self.recall.store, list(dict.fromkeys(turn for each in memories for turn in each.turns))
         none = (list[str](), list[Link]())
         changed, links = await self.attempt(partial(changed_turns, store, on), none) if on else none
@@ -328,10 +328,10 @@ class ContextSource(Struct, frozen=True):
 
     sections: tuple[Section, ...]
     order: int
-    """Where sources have something equally relevant, the one with the lower number is served first."""
+    """If sources have equally relevant items, the one with the lower number is served first."""
     look: Callable[[Lookup], Awaitable[Finding]]
-    """Asks the stores, beside all other sources. One that fails or is late costs the block its items and no
-    more; one that asks for several things guards each of them by `Lookup.attempt`."""
+    """Query the stores, in parallel with all other sources. If one fails or is late, only its items are
+    missing; one that queries several things guards each of them by `Lookup.attempt`."""
 
 
 async def nothing(_: Above) -> Sequence[Recalled]:

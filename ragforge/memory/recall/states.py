@@ -1,4 +1,4 @@
-"""What a turn tells of how things are: what is gone, what something is built on, and what was picked."""
+"""What a turn says about the state of things: what is gone, what something is built on, what was picked."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -20,25 +20,25 @@ _PICKS = AnyOf(lambda language: language.picks)
 _REMAINS = AnyOf(lambda language: language.remains)
 _CLAUSE_END = re.compile(r"[,;:.!?](?=\s|$)|\s[–—-]\s")
 _NAME_OF_LETTERS = re.compile(r"\D+$|(?!v\d)[^\W\d]{1,3}\d$")
-"""Or of a letter or two and a digit, as R2 and k6."""
+"""Or consisting of a letter or two and a digit, as R2 and k6."""
 _NAME = re.compile(r"(?<!`)\b(?:[A-Z][\w+#]*|[a-z][\w+#.-]*)")
 
 PICK_CHARS_MAX = 300
-"""Of a message that picks something: a longer one names much that it does not pick from."""
+"""The length of a message that picks something: a longer one mentions much that it does not pick from."""
 
 
 class Removal(Struct, frozen=True):
-    """Something that is no longer there."""
+    """Something that no longer exists."""
 
     names: frozenset[str]
     parts: frozenset[str]
-    """Words that its names are put together from."""
+    """Words that its names are composed of."""
     topic: frozenset[str]
-    """What it was there for; empty where it is gone for all."""
+    """What it was used for; empty if it is gone for every use."""
     sentence: str
 
     def concerns(self, statement: str) -> bool:
-        """Whether the statement speaks of what is gone."""
+        """Return whether the statement is about what is gone."""
         named = _names(readable(statement))
         if not self.names & named and not self.parts & named:
             return False
@@ -59,12 +59,12 @@ class Pick(Struct, frozen=True):
     chosen: frozenset[str]
     """Its terms."""
     names: frozenset[str]
-    """The other names in the message, but for those of what stays."""
+    """The other names in the message, except those of what stays."""
     topic: frozenset[str]
     sentence: str
 
     def concerns(self, statement: str) -> bool:
-        """Whether the statement says that one of the others is used, for the same."""
+        """Return whether the statement says that one of the others is used, for the same purpose."""
         words = readable(statement)
         shared = self.names & names_in(words)
         if not shared or self.chosen & terms(words):
@@ -73,7 +73,7 @@ class Pick(Struct, frozen=True):
 
 
 def removals(told: Sequence[str]) -> list[Removal]:
-    """What the sentences say is gone, by names: `the Redis code in it is gone`, `WeasyPrint est retiré`."""
+    """Return what is gone, by names: `the Redis code in it is gone`, `WeasyPrint est retiré`."""
     return list(_removals(told))
 
 
@@ -95,19 +95,19 @@ def _removals(told: Sequence[str]) -> Iterator[Removal]:
             if at is None:  # it is a part of what is written: `mail-client` of `old-mail-client`
                 yield Removal(names, frozenset(), frozenset(), sentence)
                 continue
-            name = written[at].rpartition("/")[2]  # of a path the folders are still there
+            name = written[at].rpartition("/")[2]  # the folders of a path still exist
             parts = (part.lower() for part in name_parts(name) if part != name)
-            if name.isupper():  # of a constant's words most are said of anything: `REDIS_URL`
+            if name.isupper():  # most words of a constant's name are used for anything: `REDIS_URL`
                 parts = (part for part in parts if part in KNOWN_NAMES)
-            # `the Redis code in it`: of Redis only that is gone.
+            # `the Redis code in it`: only this use of Redis is gone.
             is_part = bool(content_words(" ".join(written[at + 1 : at + 2])))
             topic = _subjects(sentence) - about(thing) if is_part else frozenset[str]()
             yield Removal(names, frozenset(parts) - _kinds(), topic, sentence)
 
 
 def built_on(told: Sequence[str]) -> list[BuiltOn]:
-    """What the sentences say that a name of code, or a part of the project, is built on: "`TileCache` is on
-    Redis again", "the broker is RabbitMQ"."""
+    """Return what the sentences say that a name of code, or a part of the project, is built on: "`TileCache`
+    is on Redis again", "the broker is RabbitMQ"."""
     found: list[BuiltOn] = []
     for sentence in told:
         for each in _BUILT_ON.finditer(sentence):
@@ -119,8 +119,8 @@ def built_on(told: Sequence[str]) -> list[BuiltOn]:
 
 
 def pick_in(message: str) -> Pick | None:
-    """What the message picks where it names something else too: "SQS it is, nats is one more to run"; None
-    where it does not."""
+    """Return what the message picks if it names something else too: "SQS it is, nats is one more to run";
+    None if it does not."""
     if len(message) > PICK_CHARS_MAX:
         return None
     words = readable(message)
@@ -138,25 +138,25 @@ def pick_in(message: str) -> Pick | None:
     return Pick(chosen, names, topic, sentence) if topic else None
 
 
-@lru_cache(1)  # a long sentence may remove much, one thing after another
+@lru_cache(1)  # a long sentence may remove many things, one after another
 def _subjects(sentence: str) -> frozenset[str]:
-    """What the sentence is about besides products; of names of code also their parts: `ReservationStore`."""
+    """Return what the sentence is about besides products; also parts of code names: `ReservationStore`."""
     parts = " ".join(name_parts(" ".join(CODE.findall(sentence))))
     return about(f"{readable(sentence)} {parts}") - terms(" ".join(KNOWN_NAMES))
 
 
 def _names(text: str) -> frozenset[str]:
-    """Names of something, not of a kind of things and no numbers."""
+    """Return names of something, but not of a kind of things, and no numbers."""
     return frozenset(name for name in names_in(f"x {text}") - _kinds() if _NAME_OF_LETTERS.match(name))
 
 
 def _products(text: str) -> list[str]:
-    """The names that products have, in their order."""
+    """Return the names of products, in order."""
     found = (each[0] for each in _NAME.finditer(CODE.sub(r" \1 ", text)))
     outside = CODE.sub(" ", text)
     return [name.lower() for name in found if name in KNOWN_NAMES or (name[0].isupper() and name in outside)]
 
 
 def _kinds() -> frozenset[str]:
-    """Words for kinds of things: `cache`, `database`."""
+    """Return words for kinds of things: `cache`, `database`."""
     return frozenset(FIELDS) - KNOWN_NAMES

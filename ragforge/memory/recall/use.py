@@ -1,4 +1,4 @@
-"""Whether what was recalled for a message was of use to its answer."""
+"""Whether what was recalled for a message was useful for its answer."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -10,11 +10,11 @@ from ragforge.domain.language.words import stem
 from ragforge.memory.terms import SAME_SHARE, common_terms
 
 ID_CHARS_MIN = 8
-"""Of an id, at least so many name it."""
+"""How many characters of an id, at least, name it."""
 
 
 def use_of(items: Sequence[Recalled], *, message: str, answer: str, at: datetime) -> RecallUse:
-    """Return of what use the items were to the answer. at: when the message was said."""
+    """Return how useful the items were for the answer. at: when the message was said."""
     known, told = _content(message), _content(answer)
     return RecallUse(
         quoted=any(_is_quoted(item.text, known, told) for item in items),
@@ -23,7 +23,7 @@ def use_of(items: Sequence[Recalled], *, message: str, answer: str, at: datetime
 
 
 def _is_quoted(text: str, known: frozenset[str], told: frozenset[str]) -> bool:
-    """Whether the answer says so much of what the message did not: its numbers, and most of its words."""
+    """Return whether the answer says enough that the message did not: its numbers, and most of its words."""
     new = _content(text) - known
     if not new or len(new & told) < SAME_SHARE * len(new):
         return False
@@ -38,6 +38,6 @@ def _is_cited(item: Recalled, answer: str, at: datetime) -> bool:
 
 
 def _content(text: str) -> frozenset[str]:
-    """The stems of what it says, without the words that everybody uses."""
-    # Not `terms`, which caches: an answer may be long, and is looked at once.
+    """Return the stems of its words, without those that everybody uses."""
+    # Not `terms`, which caches: an answer may be long, and is checked once.
     return frozenset(map(stem, in_english(text))) - common_terms()

@@ -1,7 +1,7 @@
-"""Which statements of turns no longer hold, by what was said after them. In doubt all of them do.
+"""Which statements of turns are outdated, by what was said after them. In doubt they are all valid.
 
 The turns that were found for one message are compared with each other, and with those that are known to
-replace something in them. What else replaced a statement, the typed memories know.
+replace something in them. What else replaced a statement is known from the typed memories.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -51,7 +51,7 @@ from ragforge.memory.value_names import renames
 from ragforge.memory.wishes import Ending, ending, is_wish, without_ended
 
 NEW_CHARS_MAX = 80
-"""Of what holds now, in a mark."""
+"""The length of the valid statement that a mark quotes."""
 
 _RETURNS = AnyOf(lambda language: language.returns)
 _PROMISES = AnyOf(lambda language: language.promises)
@@ -59,21 +59,21 @@ _AT_TIMES = AnyOf(lambda language: language.at_times)
 
 
 class Replacement(Struct, frozen=True):
-    """What holds in place of a statement, and since when."""
+    """What is valid in place of a statement, and since when."""
 
     turn_id: str
     at: datetime
     text: str
     in_part: bool = False
-    """Whether something of the statement still holds."""
+    """Whether a part of the statement is still valid."""
     is_sure: bool = True
-    """Whether a rule knows it; else it is only likely."""
+    """Whether a rule decided it; else it is only likely."""
     ended_by: str = ""
-    """The user's sentence that ends a part of it, where it is a wish."""
+    """The user's sentence that ends a part of it, if it is a wish."""
 
     @property
     def is_whole(self) -> bool:
-        """Whether surely nothing of the statement still holds."""
+        """Whether certainly nothing of the statement is still valid."""
         return self.is_sure and not self.in_part
 
     @property
@@ -94,8 +94,8 @@ class Validity:
     def __init__(
         self, turns: Iterable[Turn], known: Sequence[ReplacedStatement] = (), links: Collection[Link] = ()
     ) -> None:
-        """known: what the memories that rest on these turns say of it, the last replaced first. links: turns
-        that may replace something in another which no rule knows."""
+        """known: what the memories that are based on these turns say about it, the last replaced first.
+        links: turns that may replace something in another and that no rule knows."""
         self._known = known
         self._links = frozenset(links)
         self._linked: dict[str, set[str]] = {}
@@ -108,25 +108,25 @@ class Validity:
         self._changes = list(self._changed())
 
     def with_turns(self, more: Iterable[Turn], links: Collection[Link] = ()) -> "Validity":
-        """The same with these turns and links as well."""
+        """Return the same with these turns and links added."""
         new = [turn for turn in more if turn.id not in self._by_id]
         if not new and self._links.issuperset(links):
             return self
         return Validity([*(each.turn for each in self._spoken), *new], self._known, self._links.union(links))
 
     def replacement(self, turn: Turn, statement: str) -> Replacement | None:
-        """What replaced this statement of the turn last; None where it holds."""
+        """Return what replaced this statement of the turn last; None if it is valid."""
         digits = with_digits(statement)
         return self._last_replacement(turn, digits) or self._likely(turn, digits)
 
     def what_holds(self, turn: Turn, statement: str) -> tuple[str, Replacement | None]:
-        """The statement without the clauses that ended since, and what replaced something in the rest."""
+        """Return the statement without clauses that ended since, and what replaced something in the rest."""
         while (by := self.replacement(turn, statement)) and (left := without_ended(by.ended_by, statement)):
             statement = left
         return statement, by
 
     def _last_replacement(self, turn: Turn, statement: str) -> Replacement | None:
-        """What a rule knows to have replaced a statement with digits."""
+        """Return what replaced a statement with digits, according to a rule."""
         later = [each for each in reversed(self._spoken) if self._is_before(turn, each.turn)]
         at_times: Replacement | None = None
         for by in later:
@@ -137,7 +137,7 @@ class Validity:
                 ended_by = text if text in by.ending else ""
                 at_times = at_times or _replacement(by, text, in_part=True, ended_by=ended_by)
                 continue
-            # "make it 60" may have been replaced itself by "no, 30", or by the value that held before.
+            # "make it 60" may have been replaced itself by "no, 30", or by the value that was valid before.
             again = self._last_replacement(by.turn, text) if numbers_in(text) else None
             if again and _gives_again(again.text, text, statement):
                 continue
@@ -158,7 +158,7 @@ class Validity:
         return None
 
     def _likely(self, turn: Turn, statement: str) -> Replacement | None:
-        """What likely replaced the statement, in digits, by the newest of the turns linked with its own."""
+        """Return what likely replaced the statement, with digits, from the newest of the linked turns."""
         mine, newer = self._by_id.get(turn.id), self._linked.get(turn.id, ())
         if not newer:
             return None
@@ -171,18 +171,18 @@ class Validity:
                 text = likely_end(statement, told, by.later)
             else:
                 text = outdated_by(statement, by.later, of_user=of_user, is_next=is_next)
-            # What is named again as what returns holds.
+            # What is named as returning is valid again.
             if text and not (_RETURNS.search(plain(text)) and names_in(statement) & names_in(text)):
                 return _replacement(by, text, is_sure=False)
         return None
 
     def holding(self, memory: Memory) -> str:
-        """What of the memory holds; empty where nothing does."""
+        """Return the valid part of the memory; empty if there is none."""
         on = (self._by_id[turn] for turn in memory.turns if turn in self._by_id)
         content, changes = memory.content, list[Replacement]()
         for each in on:
             left, by = self.what_holds(each.turn, content)
-            # What somebody else says replaces nothing of what a person wants.
+            # What somebody else says does not replace a person's wishes.
             last = by or self.replacement(each.turn, content)
             if last and memory.owner and self._person(last.turn_id) not in ("", memory.owner):
                 continue
@@ -199,7 +199,7 @@ class Validity:
         return self._by_id[turn_id].turn.person if turn_id in self._by_id else ""
 
     def changes_anything(self) -> bool:
-        """Whether anything that one of the turns says holds no longer."""
+        """Return whether anything that one of the turns says is outdated."""
         return any(
             self.replacement(each.turn, sentence) is not None
             or self.still_open(each.turn.started_at, sentence) != sentence
@@ -208,8 +208,8 @@ class Validity:
         )
 
     def still_open(self, at: datetime, statement: str) -> str | None:
-        """The statement with what of its list is still to do, and without what was said of those who left
-        since; None where nothing of it is left.
+        """Return the statement with what of its list is still to do, and without what was said about those
+        who left since; None if nothing of it is left.
 
         at: when it was said. Any other statement stays as it is.
         """
@@ -224,7 +224,7 @@ class Validity:
         return f"{found.lead} {', '.join(left)}" if left else None
 
     def _left_since(self, at: datetime) -> frozenset[str]:
-        """The names of those who left since, and of whom nothing was said after that."""
+        """Return the names of those who left since, and who were not mentioned as active after that."""
         gone = frozenset[str]()
         for each in self._spoken:
             if each.turn.started_at > at and (gone or each.leaving):
@@ -232,7 +232,7 @@ class Validity:
         return gone
 
     def _replaced(self, turn: Turn, statement: str, by: Spoken) -> str:
-        """What in the later turn takes the statement's place; empty where nothing does."""
+        """Return what replaces the statement in the later turn; empty if nothing does."""
         mine = self._by_id.get(turn.id)
         for change in self._changes:
             if change.by is by and change.of in ("", turn.id) and gives_old_value(change, statement, mine):
@@ -259,22 +259,22 @@ class Validity:
         )
 
     def _ended(self, statement: str, mine: Spoken | None, by: Spoken) -> str:
-        """The later sentence by which a wish ends, or a part of it."""
+        """Return the later sentence that ends a wish or a part of it."""
         is_said = mine is not None and statement in (*mine.said, mine.user)
         if not by.ending or not (is_said or is_wish(statement)):
             return ""
         return next((each for each in by.ending if ending(each, statement) is not Ending.NONE), "")
 
     def _no_longer_promised(self, statement: str, mine: Spoken, by: Spoken) -> str:
-        """The later sentence by which the wish ends that the answer promised to follow."""
+        """Return the later sentence that ends the wish that the answer promised to follow."""
         if not by.ending or statement in mine.said or not _PROMISES.search(plain(statement)):
             return ""
         ended = [self._ended(each, mine, by) for each in mine.said if is_wish(each)]
         return ended[0] if ended and all(ended) else ""
 
     def _built_otherwise(self, statement: str, mine: Spoken, by: Spoken) -> str:
-        """The later sentence by which something is built on another thing than the statement says. It is the
-        last one of it: what was meanwhile is over."""
+        """Return the later sentence that says that something is built on a different thing than the statement
+        says. Only the last such sentence counts: what was meanwhile is over."""
         for old in mine.built_on:
             last = next((new for new in self._last_built if new[1].subject == old.subject), None)
             if last is None or last[0] is not by or last[1].on == old.on:
@@ -285,11 +285,11 @@ class Validity:
 
     @cached_property
     def _last_built(self) -> list[tuple[Spoken, BuiltOn]]:
-        """By the newest first."""
+        """What is built on what, by turn, newest first."""
         return [(each, built) for each in reversed(self._spoken) for built in each.built_on]
 
     def _returned(self, statement: str, text: str, by: Spoken) -> bool:
-        """Whether the statement holds again since a turn behind the one whose words took its place."""
+        """Return whether the statement is valid again since a turn after the one whose words replaced it."""
         later = [each for each in self._spoken if each.naming and self._is_before(by.turn, each.turn)]
         if any(by.gives_up & each.brings_back & about(statement) for each in later):
             return True
@@ -300,7 +300,7 @@ class Validity:
         )
 
     def _used_again(self, change: str, by: Spoken) -> bool:
-        """Whether a turn behind this one brings back what the change gave up."""
+        """Return whether a turn after this one restores what the change gave up."""
         later = (each for each in self._spoken if each.naming and self._is_before(by.turn, each.turn))
         return any(names_otherwise(sentence, change) for each in later for sentence in each.naming)
 
@@ -311,7 +311,7 @@ class Validity:
         return turn.id != later.id and self._order(turn) < self._order(later)
 
     def _changed(self) -> Iterator[ValueChange]:
-        """The values that a later turn changes."""
+        """Yield the values that a later turn changes."""
         for at, new in enumerate(self._spoken):
             for old in self._spoken[:at] if new.gives else ():
                 yield from given_otherwise(old, new)
@@ -322,11 +322,11 @@ class Validity:
                 yield from second_thoughts(before, new)
 
     def _taken_back(self, turn: Turn, statement: str, by: Spoken) -> str:
-        """The words by which something returns that the statement's turn had given up."""
+        """Return the words by which something returns that the statement's turn had given up."""
         mine = self._by_id.get(turn.id)
         if mine is None:
             return ""
-        # What returned and what took its place meanwhile: the whole turn is about it.
+        # What returned and what replaced it meanwhile: the whole turn is about it.
         if mine.gives_up and mine.gives_up & by.brings_back:
             if any(len(kept & about(statement)) >= SHARED_MIN for kept in by.keeps):
                 return ""
@@ -343,12 +343,12 @@ def _replacement(
 
 
 def _is_at_times(text: str, statement: str) -> bool:
-    """Whether the words give another number only for certain times, as "60 minutes on Sundays"."""
+    """Return whether the words give another number only for certain times, as "60 minutes on Sundays"."""
     return bool(numbers_in(text) and _AT_TIMES.search(text)) and not _AT_TIMES.search(statement)
 
 
 def _leaves_rest(text: str, statement: str, by: Spoken) -> bool:
-    """Whether the words take the place of a part of the statement alone."""
+    """Return whether the words replace only a part of the statement."""
     limits = (by.limited[each] for each in numbers_in(text) if each in by.limited)
     if any(not each & terms(statement) for each in limits):
         return True
@@ -358,13 +358,13 @@ def _leaves_rest(text: str, statement: str, by: Spoken) -> bool:
 
 
 def _gives_again(text: str, meanwhile: str, statement: str) -> bool:
-    """Whether the words give the number of the statement that meanwhile was another one."""
+    """Return whether the words give the number of the statement that was different meanwhile."""
     given = numbers_in(statement) - numbers_in(meanwhile)
     return bool(given) and given <= numbers_in(text)
 
 
 def changed_words(turn: Turn) -> frozenset[str]:
-    """The words for what the user gives up or takes up again in the turn, and for names that get numbers."""
+    """Return the words for what the user gives up or resumes in the turn, and for names that get numbers."""
     spoken = spoken_turn(turn)
     removed = (each.names | each.parts for each in spoken.removals)
     built = {each.subject.lower() for each in spoken.built_on}
@@ -374,7 +374,7 @@ def changed_words(turn: Turn) -> frozenset[str]:
 
 
 def may_replace(turn: Turn) -> bool:
-    """Whether anything in the turn could replace what an earlier one says."""
+    """Return whether anything in the turn could replace what an earlier one says."""
     spoken = spoken_turn(turn)
     changes = (spoken.framed, spoken.brings_back, spoken.does, spoken.naming, spoken.sets)
     told = (spoken.removals, spoken.built_on, spoken.pick, tells_a_change(spoken.later))
@@ -384,7 +384,7 @@ def may_replace(turn: Turn) -> bool:
 
 
 def _times(turns: Sequence[Turn]) -> dict[str, datetime]:
-    """By turn, when it was said: never before an earlier one of its session, though a clock was set back."""
+    """Return by turn when it was said: never before an earlier one of its session, if clocks went back."""
     found: dict[str, datetime] = {}
     last: dict[str, datetime] = {}
     for turn in sorted(turns, key=lambda turn: turn.index):

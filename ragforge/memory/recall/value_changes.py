@@ -1,4 +1,4 @@
-"""Numbers that are others since a later turn."""
+"""Numbers that changed with a later turn."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -18,31 +18,31 @@ from ragforge.memory.terms import SAME_SHARE, about, last_number, numbers_in, te
 from ragforge.memory.value_names import named_value, renamed_behind
 
 OWN_DIGITS = 2
-"""A number of fewer digits may be many things in one turn."""
+"""A number with fewer digits may mean many things in one turn."""
 SHORT_WORDS_MAX = 4
-"""An answer of so few words is about what was asked just before."""
+"""An answer of at most this many words is about what was asked just before."""
 
 _ASKS_TO_CHANGE = AnyOf(lambda language: language.asks_to_change)
 _O_CLOCK = re.compile(r"(?::00)+$")
 
 
 class ValueChange(Struct, frozen=True):
-    """A value that is another one since a turn."""
+    """A value that a turn changed."""
 
     old: str
     new: str
     by: Spoken
     sentence: str
-    """That says so."""
+    """The sentence that says so."""
     name: str = ""
     of: str = ""
-    """The turn whose statements alone it concerns, where it does not concern all before."""
+    """The only turn whose statements it concerns; empty if it concerns all before."""
     words: frozenset[str] | None = None
     """If the number could mean many things, only statements with one of these words are concerned."""
 
 
 def gives_old_value(change: ValueChange, statement: str, mine: Spoken | None) -> bool:
-    """Whether the statement gives the old value of what was changed. mine: its turn, compared."""
+    """Return whether the statement gives the old value of what was changed. mine: its turn, prepared."""
     if change.name and change.name in statement:
         given = {f[1]: f[2] for each in (NAMED, KEY) for f in each.finditer(statement)}.get(change.name)
         return given is not None and given != change.new
@@ -60,33 +60,33 @@ def gives_old_value(change: ValueChange, statement: str, mine: Spoken | None) ->
     if not is_telling(change.old):
         if len(words & change.by.terms) >= SHARED_MIN:
             return True
-        # With the unit it may be one: "2 degrees is too nervous".
+        # With the unit it may mean one thing: "2 degrees is too nervous".
         values = {each for each in stated_values(change.sentence) if each.number in old and each.unit}
         if not values & {*stated_values(statement)}:
             return False
         same = [each for text, each, _ in mine.framed if values & {*stated_values(text)}] if mine else []
     else:
         same = [each for _, each, numbers in mine.framed if old <= numbers] if mine else []
-    # In one turn such a number is one thing, whatever else a sentence says of it.
+    # In one turn such a number means one thing, whatever else a sentence says about it.
     return bool(words.union(*same) & change.by.terms - units)
 
 
 def _comparable(statement: str, old: frozenset[str]) -> Iterable[str]:
-    """The numbers of the statement, those for times of the day alone where the old one is such a time."""
+    """Return the numbers of the statement, only times of day if the old number is one."""
     if not any(":" in each for each in old):
         return numbers_in(statement)
     return (each.number for each in values_in(plain(statement)) if each.unit == CLOCK)
 
 
 def _bare(number: str) -> str:
-    """`2` for `2:00` and `2:00:00`."""
+    """Return `2` for `2:00` and `2:00:00`."""
     return _O_CLOCK.sub("", number).lstrip("0")
 
 
 def given_otherwise(old: Spoken, new: Spoken) -> Iterator[ValueChange]:
-    """The numbers that a name of code, or what the user measures, has in one turn and no longer in the other.
+    """Yield the numbers that a name of code, or what the user measures, has in one turn and not in the other.
 
-    Whatever else the earlier turn says with that number goes by it: "below 12 bars" for `PUMP_WARN = 12`.
+    All else that the earlier turn says with that number is replaced: "below 12 bars" for `PUMP_WARN = 12`.
     """
     for name, value in new.named.items():
         if (before := old.named.get(name, value)) != value:
@@ -107,14 +107,14 @@ def given_otherwise(old: Spoken, new: Spoken) -> Iterator[ValueChange]:
 
 
 def _of_the_same(what: str, before: str, value: str, old: Spoken, new: Spoken) -> Iterator[ValueChange]:
-    """The change of what both turns give a number, where both speak of something else as well."""
+    """Yield the change of what both turns give a number, if both also mention something else in common."""
     if before != value and old.words & new.words - set(what.split()):
         yield ValueChange(before, value, new, new.user, of=old.turn.id)
 
 
 def _reconsidered(old: Spoken, new: Spoken) -> Iterator[ValueChange]:
-    """The number that the user changes their mind about: `keep them 90 days after all`, where `30 days` was
-    said of the same."""
+    """Yield the number about which the user changes their mind: `keep them 90 days after all`, if `30 days`
+    was said about the same thing."""
     for sentence, value in new.reconsidered:
         for said in old.said:
             given = [each for each in stated_values(said) if each.unit == value.unit]
@@ -126,7 +126,7 @@ def _reconsidered(old: Spoken, new: Spoken) -> Iterator[ValueChange]:
 
 
 def _counted_anew(old: Spoken, new: Spoken) -> Iterator[ValueChange]:
-    """The number of what more came of: `two more tanks, that's 14 in total`, where there were 12."""
+    """Yield the number that has increased: `two more tanks, that's 14 in total`, if there were 12."""
     for sentence, before, total in new.totals:
         for each in old.valued:
             is_other = each.unit == total.unit and each.number != total.number
@@ -135,8 +135,8 @@ def _counted_anew(old: Spoken, new: Spoken) -> Iterator[ValueChange]:
 
 
 def _told_anew(old: Spoken, new: Spoken) -> Iterator[ValueChange]:
-    """The one number that the earlier turn gives of its kind, and the later one as what is so now, where both
-    speak of the same file and of something else."""
+    """Yield the only number of its kind in the earlier turn, and the later one's as the current one, if
+    both mention the same file and something else in common."""
     if not (new.now and old.valued) or old.code.isdisjoint(new.code):
         return
     files = terms(" ".join(old.code & new.code))
@@ -151,8 +151,8 @@ def _told_anew(old: Spoken, new: Spoken) -> Iterator[ValueChange]:
 
 
 def corrections(before: Spoken, new: Spoken) -> Iterator[ValueChange]:
-    """A short answer with another number than the question had, `no, rather 30`, or than what was told just
-    before a question whether to change it: `at most 10. Shall I raise it?`, `yes, 20`."""
+    """Yield the number of a short answer that differs from the question's, `no, rather 30`, or from what was
+    said just before a question whether to change it: `at most 10. Shall I raise it?`, `yes, 20`."""
     if len(new.user.split()) > SHORT_WORDS_MAX or not numbers_in(new.user):
         return
     at = max((at for at, each in enumerate(before.sentences) if each.endswith("?")), default=None)
@@ -166,8 +166,8 @@ def corrections(before: Spoken, new: Spoken) -> Iterator[ValueChange]:
 
 
 def second_thoughts(before: Spoken, new: Spoken) -> Iterator[ValueChange]:
-    """A message right behind that only says another value: of the one that the user gave, else of the one
-    that the answer told."""
+    """Yield the value of a next message that only gives another value: for the one that the user gave, else
+    for the one in the answer."""
     for given in filter(None, map(named_value, before.said)):
         if renamed_behind(new.user, given):
             yield ValueChange(given.written, new.user, new, new.user, of=before.turn.id)
@@ -181,7 +181,7 @@ def second_thoughts(before: Spoken, new: Spoken) -> Iterator[ValueChange]:
 
 
 def same_frame(statement: str, by: Spoken) -> str:
-    """The later sentence that says the same with other numbers."""
+    """Return the later sentence that says the same with other numbers."""
     numbers = numbers_in(statement)
     wanted = _set_in(statement) if numbers else frozenset[str]()
     if len(wanted) < SHARED_MIN:
@@ -199,8 +199,8 @@ def same_frame(statement: str, by: Spoken) -> str:
 
 
 def same_number(statement: str, mine: Spoken, by: Spoken) -> str:
-    """The later sentence that gives another number to what the statement's own number is in its turn: "the
-    file has 64 plots", of which the user had said it in other words."""
+    """Return the later sentence that gives another number for what the statement's own number means in its
+    turn: "the file has 64 plots", if the user had said it in other words."""
     values = stated_values(statement) if by.framed else ()
     if len(values) != 1 or len(values[0].number) < OWN_DIGITS or not values[0].unit:
         return ""
@@ -209,20 +209,20 @@ def same_number(statement: str, mine: Spoken, by: Spoken) -> str:
 
 
 def _counts_the_same(statement: str, sentence: str) -> bool:
-    """Whether a number of the one can be another value for one of the other."""
+    """Return whether a number of the one can be another value for one of the other."""
     old, new = stated_values(statement), stated_values(sentence)
     return not (old and new) or any(same_kind(one, other) or not one.unit for one in old for other in new)
 
 
 @lru_cache(SENTENCES_MAX)
 def _names_set(sentence: str) -> frozenset[str]:
-    """The names of code that the sentence gives a number."""
+    """Return the names of code to which the sentence gives a number."""
     return frozenset(found[1] for found in NAMED.finditer(sentence))
 
 
 @lru_cache(SENTENCES_MAX)
 def _set_in(statement: str) -> frozenset[str]:
-    """What the statement is about, without the words for giving a value and its unit where enough is left."""
+    """Return what the statement is about, without words for giving a value and its unit if enough is left."""
     words = about(statement)
     units = {each.unit for each in stated_values(statement)}
     telling = words - units - decision_terms()
