@@ -3,7 +3,7 @@
 The search is compared with its two bare parts: an exact scan of the vectors of all turns, kept as one matrix,
 and one FTS5 query for the words that the search keeps of the question. Meanwhile the event loop is measured:
 its longest piece is the time that a typed key might wait. No language model is called.
---lessons: then the block of a project with so many lessons and without them, alternately: minimum, median and
+--lessons: then the block of a project with this many lessons and without, alternately: minimum, median and
 p95 of the milliseconds of processor time.
 """
 
@@ -166,7 +166,7 @@ async def measure(path: Path, turns: int, queries: int) -> None:
 
 
 async def tried_before(path: Path, queries: int, lessons: int) -> None:
-    """Print what the block costs with so many lessons in its project, and in the same store without."""
+    """Print what the block costs with this many lessons in its project, and in the same store without."""
     folder, words = path.parent / "lessons", words_of(random.Random(2))
     shutil.copytree(path.parent, folder, ignore=shutil.ignore_patterns(folder.name))
     recalls: dict[str, Recall] = {}

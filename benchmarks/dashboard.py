@@ -44,7 +44,7 @@ GOAL, CONCEPTS_GOAL = 1.5, 5.0
 
 
 def memories(project_id: str, count: int) -> list[Memory]:
-    """Return so many memories of the project, the same each time."""
+    """Return this many memories of the project, the same each time."""
     return [
         replace(memory, project_id=project_id, topic=f"topic {number % TOPICS}", access_count=number % 7)
         for number, memory in enumerate(made_memories(count))
@@ -116,7 +116,7 @@ async def one_by_one(library: Workspace, wanted: ConceptFilter, topics: list[str
 
 
 async def measure(count: int, url: str) -> tuple[float, float]:
-    """Print the reading times of a project with so many memories; return those of opening and of all."""
+    """Print the reading times of a project with this many memories; return those of opening and of all."""
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder) / "place"
         place.mkdir()

@@ -63,7 +63,7 @@ def record(turn: int, files: tuple[str, ...]) -> Foresight:
 
 
 async def fill(session: Session, count: int) -> None:
-    """Store so many turns with versions and records; the last one went differently than predicted."""
+    """Store this many turns with versions and records; the last one went differently than predicted."""
     store, project = session.workspace.store, session.workspace.project.id
     person = session.workspace.person.id
     await keep_project(store, session.workspace.project)

@@ -4,7 +4,7 @@ False hits are counted on this repository without its tests, on the standard lib
 tests, on the installed packages, on lock files and on this machine's logs: the goal is at most 1 line in
 20,000. The time is that of a megabyte of sources as a multiple of what one regular expression takes for it,
 and that of hostile lines of a megabyte as a multiple of the sources'.
-Run: python benchmarks/redacting.py [SAMPLE], where 1 of so many files is read (3).
+Run: python benchmarks/redacting.py [SAMPLE], which reads 1 of this many files (3).
 """
 
 import re

@@ -2,7 +2,7 @@
 
     python benchmarks/stores.py [--only PART | --turns N] [bolt://HOST:PORT ...]
 
-With `--turns N` alone: what saving, searching, resuming and lists take in a history of so many turns.
+With `--turns N` alone: what saving, searching, resuming and lists take in a history of this many turns.
 
 Each address must be a Neo4j database that may be filled and emptied: it is refused unless it is empty. The
 store in SQLite is measured in a temporary folder. A part is a module in `parts`.

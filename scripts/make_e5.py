@@ -52,7 +52,7 @@ class Reader:
         return found
 
     def bytes(self, count: int) -> bytes:
-        """Return the next so many bytes."""
+        """Return this many bytes from the current position."""
         self.at += count
         return self.data[self.at - count : self.at]
 

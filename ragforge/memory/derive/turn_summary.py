@@ -1,6 +1,6 @@
 """Summarise turns and extract their memories: turns of this run at once, earlier ones in the background.
 
-Without a model, or while it cannot be reached, an extract stands in. The model is asked later for a better
+Without a model, or while it cannot be reached, an extract is used. The model is asked later for a better
 one, once a run: a turn that it cannot summarise must not be paid for again and again. A turn that continued
 after it was summarised gets a new summary.
 """
@@ -506,6 +506,6 @@ async def _unusable(home: Home, model: str) -> int:
 def _offline(material: Material) -> Understanding:
     found = understand_offline(material)
     if says_nothing(material.turn, material.calls):
-        # Most often the user withdrew the words to rephrase them: they can be found, but hold no memory.
+        # Most often the user withdrew the words to rephrase them: they can be found, but contain no memory.
         return Understanding(found.summary)
     return found

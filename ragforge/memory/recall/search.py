@@ -20,7 +20,7 @@ a longer one, and results of both sources are seldom at the top of either."""
 DEPTH_FACTOR = 2
 DEPTH_OF_ONE = 1_000
 RELATING_MAX = 50
-"""From how many of the best results neighbours are followed."""
+"""How many of the best results are followed to what is next to them."""
 RELATED_MAX = 200
 CACHED_MAX = 64
 WHEN_MADE = "They are made in the background."

@@ -63,7 +63,7 @@ process: a source that is later than this has failed."""
 OWNERS_SHARE = 0.15
 """The time for finding whose the lines are, however late it is."""
 HERE_SHARE = 0.1
-"""How much earlier a server must have answered: this machine responds without a network."""
+"""How much earlier a server must have answered; after that, data on this machine is used instead."""
 
 Above: TypeAlias = Mapping[str, Sequence[Summary]]
 """By turn, the summaries that cover it, of every level."""
