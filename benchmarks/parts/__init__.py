@@ -1,1 +1,1 @@
-"""The parts of `stores.py`, one a question."""
+"""The parts of `stores.py`, one per question."""

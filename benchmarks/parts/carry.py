@@ -1,10 +1,10 @@
-"""What it takes to bring a turn with three tool calls to the server, and what the prompt waits for before.
+"""The cost of sending a turn with three tool calls to the server, and the prompt's wait before that.
 
 The rows are those that the store leaves in its outbox for such a turn: the turn, its three calls and four
-steps, its session, and the parent that is found by its child's words from now on. Beside them, in turns, one
-query written by hand for the turn and its calls only: the same properties and the same relationships of those
-four nodes, but created without a look whether they are there. It comes out of another session's outbox, so
-that both histories grow alike.
+steps, its session, and the parent, which is now found by its child's words too. Alternating with them, one
+query written by hand for only the turn and its calls: the same properties and relationships of those four
+nodes, but created without checking whether they exist. It comes from another session's outbox, so that both
+histories grow alike.
 """
 
 import os
@@ -65,8 +65,8 @@ CREATE (s:ConversationSession) SET s = $session, s.writerEpoch = $epoch
 CREATE (p)-[:HAS_SESSION]->(s)
 """
 
-# The first and the last turn differ: one follows none, the other is followed by none. And a parent is told of
-# its child by the carrier alone.
+# The first and the last turn differ: one follows none, the other is followed by none. And only the carrier
+# updates a parent for its child.
 ALIKE = """
 MATCH (s:ConversationSession)-[:HAS_TURN]->(t)-[:NEXT]->() WHERE t.turnIndex > 0
 MATCH (t)-[:HAS_TOOL_CALL]->(c)-[:PART_OF]->(t)
@@ -81,10 +81,10 @@ ANSWER = "The loop ends at the last newline, so what follows it is never read. "
 
 
 class Writer:
-    """A session that is written to by the store's own nouns, while nobody carries its rows."""
+    """A session that is written with the store's own records, while nothing sends its rows."""
 
     def __init__(self, graph: Graph, outbox: Outbox, session: ConversationSession) -> None:
-        # Not started: what is written stays until it is asked for.
+        # Not started: rows stay until they are requested.
         carrier = Carrier(graph, outbox, reach=_nothing, fenced=_nothing)
         nodes = Nodes(graph, outbox, carrier)
         self._outbox = outbox
@@ -94,7 +94,7 @@ class Writer:
         self._count = 0
 
     async def rows(self) -> list[OutboxRow]:
-        """The rows of one more turn, as the carrier would take them."""
+        """Return the rows of one more turn, as the carrier would take them."""
         turn = next_turn(self._session.id, self._head, self._count)
         await self._turns.start(turn)
         for number in range(3):
@@ -108,12 +108,12 @@ class Writer:
         )
 
     async def arrived(self, rows: Sequence[OutboxRow]) -> None:
-        """They are in the graph."""
+        """Record that they are in the graph."""
         await self._outbox.write(lambda here: here.mark_carried(rows))
 
 
 async def measure(urls: Sequence[str]) -> None:
-    """A turn on its way to each server, then the prompt's wait in both stores."""
+    """Measure sending a turn to each server, then the prompt's wait in both stores."""
     for url in urls:
         async with empty_graph(url) as graph:
             # Makes the schema.
@@ -157,11 +157,11 @@ async def _beside_hand(graph: Graph) -> None:
 FIRST = BY_HAND.replace(
     "MATCH (p:ConversationTurn {id: $turn.parentId})\nCREATE (p)-[:NEXT]->(t)\nWITH t\n", ""
 )
-"""The first turn of a session follows none."""
+"""Return the query for the first turn of a session, which follows none."""
 
 
 def four_nodes(rows: Sequence[OutboxRow]) -> dict[str, Any]:
-    """The turn that is new and its calls, with all their properties."""
+    """Return the new turn and its calls, with all their properties."""
     turn = max((row for row in rows if row.label == Label.TURN), key=lambda row: row.props["turnIndex"])
     calls = [row.props for row in rows if row.label == Label.CALL]
     assert len(calls) == 3
@@ -169,7 +169,7 @@ def four_nodes(rows: Sequence[OutboxRow]) -> dict[str, Any]:
 
 
 async def _check(graph: Graph) -> None:
-    """Both sessions have the same turns and calls, with as many properties and relationships."""
+    """Check that both sessions have the same turns and calls, with as many properties and relationships."""
     found = await graph.read(ALIKE, deadline_s=PATIENCE_S)
     told = [{name: value for name, value in each.items() if name != "session"} for each in found]
     assert len(told) == 2, told
@@ -198,7 +198,7 @@ async def _writer(graph: Graph) -> AsyncIterator[Writer]:
 
 
 async def _starts(url: str, name: str) -> None:
-    """How long the user's words take to be durable, in turns with a bare fsync of as many bytes."""
+    """Measure how long the user's words take to be durable, alternating with a bare fsync of their size."""
     names = {"sqlite": "SQLite", **({url: name} if url else {})}
     times: dict[str, list[float]] = {each: [] for each in (*names, "fsync")}
     with tempfile.TemporaryDirectory() as folder:
@@ -207,7 +207,7 @@ async def _starts(url: str, name: str) -> None:
             heads: dict[str, str | None] = dict.fromkeys(names)
             for number in range(STARTS):
                 for kind, (store, session_id) in sessions.items():
-                    # People pause between turns: what came before has arrived.
+                    # People pause between turns: the previous rows have arrived.
                     await store.drain(timeout_s=60)
                     turn = next_turn(session_id, heads[kind], number)
                     times[kind].append(await _timed(store.turns.start(turn)))
@@ -239,14 +239,14 @@ async def _sessions(names: Mapping[str, str]) -> AsyncIterator[dict[str, tuple[S
 
 
 def next_turn(session_id: str, head: str | None, index: int) -> Turn:
-    """A turn that begins."""
+    """Return a new turn."""
     return Turn(
         new_id(), session_id, head, index, (TextPart(SAID.format(index)),), now(), model="gemini:some-model"
     )
 
 
 def call_of(turn: Turn, number: int) -> tuple[ToolCall, Step]:
-    """A tool call of it, with its step."""
+    """Return one of its tool calls, with its step."""
     request = CallRequest(new_id(), "read", {"path": f"src/parser_{number}.py"})
     step = Step(turn.id, number, ModelMessage("gemini", "some-model", "Let me look.", (request,)))
     call = ToolCall(

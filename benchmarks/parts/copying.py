@@ -1,8 +1,8 @@
-"""What a copy takes, beside the same rows through plain batched UNWIND.
+"""The cost of a copy, beside the same rows through plain batched UNWIND.
 
-The rows that are written plainly are read from the graph after the copy, so that they are the same to the
-last property. They lie in memory before the clock starts, and nothing is looked up, compared or read back:
-that is the least that a copy could cost. Both are done in turns, each into an emptied database.
+The rows for the plain writes are read from the graph after the copy, so that they are identical. They are in
+memory before the clock starts, and nothing is looked up, compared or read back: that is the least that a copy
+could cost. Both alternate, each into an emptied database.
 """
 
 import tempfile
@@ -34,7 +34,7 @@ BATCH = 1_000
 DEADLINE_S = 120
 HEADER = "                                 seconds    ratio"
 
-# In the order in which they rest on each other; a turn's parent has a smaller depth.
+# In the order in which they refer to each other; a turn's parent has a smaller depth.
 PLAIN: Mapping[str, str] = {
     "Project": "CREATE (n:Project) SET n = row",
     "ConversationSession": """
@@ -83,7 +83,7 @@ class Plain:
 
 @dataclass(slots=True)
 class Took:
-    """Seconds, a list a way."""
+    """Seconds, a list per method."""
 
     moved: list[float] = field(default_factory=list)
     verified: list[float] = field(default_factory=list)
@@ -91,7 +91,7 @@ class Took:
 
 
 async def measure(urls: Sequence[str]) -> None:
-    """A whole history into a store in SQLite, then into each server."""
+    """Copy a whole history into a store in SQLite, then into each server."""
     async with _source(TURNS) as source, _source(WARM_TURNS) as small:
         async with opened("sqlite", "") as target:
             moved = await _copied(source, target)
@@ -163,14 +163,14 @@ async def _write(graph: Graph, plain: Plain) -> None:
 
 
 async def _shape(graph: Graph) -> dict[str, tuple[int, int]]:
-    """How many nodes, properties and relationships there are."""
+    """Return how many nodes, properties and relationships there are."""
     rows = await graph.read(SHAPE, deadline_s=DEADLINE_S)
     return {row["kind"]: (row["count"], row["keys"]) for row in rows}
 
 
 @asynccontextmanager
 async def _source(turns: int) -> AsyncIterator[Store]:
-    """A seeded store in SQLite, with a vector for each turn."""
+    """Return a seeded store in SQLite, with a vector for each turn."""
     random = np.random.default_rng(turns)
     vectors = random.standard_normal((turns, DIMENSIONS)).astype(np.float32)
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)

@@ -1,7 +1,7 @@
 """Whether `/log` opens as quickly with 5,000 versions as with 50.
 
-In the real interface, without a terminal: from the command until the list and what the newest version
-changed have been drawn. Both in turns; the first opening of each run of the interface, which loads modules,
+In the real interface, without a terminal: from the command until the list and the changes of the newest
+version have been drawn. Both alternate; the first opening of each run of the interface, which loads modules,
 is left out.
 """
 
@@ -39,7 +39,7 @@ TIMES_MAX = 1.5
 
 @dataclass(frozen=True, slots=True)
 class Opening:
-    """How long one took on the clock, and of the processor's time."""
+    """The duration by the clock, and of the processor's time."""
 
     ms: float
     processor_ms: float
@@ -51,7 +51,7 @@ Took = Mapping[int, list[Opening]]
 
 @dataclass(slots=True)
 class _Desk:
-    """A project of its own on a machine of its own."""
+    """Return a project of its own on a machine of its own."""
 
     folder: Path
     versions: int
@@ -73,7 +73,7 @@ class _Desk:
 
 
 async def measure(folder: Path) -> Took:
-    """RUNS times OPENINGS of each, below the folder."""
+    """Open each RUNS times OPENINGS, below the folder."""
     desks = [_Desk(folder / str(count), count) for count in (FEW, MANY)]
     for desk in desks:
         await _fill(desk)
@@ -85,7 +85,7 @@ async def measure(folder: Path) -> Took:
 
 
 def print_table(took: Took) -> bool:
-    """A line each; whether many stay within TIMES_MAX of few, by the median on the clock."""
+    """Print a line each; return whether many stay within TIMES_MAX of few, by the median of the clock."""
     print(f"{'/log':<16} {'median ms':>10} {'min':>8} {'processor ms':>14} {'min':>8}")
     rows: list[tuple[float, ...]] = []
     for count in (FEW, MANY):
@@ -103,7 +103,7 @@ def _columns(values: Sequence[float], digits: int) -> str:
 
 
 async def _fill(desk: _Desk) -> None:
-    """Versions of one file each: a line of work with short ones beside it, some merged and some named."""
+    """Return versions of one file each: a line of work with short ones beside it, some merged or named."""
     workspace = await open_workspace(cwd=desk.project, flags={}, environ=os.environ | desk.environ)
     try:
         digests = await workspace.blobs.put_many([f"line {number}\n".encode() for number in range(100)])
@@ -114,7 +114,7 @@ async def _fill(desk: _Desk) -> None:
             parent = made[-3] if number % 10 == 9 else made[-1] if made else None
             parents = [parent.id] if parent else []
             if number % 10 == 2 and number > 10:
-                parents.append(made[-3].id)  # what ended beside the line comes back to it
+                parents.append(made[-3].id)  # a side line is merged
             change = Change("a.txt", nodes[number % 99], nodes[number % 99 + 1], Provenance.TOOL)
             made.append(
                 Version(

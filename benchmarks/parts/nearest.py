@@ -1,7 +1,7 @@
 """The nearest vectors in projects of different sizes, beside bare queries of the index.
 
-The first bare query asks for as many rows as make it find 95 % of what is right, the second for as many as
-make it find what the store found.
+The first bare query asks for as many rows as it needs to find 95 % of the right ones, the second for as many
+as it needs to find what the store found.
 """
 
 import statistics
@@ -25,18 +25,18 @@ from ragforge.store.neo4j.schema import filters_inside
 
 SIZES = ((20_000, 256), (10_000, 3072))
 SHARES = (0.01, 0.05, 0.94)
-"""Of the vectors, what each of three projects holds."""
+"""The share of the vectors in each of three projects."""
 MODEL = "measured"
 QUERIES = 20
 ROUNDS = 3
 WANTED = 20
 RECALL = 0.95
-"""What any answer must hold of what is right."""
+"""The share of the right ones that any answer must contain."""
 FETCHES = (20, 40, 60, 100, 200, 400, 800, 1_600, 3_200, 6_400, 12_800, 20_000)
 LOADED = 1_000
 HEADER = "vectors       scope store              min ms   median  recall   ratios to the bare query"
 
-# The best that a hand could write without knowing how many rows the scope holds.
+# The best hand-written query that does not know the size of the scope.
 BARE = """
 CALL db.index.vector.queryNodes('turn_embedding', $fetched, $vector) YIELD node AS n, score
 WHERE n.embeddingModel = $model AND ($project IS NULL OR n.projectId = $project)
@@ -52,7 +52,7 @@ RETURN n.id AS id, score LIMIT 20
 
 @dataclass(slots=True)
 class Timed:
-    """How long each repeat took, and how much of what is right it found."""
+    """The duration of each repeat, and the share of the right ones it found."""
 
     ms: list[float] = field(default_factory=list)
     recall: list[float] = field(default_factory=list)
@@ -68,7 +68,7 @@ class Timed:
 
 @dataclass(frozen=True, slots=True)
 class Points:
-    """The vectors, whose turn and project each is of, and what is asked."""
+    """The vectors, their turns and projects, and the queries."""
 
     vectors: np.ndarray
     ids: list[str]
@@ -77,7 +77,7 @@ class Points:
     queries: np.ndarray
 
     def right(self, query: np.ndarray, project: str | None) -> set[str]:
-        """The ids of the nearest, by comparing with all."""
+        """Return the ids of the nearest, by comparing with all."""
         places = np.arange(len(self.ids))
         if project is not None:
             places = places[self.share == [each.id for each in self.projects].index(project)]
@@ -85,13 +85,13 @@ class Points:
         return {self.ids[place] for place in nearest}
 
     def scopes(self) -> Mapping[str, str | None]:
-        """What is searched: each of the projects, and all of them."""
+        """Return the scopes: each of the projects, and all of them."""
         names = {f"{share:.0%}": each.id for share, each in zip(SHARES, self.projects, strict=True)}
         return {**names, "all": None}
 
 
 def points_of(count: int, dimensions: int) -> Points:
-    """Vectors as texts have them: many of each meaning, and each a little different."""
+    """Return vectors as texts have them: many of each meaning, each a little different."""
     random = np.random.default_rng(count)
     meanings = random.standard_normal((count // 100, dimensions))
     vectors = meanings[random.integers(len(meanings), size=count)] + random.standard_normal(
@@ -109,7 +109,7 @@ def points_of(count: int, dimensions: int) -> Points:
 
 
 def records_of(points: Points) -> list[Record]:
-    """The same as records that either store loads."""
+    """Return the same as records that either store loads."""
     begun = now()
     sessions = [
         ConversationSession(new_id(), project.id, "/home/ada", begun, begun) for project in points.projects
@@ -135,7 +135,7 @@ def records_of(points: Points) -> list[Record]:
 
 
 async def measure(urls: Sequence[str]) -> None:
-    """The nearest 20 in projects of different sizes, beside bare queries."""
+    """Measure the nearest 20 in projects of different sizes, beside bare queries."""
     for count, dimensions in SIZES:
         points = points_of(count, dimensions)
         records = records_of(points)
@@ -164,7 +164,7 @@ async def _beside_bare(graph: Graph, store: Store, points: Points, scope: tuple[
     reached = (await _measured(points, project, ours, rounds=1)).found
     fetches = [await _fetched_for(recall, graph, points, project) for recall in (RECALL, reached)]
     mine, bare = Timed(), {fetched: Timed() for fetched in fetches}
-    # In turns, so that a busy machine slows all of them.
+    # Alternating, so that a busy machine slows all of them.
     for _ in range(ROUNDS):
         await _measured(points, project, ours, rounds=1, into=mine)
         for fetched, timed in bare.items():
@@ -177,7 +177,7 @@ async def _beside_bare(graph: Graph, store: Store, points: Points, scope: tuple[
 
 
 async def _fetched_for(recall: float, graph: Graph, points: Points, project: str | None) -> int:
-    """How many rows the bare query asks for to find so much of what is right; all where none is enough."""
+    """Return how many rows the bare query needs for this share of the right ones; all if none is enough."""
     count = len(points.vectors)
     for fetched in FETCHES:
         bare = _of_index(graph, project, min(fetched, count))

@@ -1,7 +1,7 @@
-"""Whether a long session opens as a short one does: its line in the list, then its newest turns.
+"""Whether a long session opens as fast as a short one: its line in the list, then its newest turns.
 
-Each time the store is opened anew by a machine that has nothing of the session, so that all comes from the
-database. Queries are counted where the driver says that it sends one, in a round of its own: what listens
+Each time the store is opened by a machine without data of the session, so that everything comes from the
+database. Queries are counted where the driver says that it sends one, in a separate round, because listening
 costs time.
 """
 
@@ -41,7 +41,7 @@ Measured = dict[str, float]
 
 
 async def measure(urls: Sequence[str]) -> None:
-    """Both sessions in SQLite, then in each server."""
+    """Measure both sessions in SQLite, then in each server."""
     histories = {name: history(turns) for name, turns in TURNS.items()}
     with TemporaryDirectory() as folder:
         await _compared(f"sqlite://{folder}/ragforge.db", "SQLite", histories)
@@ -51,7 +51,7 @@ async def measure(urls: Sequence[str]) -> None:
 
 
 def history(turns: int) -> list[Record]:
-    """A project with one session that goes straight on, one tool call a turn."""
+    """Return a project with one session without branches, one tool call per turn."""
     project = Project(new_id(), "bench", now())
     session_id = new_id()
     made: list[Turn] = []
@@ -68,7 +68,7 @@ def history(turns: int) -> list[Record]:
 
 
 def ended(turn: Turn) -> Turn:
-    """The turn, finished."""
+    """Return the turn, finished."""
     return replace(turn, status=TurnStatus.FINISHED, assistant=ANSWER, ended_at=now())
 
 
@@ -80,7 +80,7 @@ async def _compared(url: str, name: str, histories: Mapping[str, list[Record]]) 
                 await store.archive.load(records[start : start + LOADED])
         await store.close()
     times: dict[str, dict[str, list[float]]] = {kind: {} for kind in histories}
-    # In turns, so that a busy machine slows both. The first round warms the server up.
+    # Alternating, so that a busy machine slows both. The first round warms the server up.
     for number in range(ROUNDS + 1):
         for kind, records in histories.items():
             for step, took_ms in (await _opened(url, records, _clock)).items():
@@ -101,7 +101,7 @@ Watched = Callable[[Callable[[], Awaitable[object]]], Awaitable[float]]
 
 
 async def _opened(url: str, records: Sequence[Record], watched: Watched) -> Measured:
-    """What is watched of each step of opening, in their order."""
+    """What is observed of each step of opening, in order."""
     project, session = records[0], records[1]
     assert isinstance(project, Project)
     assert isinstance(session, ConversationSession)
@@ -119,7 +119,7 @@ async def _opened(url: str, records: Sequence[Record], watched: Watched) -> Meas
 def _steps(
     store: Store, project_id: str, session: ConversationSession
 ) -> Mapping[str, Callable[[], Awaitable[object]]]:
-    """Opening, as the interface and `session/open.py` do it."""
+    """Open, like the interface and `session/open.py`."""
     return {
         "the list": lambda: store.sessions.recent(project_id=project_id, limit=SESSIONS_LISTED_MAX),
         f"the newest {NEWEST} turns": lambda: newest_turns(store, session.head, NEWEST),
@@ -144,7 +144,7 @@ async def _counter(step: Callable[[], Awaitable[object]]) -> float:
 
 @contextmanager
 def queries_sent() -> Iterator[list[str]]:
-    """What the driver sends meanwhile, a text a query."""
+    """Collect what the driver sends meanwhile, a text per query."""
     sent: list[str] = []
 
     class Listener(logging.Handler):

@@ -1,4 +1,4 @@
-"""Where stores are measured: SQLite in a folder that goes away, graphs in databases that may be emptied."""
+"""Where stores are measured: SQLite in a temporary folder, graphs in databases that may be emptied."""
 
 import statistics
 import tempfile
@@ -25,7 +25,7 @@ PATIENCE_S = 60
 
 @asynccontextmanager
 async def opened(kind: str, url: str) -> AsyncIterator[Store]:
-    """A store, with what this machine keeps of it in a folder that goes away."""
+    """A store, with this machine's data about it in a temporary folder."""
     with tempfile.TemporaryDirectory() as folder:
         address = f"sqlite://{folder}/ragforge.db" if kind == "sqlite" else url
         store = await open_store(address, machine_dir=Path(folder))
@@ -37,10 +37,10 @@ async def opened(kind: str, url: str) -> AsyncIterator[Store]:
 
 @asynccontextmanager
 async def empty_graph(url: str) -> AsyncIterator[Graph]:
-    """The database at the address, which is emptied in the end. Exits where it holds anything of ours."""
+    """Yield the database at the address, which is emptied at the end. Exits if it has data of ours."""
     graph = Graph(Address.from_url(url))
     try:
-        # The first answer of a server that was just started may take it long.
+        # The first answer of a server that was just started may take long.
         (row,) = await graph.read(f"MATCH (n:{OURS}) RETURN count(n) AS nodes", deadline_s=PATIENCE_S)
         await graph.connect()
         if row["nodes"]:
@@ -56,10 +56,10 @@ async def empty_graph(url: str) -> AsyncIterator[Graph]:
 
 
 async def emptied(graph: Graph) -> None:
-    """Remove all that was stored; the indexes stay."""
+    """Remove everything stored; the indexes stay."""
     await graph.run(f"MATCH (n:{OURS}) CALL (n) {{ DETACH DELETE n }} IN TRANSACTIONS", deadline_s=600)
 
 
 def ratios(ours: Sequence[float], bare: Sequence[float]) -> str:
-    """Ours to the bare, by their minimum and by their median."""
+    """Return the ratio to the bare operation, by their minimum and by their median."""
     return f"{min(ours) / min(bare):6.2f} {statistics.median(ours) / statistics.median(bare):6.2f}"

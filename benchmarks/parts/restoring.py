@@ -1,8 +1,8 @@
-"""What taking back and bringing again a turn takes that touched 100 files, beside copying them with fsync.
+"""The cost of an undo and a redo of a turn that changed 100 files, beside copying them with fsync.
 
-What is copied are the same contents, each into a new file that is synced: the least that puts 100 files
-safely on a disk. Both are done in turns, so that a busy machine slows both. The scan that comes before any
-restore is not in it.
+The same contents are copied, each into a new file that is synced: the least that puts 100 files
+safely on a disk. Both alternate, so that a busy machine slows both. The scan before any
+restore is not included.
 """
 
 import os
@@ -34,7 +34,7 @@ Contents = Mapping[str, bytes]
 
 @dataclass(slots=True)
 class Took:
-    """Milliseconds, a list a way."""
+    """Milliseconds, a list per method."""
 
     undo: list[float] = field(default_factory=list)
     redo: list[float] = field(default_factory=list)
@@ -42,7 +42,7 @@ class Took:
 
 
 async def measure(folder: Path) -> Took:
-    """ROUNDS undos and redos in a project below the folder, and as many copies."""
+    """Do ROUNDS undos and redos in a project below the folder, and as many copies."""
     before, after = _contents()
     root, data_dir = folder / "project", folder / "data"
     data_dir.mkdir(parents=True)
@@ -68,7 +68,7 @@ async def measure(folder: Path) -> Took:
 
 
 def print_table(took: Took) -> bool:
-    """A line a way; whether it stays within TIMES_MAX."""
+    """Print a line per method; return whether it stays within TIMES_MAX."""
     copied = statistics.median(took.copied)
     print(f"{FILES} files: {'median ms':>19} {'min':>8} {'times':>6}")
     print(f"{'copied with fsync':<20} {copied:8.1f} {min(took.copied):8.1f}")
@@ -109,7 +109,7 @@ def _copy(source: Path, target: Path) -> float:
 
 
 def _contents() -> tuple[Contents, Contents]:
-    """The project before the turn and after it; lines of code of some kilobytes a file."""
+    """Return the project before the turn and after it; lines of code of some kilobytes per file."""
     chance = random.Random(1)
     paths = [f"src/package_{number % FOLDERS}/module_{number}.py" for number in range(FILES + ADDED)]
 

@@ -1,7 +1,7 @@
-"""Finding what changed in a project of 20,000 files, beside the bare walk with stat and beside git.
+"""Finding changes in a project of 20,000 files, beside the bare walk with stat and beside git.
 
-The bare walk is the least that tells whether a file changed: `os.scandir` through every folder, `lstat` of
-every file. They are done in turns, so that a busy machine slows all of them.
+The bare walk is the minimum for finding changes: `os.scandir` through every folder, `lstat` of
+every file. They alternate, so that a busy machine slows all of them.
 """
 
 import os
@@ -32,7 +32,7 @@ IGNORES = "*.pyc\n__pycache__/\nnode_modules/\n/build/\n.env\n*.o\n!keep.o\n"
 
 @dataclass(slots=True)
 class Took:
-    """Milliseconds, a list a way; `once`: what is done once a session, and how much of it was computing."""
+    """Milliseconds, a list per method; `once`: work once per session, and how much of it was computing."""
 
     ways: dict[str, list[float]] = field(default_factory=dict[str, list[float]])
     once: dict[str, tuple[float, float]] = field(default_factory=dict[str, tuple[float, float]])
@@ -44,14 +44,14 @@ class Took:
         self.ways.setdefault(way, []).append((time.perf_counter() - began) * 1000)
 
     async def add_awaited(self, way: str, work: Callable[[], Awaitable[object]]) -> None:
-        """The same with what is awaited."""
+        """The same with an awaitable."""
         began = time.perf_counter()
         await work()
         self.ways.setdefault(way, []).append((time.perf_counter() - began) * 1000)
 
 
 async def measure(folder: Path) -> Took:
-    """ROUNDS of all ways in a project below the folder."""
+    """Do ROUNDS of all methods in a project below the folder."""
     root = make_project(folder)
     track_rules = TrackRules(root, None, FILE_BYTES_MAX)
     took = Took()
@@ -65,7 +65,7 @@ async def measure(folder: Path) -> Took:
     await keep_contents(blobs, root, last)
     took.once["keeping all contents"] = _since(began)
     has_git = _make_repository(root)
-    # What was written a moment ago is read once more; from then on its times tell.
+    # A file written a moment ago is read once more; from then on its times are enough.
     last = scan(track_rules, last).manifest
     content = last.to_bytes()
     sampling = Sampling()
@@ -77,7 +77,7 @@ async def measure(folder: Path) -> Took:
             raise SystemExit("The scan did not find what changed.")
         took.add(f"scan, {CHANGED} changed", partial(scan, track_rules, last))
         last = found.manifest
-        time.sleep(0.1)  # until what was just written has times that tell
+        time.sleep(0.1)  # until the times of what was just written are enough
         last = scan(track_rules, last).manifest
         took.add("scan, nothing changed", partial(scan, track_rules, last))
         await took.add_awaited(
@@ -91,7 +91,7 @@ async def measure(folder: Path) -> Took:
 
 
 def print_table(took: Took) -> bool:
-    """A line a way; whether the scans stay within TIMES_MAX."""
+    """Print a line per method; return whether the scans stay within TIMES_MAX."""
     bare = statistics.median(took.ways["bare walk with stat"])
     print(f"{FILES} files: {'median ms':>24} {'min':>8} {'times':>6}")
     scans: list[float] = []
@@ -106,7 +106,7 @@ def print_table(took: Took) -> bool:
 
 
 def make_project(folder: Path) -> Path:
-    """A project of FILES files of some kilobytes, and an ignore file; links in its path resolved."""
+    """Return a project of FILES files of some kilobytes, and an ignore file; links in its path resolved."""
     root = folder.resolve() / "project"
     chance = random.Random(1)
     lines = [
@@ -123,7 +123,7 @@ def make_project(folder: Path) -> Path:
 
 
 def _change(root: Path, number: int) -> set[str]:
-    """Change CHANGED files; their paths."""
+    """Change CHANGED files; return their paths."""
     paths = [f"package_{each}/module_{each}/file_{number}.py" for each in range(CHANGED)]
     for path in paths:
         with (root / path).open("a") as file:
@@ -152,7 +152,7 @@ def _make_repository(root: Path) -> bool:
 
 
 def _git(root: Path, *args: str) -> None:
-    # Nothing of it in the background, where it would go on while others are timed.
+    # Nothing of it in the background, where it would continue while others are timed.
     alone = ("-c", "maintenance.auto=false", "-c", "gc.auto=0")
     subprocess.run(["git", *alone, *args], cwd=root, check=True, stdout=subprocess.DEVNULL)
 

@@ -1,8 +1,8 @@
 """A whole search by words and by meaning on a server, beside the two bare queries of its indexes, and the
 context block that is built from such a search, beside it.
 
-Mixed questions in one project: words of what is stored, and a vector near one that is. The bare queries ask
-for as many rows as the search looks at, one after the other. Of each question all of them, in turn.
+Mixed questions in one project: words of stored texts, and a vector near a stored one. The bare queries ask
+for as many rows as the search reads, one after the other. All of them alternate, question by question.
 """
 
 import random
@@ -38,7 +38,7 @@ from ragforge.store.text import keywords, stemmer
 COUNT, DIMENSIONS = 20_000, 256
 ROUNDS = 5
 WARMED = 2
-"""Rounds before anything is measured: a server is slow with what it has not run often."""
+"""Rounds before anything is measured: a server is slow with queries it has not run often."""
 MEMORIES = 500
 BLOCK_TOKENS = 1_500
 HEADER = "hybrid search                  p50 ms   p95 ms   ratios at p95: least, median"
@@ -58,7 +58,7 @@ class Times(Struct):
 
 
 async def measure(urls: Sequence[str]) -> None:
-    """The whole search beside its index queries, in the largest of three projects."""
+    """Measure the whole search beside its index queries, in the largest of three projects."""
     points = points_of(COUNT, DIMENSIONS)
     words = words_of(random.Random(1))
     records = [_said(record, words.piece(20, 80)) for record in records_of(points)]
@@ -87,7 +87,7 @@ def _said(record: Record, text: str) -> Record:
 
 
 async def _remember(store: Store, project: str, words: Words, points: Points) -> None:
-    """Memories of all kinds, each with a vector of one of the turns."""
+    """Return memories of all kinds, each with a vector of one of the turns."""
     kinds = list(MemoryType)
     made = [
         new_memory(

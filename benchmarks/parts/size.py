@@ -1,8 +1,8 @@
-"""What grows with a history of `--turns N`: saving, block, search, resuming, lists, what is to be rolled up.
+"""Costs that grow with a history of `--turns N`: saving, block, search, resuming, lists, pending roll-ups.
 
-The same seeded history in SQLite and on each server, with a vector a turn; half of it is the project that is
-asked about. It comes to a server by the batches of an archive, before there are indexes but those of the ids.
-Times are what passes; of SQLite, which does its work here, the processor's time stands beside it. Each
+The same seeded history in SQLite and on each server, with a vector per turn; half of it is the project in
+question. It is loaded into a server by the batches of an archive, before there are indexes except those of
+the ids. Times are by the clock; for SQLite, which works in this process, also the processor's time. Each
 question is asked a few times before it counts.
 """
 
@@ -43,7 +43,7 @@ WARM, ROUNDS = 5, 30
 ROLL_UP_CHARS = 20_000
 BLOCK_TOKENS = 1_500
 PATIENT_S = 60.0
-"""What is late is waited for: a block without it would cost less."""
+"""Late results are waited for: a block without them would cost less."""
 
 MADE_LATER = (Kind.RANGE, Kind.WORDS, Kind.VECTORS)
 INDEXES_S_MAX = 1_800
@@ -52,7 +52,7 @@ Ask = Callable[[], Awaitable[object]]
 
 
 async def measure(urls: Sequence[str], turns: int) -> None:
-    """Print what each question takes, in SQLite and on each server."""
+    """Print the cost of each question, in SQLite and on each server."""
     timeouts.GATHER_S_MAX = timeouts.NEO4J_ANSWER_S_MAX = timeouts.NEO4J_SETTLE_S_MAX = PATIENT_S
     print(f"{f'{turns:,} turns':<32} {'p50 ms':>9} {'p95 ms':>9} {'processor, p50':>15}")
     async with _source(turns) as source:
@@ -70,7 +70,7 @@ async def measure(urls: Sequence[str], turns: int) -> None:
 
 @asynccontextmanager
 async def _source(turns: int) -> AsyncIterator[Store]:
-    """The history in SQLite, with a vector for each turn."""
+    """Return the history in SQLite, with a vector for each turn."""
     vectors = np.random.default_rng(turns).standard_normal((turns, DIMENSIONS)).astype(np.float32)
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
     with tempfile.TemporaryDirectory() as folder:
@@ -97,7 +97,7 @@ async def _source(turns: int) -> AsyncIterator[Store]:
 
 @asynccontextmanager
 async def _indexes_later(graph: Graph) -> AsyncIterator[None]:
-    """Make all indexes but those of the ids when all is loaded: to fill one takes less than to keep it."""
+    """Create all indexes except those of the ids after loading: filling one takes less than updating it."""
     found = [each.definition for each in (await standing(graph)).values()]
     indexes = [each for each in found if each.kind in MADE_LATER]
     for index in indexes:
@@ -109,7 +109,7 @@ async def _indexes_later(graph: Graph) -> AsyncIterator[None]:
 
 
 async def _carried(source: Store, target: Store) -> int:
-    """Load all of it; how many records there were."""
+    """Load everything; return how many records there were."""
     records, batch = 0, list[Record]()
     async for record in source.archive.dump():
         batch.append(record)
@@ -150,7 +150,7 @@ async def _questions(store: Store) -> Mapping[str, Ask]:
     saved: list[str] = []
 
     def text() -> str:
-        """Another question each time, so that none is cached."""
+        """Return another question each time, so that none is cached."""
         said = words.piece(4, 12)
         vector = chance.standard_normal(DIMENSIONS).astype(np.float32)
         embedder.vectors[said] = array("f", (vector / np.linalg.norm(vector)).tobytes())

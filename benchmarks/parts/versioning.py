@@ -1,7 +1,7 @@
-"""A version of five changed files, durable, beside writing and syncing the same five before-and-after pairs.
+"""A durable version of five changed files, beside writing and syncing the same five before-and-after pairs.
 
-The version is made as at a turn's end, in a project of 20,000 files: what lay there is kept, what lies there
-now is read and kept, the version is stored, and the head moves. Both are done in turns.
+The version is made as at a turn's end, in a project of 20,000 files: the earlier contents are stored, the
+current ones read and stored, the version is stored, and the head moves. Both alternate.
 """
 
 import os
@@ -20,14 +20,14 @@ TIMES_MAX = 2.5
 
 @dataclass(slots=True)
 class Took:
-    """Milliseconds, a list a way."""
+    """Milliseconds, a list per method."""
 
     version: list[float] = field(default_factory=list[float])
     written: list[float] = field(default_factory=list[float])
 
 
 async def measure(folder: Path) -> Took:
-    """ROUNDS versions and as many times the pairs, below the folder."""
+    """Make ROUNDS versions and as many times the pairs, below the folder."""
     root = make_project(folder)
     environ = {
         "HOME": str(folder / "home"),
@@ -40,7 +40,7 @@ async def measure(folder: Path) -> Took:
     try:
         recorder = workspace.recorders.of(root)
         async with recorder.ledger(workspace.files) as ledger:
-            await ledger.take_in()  # the first look at the folder
+            await ledger.take_in()  # the first scan of the folder
         for number in range(ROUNDS):
             paths = [f"package_{each}/module_{each}/file_{number}.py" for each in range(CHANGED)]
             before = [(root / path).read_bytes() for path in paths]
@@ -65,7 +65,7 @@ async def measure(folder: Path) -> Took:
 
 
 def print_table(took: Took) -> bool:
-    """A line a way; whether a version stays within TIMES_MAX."""
+    """Print a line per method; return whether a version stays within TIMES_MAX."""
     written = statistics.median(took.written)
     times = statistics.median(took.version) / written
     print(f"{CHANGED} changed files: {'median ms':>19} {'min':>8} {'times':>6}")

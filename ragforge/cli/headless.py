@@ -205,7 +205,7 @@ async def _answer(options: Options, parts: Parts, answered: _RunResult) -> None:
         _print_result(options, answered)
         await workspace.background.finish(timeout_s=timeouts.HEADLESS_BACKGROUND_S_MAX)
         if await workspace.store.planned(timeout_s=timeouts.HEADLESS_PLANS_S_MAX):
-            # What failed for want of an answer goes well now.
+            # What failed without an answer succeeds now.
             await workspace.background.finish(timeout_s=timeouts.HEADLESS_BACKGROUND_S_MAX)
         await workspace.background.end_calls(timeout_s=timeouts.HEADLESS_CALLS_S_MAX)
 

@@ -33,8 +33,8 @@ def limit_memory() -> None:
 def trim_heap() -> None:
     """Give freed memory back to the system; it takes half a millisecond.
 
-    By itself glibc gives back what lies at the end of the heap alone, so a long session grows by what turns
-    leave free between what stays. Elsewhere nothing is done.
+    By itself glibc only releases the end of the heap, so a long session grows by the gaps between what
+    stays. Does nothing elsewhere.
     """
     trim = getattr(ctypes.CDLL(None), "malloc_trim", None) if sys.platform == "linux" else None
     if trim is not None:

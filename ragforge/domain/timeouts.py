@@ -130,7 +130,7 @@ EMBEDDER_DELAY_S_MAX = 60.0
 SHELL_S_MAX = 3_600.0
 SHELL_CANCEL_GRACE_S = 0.3
 SHELL_BACKGROUND_FIRST_S = 2.0
-"""How long a background command is watched before the model hears of it."""
+"""How long a background command is watched before the model is told."""
 JOB_WAIT_S_MAX = 60.0
 WEB_S_MAX = 30.0
 """A page that takes longer is given up."""

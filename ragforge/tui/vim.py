@@ -266,7 +266,7 @@ class Vim:
                 return NOTHING if target is None else VimStep(at=target)
 
     def _replaced(self, char: str, text: str, at: int) -> VimStep:
-        """Put the character in the place of so many, or of each that is selected."""
+        """Replace so many characters, or each selected one, by this one."""
         if self.mode is VimMode.VISUAL:
             self.mode = VimMode.NORMAL
             start, end = self._span(text, at)

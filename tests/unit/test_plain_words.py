@@ -27,6 +27,33 @@ DIALECT = re.compile(
 )
 
 
+IN_CODE = re.compile(
+    r"""
+    \b(?:
+    (?:lies?|lay|lying)\ (?:there|in|at|beside|below|within|behind|above|outside) | to\ be\ had | at\ hand
+    | made\ good | (?:is|are|was|were)\ worked\ out | comes?\ to\ (?:nothing|its\ end|an\ end)
+    | shall\ (?:be|become|lie|come|hold|have|not) | goes\ on\ (?:from|with|after|here|there)
+    | had\ (?:back|again) | for\ want\ of | (?:made|built|begun|read|listed|asked)\ anew | as\ it\ stands
+    | stands?\ (?:there|beside|behind|below) | of\ which\ (?:nobody|none) | hears?\ of | in\ the\ place\ of
+    )\b
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+"""The same in docstrings and comments, beside code."""
+
+
+def test_no_phrase_of_the_dialect_is_in_docstrings_and_comments() -> None:
+    files = [file for file in sorted((ROOT / "ragforge").rglob("*.py")) if file.parent.name != "language"]
+    assert len(files) > 800
+    found = [
+        f"{file.relative_to(ROOT)}:{number}: {match[0]}"
+        for file in files
+        for number, line in enumerate(file.read_text("utf-8").splitlines(), 1)
+        if (match := IN_CODE.search(line))
+    ]
+    assert found == []
+
+
 def test_no_phrase_of_the_dialect_is_in_what_a_user_reads() -> None:
     read = [*strings(), *pages()]
     assert len(read) > 5_000

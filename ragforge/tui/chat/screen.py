@@ -228,7 +228,7 @@ class ChatScreen(ChatFrame):
 
     @work(group="command")
     async def on_recalled_item_forget_wanted(self, event: RecalledItem.ForgetWanted) -> None:
-        """Forget the memory, if that is meant; the answer says how to take that back."""
+        """Forget the memory, if that is meant; the answer says how to undo that."""
         if await self.confirmed("Forget this memory?", detail=one_line(event.item.text)):
             self.presenter.commands.start(f"forget {event.item.id}")
 

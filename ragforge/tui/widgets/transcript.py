@@ -225,7 +225,7 @@ class Transcript(Widget):
         self._add(Told(markdown))
 
     def mark(self, marked: Mapping[str, str]) -> None:
-        """Note below turns, by their ids, that they went otherwise than foreseen, and why; once for each."""
+        """Note below turns, by their ids, how they differ from their prediction; once for each."""
         for record in self._turns.records:
             turn = record.turn
             words = marked.get(turn.id) if turn else None

@@ -131,7 +131,7 @@ class Changed(Struct):
 
 
 class Otherwise(Struct):
-    """The turn went otherwise than foreseen: why, in a few words."""
+    """How the turn differs from its prediction, in a few words."""
 
     turn_id: str
     words: str
@@ -155,7 +155,7 @@ class StoredTurns(Struct, frozen=True):
     forgotten: Collection[str] = ()
     """Ids of turns in which something was said that no model is given any more."""
     marked: Mapping[str, str] = field(default_factory=dict[str, str])
-    """Why turns went otherwise than foreseen, by their ids."""
+    """How turns differ from their prediction, by their ids."""
 
 
 class TurnRecord(Struct):

@@ -1,4 +1,4 @@
-"""What holds always: standing instructions and preferences, whatever the message is about."""
+"""Standing instructions and preferences, whatever the message is about."""
 
 import asyncio
 import re
@@ -22,18 +22,18 @@ from ragforge.memory.recall.sources.memories import is_carried, may_be_injected
 from ragforge.memory.terms import about, says
 
 LISTED_MAX = 100
-"""How many are looked at, the most important first."""
+"""How many are read, the most important first."""
 
 MARKED_MAX = 20
-"""So many are looked at for what was said of them later: more have no room."""
+"""For how many later statements about them are read: more have no room."""
 SURE_MIN = 0.8
-"""What may be no wish at all, by its confidence, has to fit the message as all else has."""
+"""Below this confidence, a possible wish must fit the message like everything else."""
 
 MET_SHARE = 0.5
-"""Of the words of a rule's condition: a message with so many of them meets it."""
+"""The share of the words of a rule's condition with which a message meets it."""
 
 _SAID_MARK = re.compile(r"(\((?:perhaps )?replaced [^:()]*): (.*)\)$")
-"""With what holds in place of the line."""
+"""Including what replaces the line."""
 
 SECTION = Section(
     "Standing Instructions and Preferences",
@@ -47,12 +47,12 @@ SECTION = Section(
 
 
 class Standing(Struct, frozen=True):
-    """A standing instruction, with what decides its place."""
+    """A standing instruction, with what determines its place."""
 
     memory: Memory
     binds: bool
     holds: bool
-    """Whether it does for this message: the condition that it names is met, or it names none."""
+    """Whether it applies to this message: the condition that it names is met, or it names none."""
     fitness: Fitness
 
 
@@ -66,7 +66,7 @@ async def _look(lookup: Lookup) -> Finding:
         fits = dict(
             zip(read.memories, await fit.measure([each.content for each in read.memories]), strict=True)
         )
-        # What may be a value and no wish can have another one since.
+        # A value that may be no wish can have changed since.
         doubtful = [each for each, one in fits.items() if one.fits and not _is_for_all_work(each)]
         holding = await lookup.holding(doubtful, above) if doubtful else ()
         for each, left in zip(doubtful, holding, strict=True):
@@ -88,7 +88,7 @@ SOURCE = ContextSource((SECTION,), order=1, look=_look)
 
 
 class Read(Struct, frozen=True):
-    """The preferences that hold here and are not in the request already, the newest first.
+    """Return the valid preferences that are not in the request already, newest first.
 
     unread: how many more there are, less important than these.
     """
@@ -115,16 +115,16 @@ async def standing(recall: Recall, around: Around, limits: InjectLimits) -> Read
 
 
 async def _count(recall: Recall, around: Around) -> int:
-    """Return how many preferences hold in the project, at most WISHES_COUNTED_MAX."""
+    """Return how many preferences are valid in the project, at most WISHES_COUNTED_MAX."""
     counts = await recall.store.memories.count_wishes(project_id=around.project_id, person=around.person)
     return sum(counts[kind].number for kind in (WishKind.PREFERENCE, WishKind.CONSTRAINT) if kind in counts)
 
 
 def _items(memories: Sequence[Memory], fitness: Sequence[Fitness], holds: Sequence[bool]) -> list[Recalled]:
-    """What binds here first, then what fits, then what binds elsewhere; of requirements, and of what is not
-    sure to be a wish, only what fits.
+    """Return what binds here first, then what fits, then what binds elsewhere; requirements and uncertain
+    wishes only if they fit.
 
-    holds: whether the condition that a rule names fits the message; a rule without one always holds.
+    holds: whether the message meets the condition that a rule names; a rule without one always applies.
     """
     known = [
         Standing(each, binds(each.content), here, one)
@@ -136,9 +136,9 @@ def _items(memories: Sequence[Memory], fitness: Sequence[Fitness], holds: Sequen
 
 
 def _with_marks(items: Sequence[Recalled], marked: Sequence[str]) -> list[Recalled]:
-    """What holds of the items, with their marks. What another item says anyway, a mark does not say again.
+    """Return the valid part of the items, with their marks. A mark does not repeat another item.
 
-    marked: what of each holds, with its mark; empty where nothing does.
+    marked: the valid part of each, with its mark; empty if there is none.
     """
     held = [
         (item, text, text.removeprefix(item.text)) for item, text in zip(items, marked, strict=True) if text
@@ -154,22 +154,22 @@ def _with_marks(items: Sequence[Recalled], marked: Sequence[str]) -> list[Recall
 
 
 def _tier(each: Standing) -> int:
-    """Its place among the others, the lower the earlier. A rule for something else goes before what fits no
-    better, because the message may come to that something in the same turn."""
+    """Return its sort key, lower first. A rule for something else precedes what fits no better, because the
+    message may lead to that something in the same turn."""
     if each.binds and each.holds:
         return 0
     return 1 if each.fitness.fits else 2 if each.binds else 3
 
 
 def _is_for_all_work(memory: Memory) -> bool:
-    """Whether it holds whatever the message is about."""
+    """Whether it applies whatever the message is about."""
     if memory.source is MemorySource.USER:
         return True
     return memory.confidence >= SURE_MIN and not is_requirement(memory.content)
 
 
 def _is_met(condition: str, message: frozenset[str]) -> bool:
-    """Whether the message speaks of the condition, by half of its words; of none it need not."""
+    """Whether the message is about the condition, by half of its words; true without one."""
     wanted = about(condition)
     return not wanted or len(wanted & message) >= MET_SHARE * len(wanted)
 

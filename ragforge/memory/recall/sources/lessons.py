@@ -37,7 +37,7 @@ async def _look(lookup: Lookup) -> Finding:
 
 
 async def _problems_of(lookup: Lookup, turns: Sequence[Turn]) -> list[Problem]:
-    """What these turns were about: one of the same files and days as a lesson speaks for it or against it."""
+    """Return what these turns were about: the same files and days confirm or contradict a lesson."""
     read = partial(lookup.recall.store.versions.of_turns, [turn.id for turn in turns])
     versions = await lookup.attempt(read, list[Version]()) if turns else []
     files: defaultdict[str, list[str]] = defaultdict(list)

@@ -41,7 +41,7 @@ IMPORTANT_FROM = 0.8
 IMPORTANT_WORDS_MIN = 0.3
 NEAREST_MAX = 20
 LISTED_MAX = 50
-"""How many that matter, and how many that are new, are looked at."""
+"""How many important ones, and how many new ones, are read."""
 
 SECTION = Section("Memories", share=0.5, place=5)
 
@@ -93,7 +93,7 @@ class ChosenMemory(Struct, frozen=True):
     memory: Memory
     reasons: tuple[str, ...]
     score: float
-    """From 0 to 1: half how much it matters, half how near it is."""
+    """From 0 to 1: half its importance, half its similarity."""
     scores: Mapping[str, float] = field(default_factory=dict[str, float])
     vector: Vector | None = None
 
@@ -293,7 +293,7 @@ def _nearness(chosen: Sequence[ChosenMemory], threshold: float) -> set[tuple[int
     having = [at for at, each in enumerate(chosen) if each.vector is not None]
     if len(having) < 2:
         return set()
-    load_numpy()  # 0.13 s, of which a run without vectors pays nothing
+    load_numpy()  # 0.13 s, which a run without vectors does not pay
     import numpy as np
 
     # Vectors of different lengths are never compared: a model may have been changed meanwhile.

@@ -20,7 +20,7 @@ from ragforge.memory.sentences import cut_sentence, sentences
 SECTION = Section("Relevant Past Context (summaries)", share=0.4, place=3)
 NEWEST = Section("Recent Level 1 Summaries (not yet in level 2)", share=0.35, place=4)
 STATEMENT_CHARS_MAX = 300
-"""Of a summary: its sentences that fit."""
+"""The sentences of a summary that fit."""
 
 
 async def _look(lookup: Lookup) -> Finding:
@@ -37,7 +37,7 @@ async def _look(lookup: Lookup) -> Finding:
         wanted = list(hits)[:SHOWN_MAX]
         found = await lookup.attempt(partial(recall.store.summaries.get, wanted), list[Summary]())
         elsewhere = {each.id for each in newest} | _told(above, around)
-        # One made by rules has sentences of turns, and what holds of them the turns' own lines say.
+        # One made by rules has sentences of turns, whose valid parts the turns' own lines say.
         written = [each for each in found if each.method is SummaryMethod.MODEL]
         others = [each for each in written if each.id not in elsewhere]
         order = _by_relevance(newest, answer.found)
@@ -81,7 +81,7 @@ async def _newest(recall: Recall, around: Around) -> list[Summary]:
 
 
 def _by_relevance(newest: Sequence[Summary], found: Sequence[RankedHit]) -> list[Summary]:
-    """Those that were found themselves, or whose turns were, come first."""
+    """Return those first that were found themselves, or whose turns were."""
     order = [key for each in found for key in (each.hit.id, each.hit.turn_id)]
     places = {key: at for at, key in reversed(list(enumerate(order)))}
     return sorted(
@@ -90,7 +90,7 @@ def _by_relevance(newest: Sequence[Summary], found: Sequence[RankedHit]) -> list
 
 
 def _told(above: Above, around: Around) -> set[str]:
-    """The summaries of which all turns stand in the raw messages."""
+    """Return the summaries whose turns are all in the raw messages."""
     over = [each for turn in around.turns for each in above.get(turn, ())]
     counts = Counter(each.id for each in over)
     return {each.id for each in over if counts[each.id] >= each.turn_count}

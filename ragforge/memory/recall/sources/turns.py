@@ -1,4 +1,4 @@
-"""Turns that speak of the same, each by the statement that fits the message."""
+"""Turns about the same subject, each by the statement that fits the message."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -12,8 +12,8 @@ from ragforge.memory.recall.results import RankedHit
 from ragforge.memory.recall.source import FLOOR, Above, ContextSource, Finding, FoundTurns, Lookup, Section
 
 DOUBTFUL_MORE = 0.15
-"""So much more it takes where no statement of the turn fits the message, in a language of which the embedder
-compares pieces of words; of a message that it understands nothing else is shown."""
+"""The additional score needed if no statement of the turn fits, in a language of which the embedder
+only compares pieces of words; for a message that it understands nothing else is shown."""
 TURNS_MAX = 8
 
 SECTION = Section("Relevant Past Context (turns)", share=0.6, place=2)
@@ -33,7 +33,7 @@ SOURCE = ContextSource((SECTION,), order=3, look=_look)
 
 
 def _items(found: FoundTurns, hits: Mapping[str, RankedHit]) -> list[Recalled]:
-    """A line a turn; behind one that is marked the turn that replaced it, behind a question its answer."""
+    """Return a line per turn; after a marked one the turn that replaced it, after a question its answer."""
     by_id = {each.turn.id: each for each in found.turns}
     replies = {each.turn.parent: each for each in found.turns if each.replies}
     items: dict[str, Recalled] = {}
@@ -42,10 +42,10 @@ def _items(found: FoundTurns, hits: Mapping[str, RankedHit]) -> list[Recalled]:
         said = statement(each, found.valid)
         reply = replies.get(each.turn.id) if said.text.endswith("?") else None
         newer = by_id.get(said.replaced_by)
-        # What only likely replaced something has to fit the message itself.
+        # A turn that only likely replaced something must fit the message itself.
         if newer and not (newer.fits or (said.by and said.by.is_sure)):
             newer = None
-        # The question stands with its answer.
+        # The question is shown with its answer.
         text = (reply and said.text.rpartition(" -> ")[0]) or (said.beside_it() if newer else said.text)
         items.setdefault(each.turn.id, _item(each, hits.get(each.turn.id), text, score))
         for new in filter(None, (newer, reply)):
@@ -56,8 +56,8 @@ def _items(found: FoundTurns, hits: Mapping[str, RankedHit]) -> list[Recalled]:
 
 
 def ranked(turns: Sequence[TurnPassages], hits: Mapping[str, RankedHit]) -> list[tuple[TurnPassages, float]]:
-    """The turns that are shown, best first, each with its score from 0 to 1: half by the search, half by its
-    best statement. None where no statement of any of them fits the message."""
+    """Return the turns to show, best first, each with its score from 0 to 1: half by the search, half by its
+    best statement. None if no statement of any of them fits the message."""
     if not any(each.fits for each in turns):
         return []
     found = max(hits[each.turn.id].hit.score for each in turns) or 1.0
