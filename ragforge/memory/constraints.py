@@ -3,6 +3,7 @@
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from datetime import datetime
 from functools import cache, lru_cache
 
 from msgspec.structs import replace
@@ -25,11 +26,14 @@ from ragforge.memory.prohibitions import (
     is_path,
     names_in,
     prohibitions_in,
+    used_in,
     wanted_in,
 )
+from ragforge.memory.purposes import purposes_in
 from ragforge.memory.sentences import cut_words
 from ragforge.memory.statements import is_report, is_wondering, plain, said_by
 from ragforge.memory.subjects import applies_to_in, names_of
+from ragforge.memory.terms import about
 
 _STANDING = AnyOf(lambda language: language.standing)
 _DEMANDS = AnyOf(lambda language: language.demands)
@@ -221,14 +225,14 @@ def overruled(memories: Iterable[Memory]) -> dict[str, Memory]:
     rules = [each for each in memories if each.strength and not marks_of(each)]
     forbids, wants = defaultdict[str, list[Memory]](list), defaultdict[str, list[Memory]](list)
     newest: dict[str, Memory] = {}
-    for rule in sorted(rules, key=lambda each: each.updated_at, reverse=True):
+    for rule in sorted(rules, key=_last_said, reverse=True):
         constraint = constraint_of(rule)
         forbidden = {name.casefold() for each in constraint.prohibitions for name in each.objects}
         wanted = {name.casefold() for name in constraint.wants}
         newer = [each for name in forbidden for each in wants[name]]
         newer += [each for name in wanted for each in forbids[name]]
         if found := [each for each in newer if _concerns_the_same(rule, each)]:
-            newest[rule.id] = max(found, key=lambda each: each.updated_at)
+            newest[rule.id] = max(found, key=_last_said)
         for known, names in ((forbids, forbidden), (wants, wanted)):
             for name in names:
                 known[name].append(rule)
@@ -241,7 +245,20 @@ def _concerns_the_same(one: Memory, other: Memory) -> bool:
     same_place = MemoryScope.GLOBAL in scopes or one.project_id == other.project_id
     if scopes == {MemoryScope.SESSION}:
         same_place = one.session_id == other.session_id
-    return same_place and (one.owner == other.owner or "" in (one.owner, other.owner))
+    is_same_user = one.owner == other.owner or "" in (one.owner, other.owner)
+    return same_place and is_same_user and _limits(one.content) == _limits(other.content)
+
+
+def _last_said(rule: Memory) -> datetime:
+    """Return when the rule was said last; of two in one message, the later one is the newer."""
+    is_said_again = rule.source is MemorySource.USER or len(rule.turns) > 1
+    return max(rule.created_at, rule.updated_at) if is_said_again else rule.created_at
+
+
+def _limits(rule: str) -> frozenset[str]:
+    """Return the words for where, when and for what alone the rule applies; empty if everywhere."""
+    limits = about(condition_of(rule)).union(*purposes_in(rule))
+    return limits - about(" ".join((*names_in(rule), *used_in(rule))))
 
 
 def constraints_in(user: str) -> tuple[str, ...]:

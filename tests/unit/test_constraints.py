@@ -1,20 +1,28 @@
 """What binds, how much, what it is about, and what it forbids: by the words alone."""
 
+from datetime import timedelta
+
 import pytest
+from msgspec.structs import replace
 
 from ragforge.domain.approvals import Deed, Prohibition
 from ragforge.domain.ids import now
-from ragforge.domain.memories import MemorySource, MemoryType, Strength
+from ragforge.domain.memories import Memory, MemorySource, MemoryType, Strength
 from ragforge.memory.constraints import (
     condition_of,
     is_demand,
     is_requirement,
     is_standing,
+    overruled,
     strength_of,
 )
+from ragforge.memory.extract import memories_in
+from ragforge.memory.material import Material
 from ragforge.memory.memories import new_memory
 from ragforge.memory.prohibitions import WORD_CHARS_MAX, names_in, prohibitions_in, wanted_in
 from ragforge.memory.subjects import applies_to_in
+from tests.contract.builders import NOON
+from tests.unit.test_terms import turns
 
 USE, CHANGE, DELETE = Deed.USE, Deed.CHANGE, Deed.DELETE
 
@@ -344,3 +352,49 @@ def test_a_name_is_never_as_long_as_a_line_that_was_pasted() -> None:
 def test_a_file_that_is_named_like_a_verb_is_no_verb() -> None:
     assert wanted_in("edit CHANGELOG.md") == ("CHANGELOG.md",)
     assert wanted_in("CHANGELOG.md is next to notes.md") == ()
+
+
+@pytest.mark.parametrize("said_first", ["Never use npm.", "Always use npm."])
+def test_of_two_opposite_rules_in_one_message_the_later_one_is_the_newer(said_first: str) -> None:
+    last = "Always use npm." if said_first == "Never use npm." else "Never use npm."
+    [turn] = turns((f"{said_first} {last}", "Understood."))
+    rules = memories_in(Material(turn, "p"))[0]
+    assert {each.content for each in rules} == {said_first, last}
+    for listed in (rules, rules[::-1]):
+        found = {each.content: overruled(listed).get(each.id) for each in listed}
+        assert found[last] is None
+        newer = found[said_first]
+        assert newer is not None
+        assert newer.content == last
+
+
+def test_a_rule_that_is_said_again_is_the_newer_one() -> None:
+    never, always = a_rule("Never use npm", 0), a_rule("Always use npm", 1)
+    again = replace(never, turns=("t1", "t3"), updated_at=never.updated_at + timedelta(hours=2))
+    assert overruled([always, again]) == {always.id: again}
+
+
+@pytest.mark.parametrize(
+    ("older", "newer", "contradict"),
+    [
+        ("Never use npm", "Always use npm", True),
+        ("Never use npm in the frontend folder", "Always use npm in the frontend folder", True),
+        ("In the frontend folder, never use npm", "Always use npm in the frontend folder", True),
+        ("Never use npm in the frontend folder", "Always use npm in the tools folder", False),
+        ("Never use npm in the frontend folder", "Always use npm", False),
+        ("Never use npm", "When you write tests, always use npm", False),
+        ("Never use print for logging", "Always use print in scripts", False),
+        ("Dans le dossier web, n'utilise jamais npm", "Utilise toujours npm dans le dossier outils", False),
+        ("N'utilise jamais npm", "Utilise toujours npm", True),
+    ],
+)
+def test_rules_for_different_places_do_not_contradict_each_other(
+    older: str, newer: str, contradict: bool
+) -> None:
+    first, second = a_rule(older, 0), a_rule(newer, 1)
+    assert overruled([first, second]) == ({first.id: second} if contradict else {})
+
+
+def a_rule(words: str, hours: int) -> Memory:
+    at = NOON + timedelta(hours=hours)
+    return new_memory(words, MemoryType.PREFERENCE, project_id="p", at=at, source=MemorySource.BACKGROUND)
