@@ -257,7 +257,8 @@ def _stopped(sentence: str, wish: str) -> Ending:
         return Ending.NONE  # "stop doing this", said again, does not end itself
     if (what := _DROPS_IT.search(plain(sentence))) and is_wish(wish):
         named = about(first_group(what))
-        return Ending.WHOLE if named and named <= terms(wish) | objects_of(wish) else Ending.NONE
+        if named and named <= terms(wish) | objects_of(wish):
+            return Ending.WHOLE
     limits = limited_to(_STOPS.without(plain(sentence)))
     parts = _CLAUSE_END.split(plain(wish))
     for clause, found in _clauses_with(_STOPS, sentence):

@@ -1238,7 +1238,9 @@ LANGUAGE = Language(
     ),
     drops_what_was_asked=(
         r"\b(?:the|my|that|this) ((?:[\w'-]+ ){1,5}?)(?:thing|rule|bit|habit|business|stuff|request|wish)\b"
-        r"[^,;.!?]*[,;.!?:–—-]+ (?:you can |just |please |let's |we can )?"
+        r"(?: (?:that |which )?(?:I|we)(?:'d|'ve| had| have)? "
+        r"(?:asked|wanted|wished|mentioned|told|gave|said|set)\b[^,;.!?:]*)?[,;.!?:–—-]+ "
+        r"(?:you can |just |please |let's |we can )?"
         r"(?:drop|forget|scrap|skip|ditch|lose|stop|cancel) (?:it|that|about it)\b",
     ),
     drops_it=(

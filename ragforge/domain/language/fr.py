@@ -1130,7 +1130,7 @@ LANGUAGE = Language(
     drops_what_was_asked=(
         r"\b(?:le coup|l'histoire|la règle|le truc|l'habitude|la consigne|la manie) "
         r"(?:du |de la |des |de |d')([^,;.!?:]{3,60}), (?:on |tu peux )?"
-        r"(?:laisse(?:r|z)? tomber|oublie[rz]?|arrête[rz]?|abandonne[rz]?)\b",
+        r"(?:laisse(?:r|z)? tomber|oublie[rz]?|arrête[rz]?|abandonne[rz]?)\b(?! (?:\w+ )?(?:pas|jamais)\b)",
     ),
     drops_it=(
         r"\b(?:on|je|nous) (?:l[ae]s? |l')?(?:jette|vire|enlève|abandonne|retire|"
