@@ -231,3 +231,30 @@ async def test_what_is_made_of_one_program_replaces_no_other(merged: bool) -> No
             with pytest.raises(ProgramFault, match=f"keep its name: .program mails, not {name}"):
                 await machine.run()
     assert world.library.heads["letters"] == "letters"
+
+
+async def test_a_new_program_replaces_no_other_unless_its_session_is_about_it() -> None:
+    code = (
+        ".program saver\n.input $CODE a text\n.input $SESSION a session\n"
+        "VERSION_CREATE $V, {code: $CODE, parent: null}\nVERSION_SAVE $SESSION, $V\n"
+    )
+    program = assemble(code.encode()).program
+    assert program is not None
+    world = Rehearsal("saver", [])
+    old = {"id": "old", "program": "letters", "parent": None, "code": ".program letters\n", "alternatives": []}
+    await world.library.add_version(old, program="letters", description="")
+
+    async def save(name: str, target: str) -> None:
+        machine = Machine(program, world)
+        session = await world.library.session("saver", target)
+        machine.state.registers |= {"CODE": f".program {name}\nDISPLAY 'new'\n", "SESSION": session}
+        await machine.run()
+
+    for target in ("", "post"):
+        with pytest.raises(ProgramFault, match="There is already a program letters"):
+            await save("letters", target)
+    assert world.library.heads == {"letters": "old"}
+    await save("post", "")
+    await save("letters", "letters")
+    assert set(world.library.heads) == {"letters", "post"}
+    assert world.library.heads["letters"] != "old"

@@ -29,7 +29,7 @@ async def _run(host: ProgramHost, operands: tuple[Value, ...]) -> Value:
     if not is_version(version):
         raise ProgramFault(f"VERSION_SAVE takes what VERSION_CREATE made, not {type_words(version)}.")
     session = as_session(session, "VERSION_SAVE") if session else {}
-    version = await _passed(host, version)
+    version = await _passed(host, version, target=session.get("target") or "")
     name = version["program"]
     parent = await host.library.version(version["parent"]) if version["parent"] else None
     there = await host.library.head(name)
@@ -56,11 +56,14 @@ async def _run(host: ProgramHost, operands: tuple[Value, ...]) -> Value:
     return session
 
 
-async def _passed(host: ProgramHost, version: Fields) -> Fields:
-    """Return the version that passes the gate, after at most two repairs. Raises ProgramFault."""
+async def _passed(host: ProgramHost, version: Fields, *, target: str) -> Fields:
+    """Return the version that passes the gate, after at most two repairs. Raises ProgramFault.
+
+    target: the program that the session works on.
+    """
     told = ""
     for tried in range(REPAIRS_MAX + 1):
-        faults = await _faults(host, version, is_first=tried == 0)
+        faults = await _faults(host, version, target=target, is_first=tried == 0)
         if not faults:
             return version
         told = "\n".join(f"- {fault}" for fault in faults)
@@ -75,10 +78,10 @@ async def _passed(host: ProgramHost, version: Fields) -> Fields:
     raise ProgramFault(f"The program was not kept.\n{told}")
 
 
-async def _faults(host: ProgramHost, version: Fields, *, is_first: bool) -> list[str]:
+async def _faults(host: ProgramHost, version: Fields, *, target: str, is_first: bool) -> list[str]:
     if faults := faults_of_program(version["code"]):
         return faults
-    if fault := await _fault_of_name(host, version):
+    if fault := await _fault_of_name(host, version, target=target):
         return [fault]
     if faults := await failed_examples(version["code"], await host.library.examples(version["program"])):
         return faults
@@ -93,14 +96,18 @@ async def _faults(host: ProgramHost, version: Fields, *, is_first: bool) -> list
     return []
 
 
-async def _fault_of_name(host: ProgramHost, version: Fields) -> str:
-    """Why it may not have its name: a change may rename a program, but never replace another one."""
+async def _fault_of_name(host: ProgramHost, version: Fields, *, target: str) -> str:
+    """Why it may not have its name: neither a new program nor a change, which may rename one, replaces another
+    program."""
+    name = version["program"]
     parent = await host.library.version(version["parent"]) if version["parent"] else None
-    if parent is None or parent["program"] == version["program"]:
+    own = parent["program"] if parent else target
+    if name == own:
         return ""
-    if not version.get("mergedFrom") and not await host.library.head(version["program"]):
-        return ""
-    return f"It must keep its name: .program {parent['program']}, not {version['program']}."
+    is_taken = bool(await host.library.head(name))
+    if parent and (is_taken or version.get("mergedFrom")):
+        return f"It must keep its name: .program {own}, not {name}."
+    return f"There is already a program {name}: give this one another name after .program." if is_taken else ""
 
 
 OPERATION = Operation("VERSION_SAVE", _run, is_durable=True)
