@@ -2,6 +2,7 @@
 
 import asyncio
 import time
+from collections import Counter
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from datetime import datetime
@@ -188,7 +189,8 @@ class Thinker(Struct):
     _providers: dict[ModelName, Provider] = field(default_factory=dict[ModelName, Provider])
     _failed: ModelName | None = None
     _failures: int = 0
-    _unusable: int = 0
+    _unusable: Counter[ModelName] = field(default_factory=Counter[ModelName])
+    """How many answers of each model were unusable, one after the other."""
     _first_failure: float = 0.0
     _resume_at: float = 0.0
     _one: asyncio.Lock = field(default_factory=asyncio.Lock)
@@ -225,17 +227,17 @@ class Thinker(Struct):
             self.failed(name, error)
             return None
         if name not in self._providers:
-            await self._recall_failures(session.workspace, provider)
+            await self._recall_failures(session.workspace, name, provider)
         self._providers[name] = provider
         here = is_on_this_machine(session.workspace.settings, name.provider)
         return Ready(session.workspace, session.id, name, provider, here)
 
-    async def _recall_failures(self, workspace: Workspace, provider: Provider) -> None:
+    async def _recall_failures(self, workspace: Workspace, name: ModelName, provider: Provider) -> None:
         """Let one more unusable answer be enough for a model that gave nothing else in earlier runs."""
         model = f"{provider.name}:{provider.model}"
         with suppress(StoreError):  # this machine's own file: nothing is lost without it
             if await workspace.local.chosen.unusable_in_a_row(model) >= UNUSABLE_MAX:
-                self._unusable = UNUSABLE_MAX - 1
+                self._unusable[name] = UNUSABLE_MAX - 1
 
     async def ask(self, ready: Ready, call: Callable[[Provider], Awaitable[T]]) -> T:
         """Return what the call returns. Raises ModelError, and TakenBack if the user's turn comes first."""
@@ -294,17 +296,19 @@ class Thinker(Struct):
         spent = spent_on(ready.workspace, ready.name, usage, Purpose.SUMMARY, session_id=ready.session_id)
         await self.purse.pay(ready.workspace, spent)
 
-    def worked(self) -> None:
+    def worked(self, name: ModelName) -> None:
         """Record that the model answered, readably."""
-        self._failures = self._unusable = 0
-        self._resume_at, self.note = 0.0, ""
+        del self._unusable[name]
+        if name == self._failed or not self.resumes_in_s:  # else another one is still left alone
+            self._failures = 0
+            self._resume_at, self.note = 0.0, ""
 
     def failed(self, name: ModelName, error: ModelError | UsageError) -> None:
         """Record a failure: the model is left alone for a while, longer each time."""
         match error:
             case AnswerUnusable() | ContextTooLong():
-                self._unusable += 1
-                wait_s = self.timing.final_s if self._unusable >= UNUSABLE_MAX else 0.0
+                self._unusable[name] += 1
+                wait_s = self.timing.final_s if self._unusable[name] >= UNUSABLE_MAX else 0.0
                 self._first_failure = float("-inf")
             case ModelRefusedKey() | ModelUnknown() | UsageError():
                 self._failures = OUTAGE_FAILURES
@@ -327,7 +331,8 @@ class Thinker(Struct):
     def ask_again(self) -> bool:
         """Forget the failures, because the user wants the model asked; return whether there were any."""
         was_alone = self.resumes_in_s > 0
-        self._failures = self._unusable = 0
+        self._failures = 0
+        self._unusable.clear()
         self._first_failure = self._resume_at = 0.0
         self.note = "" if was_alone else self.note
         return was_alone
@@ -349,7 +354,7 @@ class Thinker(Struct):
     async def _is_up(self, name: ModelName, *, patient: bool) -> bool:
         """Whether the model may be asked, after waiting for the end of a pause if that is near."""
         while name == self._failed and self.resumes_in_s:
-            is_out = self._failures >= OUTAGE_FAILURES or self._unusable >= UNUSABLE_MAX
+            is_out = self._failures >= OUTAGE_FAILURES or self._unusable[name] >= UNUSABLE_MAX
             lasts = time.monotonic() - self._first_failure > self.timing.patience_s
             if is_out and (lasts or not patient):
                 return False

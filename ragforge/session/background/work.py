@@ -347,7 +347,7 @@ class _RunDesk:
                 except ModelError as error:
                     thinker.failed(ready.name, error)
                     continue
-                thinker.worked()
+                thinker.worked(ready.name)
                 return result
         return None
 
