@@ -29,6 +29,7 @@ from ragforge.domain.summaries import Summary, SummaryMethod
 from ragforge.domain.turns import Turn
 from ragforge.domain.usage import Usage
 from ragforge.memory.derive.base import Derivation, Desk, Home, Moment, Queue, TakenBack
+from ragforge.memory.derive.later_statements import with_later
 from ragforge.memory.derive.levels import turn_chars
 from ragforge.memory.derive.turn_material import material_of, says_nothing, shown_turn
 from ragforge.memory.derive.turn_memories import keep
@@ -341,6 +342,7 @@ class TurnSummaries(Derivation):
             found = understood[turn.id]
             if is_task(turn.user):  # a model wrote its words: what it learns is part of its answer
                 found = replace(found, memories=(), associations=())
+            found = await with_later(home, turn, found, speaker=await self._speaker(home, turn))
             owners, new = await keep(home, found)
             if new and turn.id in self._in_hand:
                 number = self.kept[-1].number + 1 if self.kept else 1
