@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from ragforge.domain.errors import StoreUnavailable
 from ragforge.domain.ids import now
-from ragforge.domain.memories import MemoryFilter
+from ragforge.domain.memories import MemoryFilter, MemoryType
 from ragforge.domain.summaries import Summary, SummaryMethod
 from ragforge.domain.turns import ConversationSession, Turn
 from ragforge.memory.derive.consolidation import count_archived, read_summaries
@@ -18,6 +18,7 @@ from ragforge.session.consolidation import Consolidated, consolidate, expense_of
 from ragforge.session.state import Session
 from ragforge.store.base import keep_project
 from ragforge.store.open import open_store
+from tests.contract import builders
 from tests.contract.builders import a_session, conversation, said
 from tests.cut_off import cut_off
 from tests.flow.beside import a_memory, beside, by_the_model, until
@@ -139,6 +140,39 @@ async def test_an_archived_session_is_read_again_for_what_its_turns_do_not_show_
         assert calls == 3, "for the turns, above them, and once more"
         assert (await consolidate(session)).done == 0
         assert len(gemini.structured()) == calls
+
+
+async def test_what_an_archived_session_says_is_compared_with_what_was_said_since(
+    tmp_path: Path, gemini: GeminiStandIn
+) -> None:
+    old_words, new_words = "We use PostgreSQL for the orders.", "We now use MySQL instead of PostgreSQL."
+
+    def reply(request: Recorded) -> object:
+        assert request.schema
+        turns = request.schema["properties"].get("turns")
+        reads_again = turns and "summary" not in turns["items"]["properties"]
+        found = (a_memory(old_words, "decision"),) if reads_again else ()
+        return by_the_model("All about orders.", *found)(request)
+
+    gemini.always_structured(reply)
+    async with beside(tmp_path, environ(tmp_path, gemini)) as session:
+        await session.workspace.background.close()
+        store, of = session.workspace.store, await archived(session, 1)
+        old = await store.sessions.get(of)
+        assert old
+        head = await store.turns.get(old.head or "")
+        await said(store, old, old_words, parent=head, answer=ANSWER)
+        another = a_session(session.workspace.project.id)
+        await store.sessions.add(another)
+        since = await said(store, another, new_words, started_at=now())
+        newer = builders.a_memory(
+            another, new_words, since, type=MemoryType.DECISION, created_at=now(), updated_at=now()
+        )
+        await store.memories.save(newer)
+        assert (await consolidate(session)).done == 1
+        wanted = MemoryFilter(session.workspace.project.id, replaced=True)
+        found = {each.content: each.replaced for each in await store.memories.find(wanted)}
+        assert found == {old_words: True, new_words: False}
 
 
 async def test_what_an_outage_of_the_store_cuts_short_at_any_write_is_gone_on_with(

@@ -13,6 +13,7 @@ from ragforge.domain.sub_agents import is_task
 from ragforge.domain.turns import ConversationSession, Turn
 from ragforge.domain.usage import Usage
 from ragforge.memory.derive.base import Desk, Home
+from ragforge.memory.derive.later_statements import with_later
 from ragforge.memory.derive.levels import turn_chars
 from ragforge.memory.derive.turn_material import material_of, says_nothing
 from ragforge.memory.derive.turn_memories import keep_memories
@@ -68,8 +69,11 @@ async def read_session_again(desk: Desk, home: Home, session: ConversationSessio
         materials = [
             each for each in materials if not (says_nothing(each.turn, each.calls) or is_task(each.turn.user))
         ]
+        of_turn = {each.turn.id: each for each in materials}
         for understanding in await _read(desk, home, materials):
             new = await _without_known(home, redacted(_of_types(understanding), home.redactor))
+            said_in = of_turn[new.summary.covers[0]]
+            new = await with_later(home, said_in.turn, new, speaker=said_in.speaker)
             if new.memories or new.associations:
                 added += len((await keep_memories(home.store, new))[1])
     if added:
