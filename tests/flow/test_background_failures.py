@@ -139,7 +139,8 @@ async def test_a_model_that_was_left_alone_is_asked_again_when_it_is_chosen(
         await say(session, "four")
         await done(session)
         assert len(gemini.structured()) == asked
-        assert "asked again in 10 minutes, or at once if you use /model" in session.workspace.background.progress.note
+        note = session.workspace.background.progress.note
+        assert "asked again in 10 minutes, or at once if you use /model" in note
         gemini.always_structured(by_the_model("Well understood"))
         await choose_model(session, session.live.record.model)
         assert not session.workspace.background.progress.note

@@ -241,7 +241,7 @@ async def test_a_new_program_replaces_no_other_unless_its_session_is_about_it() 
     program = assemble(code.encode()).program
     assert program is not None
     world = Rehearsal("saver", [])
-    old = {"id": "old", "program": "letters", "parent": None, "code": ".program letters\n", "alternatives": []}
+    old = {"id": "old", "program": "letters", "parent": None, "code": ".program letters\n"}
     await world.library.add_version(old, program="letters", description="")
 
     async def save(name: str, target: str) -> None:

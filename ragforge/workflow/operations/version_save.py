@@ -97,8 +97,7 @@ async def _faults(host: ProgramHost, version: Fields, *, target: str, is_first: 
 
 
 async def _fault_of_name(host: ProgramHost, version: Fields, *, target: str) -> str:
-    """Why it may not have its name: neither a new program nor a change, which may rename one, replaces another
-    program."""
+    """Why it may not have its name: no new program, and no change, which may rename one, replaces another."""
     name = version["program"]
     parent = await host.library.version(version["parent"]) if version["parent"] else None
     own = parent["program"] if parent else target
@@ -107,7 +106,8 @@ async def _fault_of_name(host: ProgramHost, version: Fields, *, target: str) -> 
     is_taken = bool(await host.library.head(name))
     if parent and (is_taken or version.get("mergedFrom")):
         return f"It must keep its name: .program {own}, not {name}."
-    return f"There is already a program {name}: give this one another name after .program." if is_taken else ""
+    taken = f"There is already a program {name}: give this one another name after .program."
+    return taken if is_taken else ""
 
 
 OPERATION = Operation("VERSION_SAVE", _run, is_durable=True)
