@@ -355,7 +355,8 @@ def _moment_after(parent: Turn | None) -> datetime:
     moment = now()
     if parent is None:
         return moment
-    least = (parent.ended_at or parent.started_at) + TICK
+    # Both, because the end of a crashed turn may be dated by a clock that had been set back meanwhile.
+    least = max(parent.started_at, parent.ended_at or parent.started_at) + TICK
     return max(moment, least) if least - moment <= CLOCK_SET_BACK_MAX else moment
 
 

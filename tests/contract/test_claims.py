@@ -1,10 +1,12 @@
 import asyncio
 import os
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
 from ragforge.domain.errors import Conflict, SessionBusy, StoreUnavailable
+from ragforge.domain.ids import now
 from ragforge.domain.search import Query
 from ragforge.domain.turns import NOT_ENDED, CallStatus, TurnStatus
 from ragforge.domain.usage import Usage
@@ -102,6 +104,18 @@ async def test_turn_of_a_dead_writer_becomes_interrupted_with_what_it_had(store:
     untouched = await store.turns.get(done.id)
     assert untouched is not None
     assert untouched.status is TurnStatus.FINISHED
+
+
+async def test_a_turn_of_a_dead_writer_does_not_end_before_it_began(
+    store: Store,
+) -> None:
+    session = await new_session(store)
+    turn = a_turn(session, started_at=now() + timedelta(hours=9))
+    await store.turns.start(turn)
+    await store.sessions.claim(session.id)
+    found = await store.turns.get(turn.id)
+    assert found is not None
+    assert (found.status, found.ended_at) == (TurnStatus.INTERRUPTED, turn.started_at)
 
 
 async def test_a_turn_of_a_dead_writer_is_still_to_be_summarised_and_embedded(store: Store) -> None:

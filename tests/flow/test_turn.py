@@ -57,15 +57,18 @@ from tests.standins.gemini import (
 )
 
 
+@pytest.mark.parametrize("crashed", [False, True])
 @pytest.mark.parametrize(("ahead", "is_set_back"), [(timedelta(days=1), True), (timedelta(days=30), False)])
 async def test_a_clock_that_was_set_back_leaves_turns_in_their_order(
-    session: Session, gemini: GeminiStandIn, ahead: timedelta, *, is_set_back: bool
+    session: Session, gemini: GeminiStandIn, ahead: timedelta, *, is_set_back: bool, crashed: bool
 ) -> None:
     gemini.script(Text("Hello."), Text("Noted."))
     first = ended(await say(session, "Hello."))
     before = a_turn(session.live.record, "Never use npm.", parent=first, started_at=now() + ahead)
     await session.workspace.store.turns.start(before)
-    await session.workspace.store.turns.end(an_end(before, ended_at=before.started_at))
+    # After a crash, its end was dated by the clock that had been set back meanwhile.
+    ended_at = now() if crashed else before.started_at
+    await session.workspace.store.turns.end(an_end(before, ended_at=ended_at))
     session.change(head=before.id)
 
     turn = ended(await say(session, "Always use npm."))

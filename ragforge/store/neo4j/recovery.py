@@ -110,5 +110,6 @@ def _with_calls(found: dict[str, Any], calls: list[Props]) -> dict[str, Any]:
 def _interrupted(found: dict[str, Any]) -> Props:
     turn: Props = found["turn"]
     steps: list[Props] = sorted(found["steps"], key=lambda step: step["stepIndex"])
-    end = cut_off_end(turn["id"], [step_of(step) for step in steps], at=now())
+    at = max(now(), turn["timestamp"])
+    end = cut_off_end(turn["id"], [step_of(step) for step in steps], at=at)
     return ended_props(turn, end, steps=steps, calls=found["calls"])

@@ -22,9 +22,9 @@ def interrupt_running_turns(connection: Connection, session_id: str) -> None:
         )
     )
     for turn, identifier, started_at in running:
-        steps = _steps(connection, turn)
-        _interrupt_calls(connection, turn, steps, from_ms(started_at))
-        end_turn(connection, turn, cut_off_end(identifier, steps, at=now()))
+        steps, started = _steps(connection, turn), from_ms(started_at)
+        _interrupt_calls(connection, turn, steps, started)
+        end_turn(connection, turn, cut_off_end(identifier, steps, at=max(now(), started)))
 
 
 def _steps(connection: Connection, turn: int) -> list[Step]:
