@@ -1,5 +1,6 @@
 """What a server plans: once where the plan may be kept, and to its end even if nobody waits for it."""
 
+import asyncio
 from collections.abc import AsyncIterator, Iterator, Mapping
 from pathlib import Path
 from time import monotonic
@@ -42,11 +43,15 @@ class PlannedGraph(Graph):
         super().__init__(Address.from_url(server.url, server.password))
         self.sent: list[str] = []
         self.operators: dict[str, list[str]] = {}
+        self.plans = True
+        """Else what the server is to plan never arrives there."""
 
     async def _auto_commit(
         self, query: str, parameters: Mapping[str, Any], *, writes: bool, deadline_s: float
     ) -> list[Row]:
         self.sent.append(query)
+        if query.startswith("EXPLAIN") and not self.plans:
+            await asyncio.Event().wait()
         if KEPT in query and "EXPLAIN" not in query:
             await self._look_at(query, parameters)
         return await super()._auto_commit(query, parameters, writes=writes, deadline_s=deadline_s)
@@ -151,3 +156,16 @@ async def test_there_is_time_for_what_was_cut_off_even_if_whoever_asked_had_none
         await planned.read(query, id=NOBODYS)
 
     assert await planned.planned(timeout_s=60)
+
+
+async def test_a_plan_that_never_comes_takes_half_of_the_time_that_whoever_asks_has_left(
+    planned: PlannedGraph,
+) -> None:
+    query = f"RETURN 1 AS number // {new_id()}"
+    planned.plans = False
+    with pytest.raises(StoreUnavailable):
+        await planned.read(query, deadline_s=0.001)
+    assert planned.is_planning
+
+    with answered_by(monotonic() + 10):
+        assert await planned.read(query, deadline_s=120) == [{"number": 1}]

@@ -128,7 +128,7 @@ class Graph:
 
         async def attempt() -> list[Row]:
             # Not all of the time: its plan may be waited for on a dead connection.
-            await self._plans.wait_for(query, timeout_s=deadline_s / 2)
+            await self._plans.wait_for(query, timeout_s=seconds_left(deadline_s) / 2)
             try:
                 return await self._auto_commit(query, parameters, writes=False, deadline_s=deadline_s)
             except asyncio.CancelledError:
