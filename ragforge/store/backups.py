@@ -82,11 +82,16 @@ def backups_folder(folder: Path) -> Path:
 
 
 def list_backups(folder: Path, *, store: str = "") -> list[BackupSet]:
-    """Return the complete sets, newest first. folder: the data folder. store: only those of this address."""
+    """Return the complete sets, newest first; those from the future last.
+
+    folder: the data folder. store: only those of this address.
+    """
     found = [_read(path) for path in backups_folder(folder).glob(f"*/{FACTS}")]
     wanted = bare_url(store)
     sets = [each for each in found if each and (not wanted or each.store == wanted)]
-    return sorted(sets, key=lambda each: (each.made_at, each.name), reverse=True)
+    moment = now()
+    # Those from the future were made under a clock that was wrong, before those of today.
+    return sorted(sets, key=lambda each: (each.made_at <= moment, each.made_at, each.name), reverse=True)
 
 
 def get_backup(folder: Path, name: str) -> BackupSet:
@@ -136,13 +141,11 @@ def due_at(folder: Path, url: str, moment: datetime) -> datetime:
 
 def remove_old(folder: Path, *, keep: int = KEPT) -> None:
     """Remove all but the newest sets, and unfinished ones."""
-    # Sets from the future were made under a clock that was wrong, before those of today: they go first.
-    moment = now()
     by_kind: dict[tuple[str, bool], list[BackupSet]] = {}
     for each in list_backups(folder):
         by_kind.setdefault((each.store, each.reason is Reason.MIGRATION), []).append(each)
     for sets in by_kind.values():
-        remove_sets(folder, sorted(sets, key=lambda each: each.made_at > moment)[keep:])
+        remove_sets(folder, sets[keep:])
     _remove(path for path in backups_folder(folder).glob("*") if not (path / FACTS).exists())
 
 

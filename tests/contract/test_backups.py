@@ -23,6 +23,7 @@ from ragforge.store.backups import (
     KEPT,
     BackupSet,
     Reason,
+    backup_of,
     backups_folder,
     get_backup,
     is_due,
@@ -145,7 +146,8 @@ async def test_sets_from_the_future_make_way_for_those_of_today(folder: Path) ->
         said["made_at"] = (now() + timedelta(days=900)).isoformat()
         facts.write_text(json.dumps(said))
     todays = make_backup(folder, address(folder), reason=Reason.DAILY)
-    assert todays in list_backups(folder)
+    assert list_backups(folder)[0] == todays
+    assert backup_of(folder, versions_file(folder).path) == todays
     assert len(list_backups(folder)) == KEPT
     assert not is_due(folder, address(folder), now())
 
