@@ -41,7 +41,7 @@ async def open_library(*, cwd: Path, flags: Mapping[str, JsonValue], environ: Ma
         folder = make_private(data_dir(environ))
     except UsageError as error:
         raise StoreUnavailable(str(error)) from error
-    if lost := await asyncio.to_thread(lost_words, folder):
+    if lost := await asyncio.to_thread(lost_words, folder, loaded.settings.store):
         loaded = replace(loaded, notices=(*loaded.notices, *lost))
     async with AsyncExitStack() as opened:
         opened.enter_context(_telling(lost))

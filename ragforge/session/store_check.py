@@ -11,6 +11,7 @@ import apsw
 from msgspec import DecodeError, Struct, json
 from msgspec.structs import replace
 
+from ragforge.config.store_address import parse_store_url
 from ragforge.domain.errors import RagforgeError, StoreError, UsageError
 from ragforge.domain.ids import now
 from ragforge.domain.words import counted
@@ -33,7 +34,7 @@ from ragforge.store.files import (
     store_files,
 )
 from ragforge.store.local.state import open_local_state
-from ragforge.store.survey import refuse_newer_files
+from ragforge.store.survey import own_outboxes, refuse_newer_files
 from ragforge.versions.clean_up import lacking, paths_of
 from ragforge.versions.record.contents import prove_contents
 from ragforge.versions.scan.manifest import Manifest
@@ -153,7 +154,14 @@ async def _conversations(
 
 def _is_outbox_damaged(machine: Machine) -> bool:
     """Whether the store on a server may only be unusable because of what waits for it on this machine."""
-    return any(file_faults(each, deep=False) for each in outbox_files(machine.data_dir))
+    return any(file_faults(each, deep=False) for each in _waiting(machine))
+
+
+def _waiting(machine: Machine) -> list[StoreFile]:
+    """Return what waits for the server in use; all that waits if it is not known which of it does."""
+    if parse_store_url(machine.url) is None:
+        return []
+    return own_outboxes(machine.data_dir, machine.url) or outbox_files(machine.data_dir)
 
 
 async def _other_embedder(machine: Machine, store: Store) -> str:
@@ -262,8 +270,8 @@ async def _lost(
     """Return damaged and missing contents: what is wrong, and what a clean-up may have removed."""
     harm = f"Damaged: {counted(len(damaged), 'content')}"
     wrong = [f"{harm}."] if damaged else []
-    conversations = [row for row in rows if row.role in (Role.CONVERSATIONS, Role.OUTBOX)]
-    if not all(map(_can_open, conversations)):
+    conversations = (row for row in rows if row.role is Role.CONVERSATIONS)
+    if not all(map(_can_open, (*conversations, *_waiting(machine)))):
         return wrong, ["What the conversations need from it is unknown while their own database is damaged."]
     async with AsyncExitStack() as stack:
         state = await _state(machine, rows, stack)

@@ -4,7 +4,6 @@ A newer version's are refused before anything is written, older ones are backed 
 One that is missing or empty though it had content raises an alarm, and is never "no history".
 """
 
-import json
 import logging
 import stat
 from collections.abc import Iterable
@@ -13,7 +12,7 @@ from pathlib import Path
 import apsw
 
 from ragforge.config.store_address import bare_url, parse_store_url
-from ragforge.domain.errors import StoreError, StoreLost
+from ragforge.domain.errors import StoreError, StoreLost, UsageError
 from ragforge.domain.words import counted, moment_words
 from ragforge.store.backups import Reason, list_backups, recovery_words
 from ragforge.store.files import (
@@ -92,10 +91,11 @@ def refuse_lost(folder: Path, url: str) -> None:
     )
 
 
-def lost_words(folder: Path) -> list[str]:
+def lost_words(folder: Path, url: str) -> list[str]:
     """Return sentences on this machine's own databases that are missing or empty though they had content.
 
-    Call it before they are opened, which creates new ones. No conversation is stored only there.
+    url: of the store in use. Call it before they are opened, which creates new ones. No conversation is
+    stored only there.
     """
     machine, versions = machine_file(folder), versions_file(folder)
     words: list[str] = []
@@ -109,7 +109,7 @@ def lost_words(folder: Path) -> list[str]:
                 f"{file.path} was lost, and a new one was made. It held {file.facts.holds}; conversations "
                 f"and versions are still there.{backup}"
             )
-    for file in _outboxes_known(folder):
+    for file in own_outboxes(folder, url):
         if not _holds_something(file.path):
             words.append(
                 f"{file.path} was lost, and a new one is made when its server is used. It held "
@@ -118,13 +118,19 @@ def lost_words(folder: Path) -> list[str]:
     return words
 
 
-def _outboxes_known(folder: Path) -> list[StoreFile]:
-    """Those of the databases that answered at some address: each was made before anything waited."""
+def own_outboxes(folder: Path, url: str) -> list[StoreFile]:
+    """Return what waits for the server at this address, which was made when it first answered; [] for a file.
+
+    Empty too if it never answered, and for an address that cannot be read: opening it says so.
+    """
     try:
-        known = json.loads(servers_file(folder).read_bytes())
-    except (OSError, ValueError):
+        if parse_store_url(url) is None:
+            return []
+        from ragforge.store.neo4j.identity import KnownServers  # most have no server
+
+        return [outbox_file(folder, each) for each in KnownServers(servers_file(folder)).ids_at(url)]
+    except UsageError:
         return []
-    return [outbox_file(folder, str(each)) for each in sorted(set(dict(known).values()))]
 
 
 def _holds_something(path: Path) -> bool:

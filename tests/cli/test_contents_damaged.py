@@ -5,7 +5,7 @@ import os
 
 import pytest
 
-from ragforge.store.files import contents_file
+from ragforge.store.files import contents_file, outbox_file
 from tests.cli.running import Program, Ran
 from tests.damage import KINDS, damage, flipped
 from tests.standins.openai import Call, OpenAIStandIn, Reply
@@ -95,6 +95,20 @@ async def test_a_repair_rescues_what_no_file_has_any_more(quick: Program, openai
     undone = await quick.run("undo")
     assert (undone.code, precious.read_bytes()) == (0, WORDS), undone.err
     assert (quick.project / "large.bin").read_bytes() == large
+
+
+async def test_what_waits_for_a_server_that_is_not_used_hides_nothing_that_is_lost(
+    quick: Program, openai: OpenAIStandIn
+):
+    (quick.project / "precious.txt").write_bytes(WORDS)
+    assert (await command(quick, openai, "rm precious.txt")).code == 0
+    flipped(contents_file(quick.data), at=WORDS)
+    waiting = outbox_file(quick.data, "0192d8e4-0000-7000-8000-000000000001").path
+    waiting.parent.mkdir(exist_ok=True)
+    waiting.write_bytes(b"garbage" * 500)
+    checked = await quick.run("db", "check")
+    assert f"{waiting} (what waits for a server): 1 problem." in checked.out
+    assert "Damaged: 1 content: precious.txt." in checked.out
 
 
 async def test_what_no_file_has_any_more_is_said_to_be_lost(quick: Program, openai: OpenAIStandIn):

@@ -9,7 +9,7 @@ import pytest
 from ragforge.commands.base import Verb, verbs_on
 from ragforge.commands.program import VERB as PROGRAM
 from ragforge.domain.arguments import Face
-from ragforge.store.files import outbox_file, outbox_folder
+from ragforge.store.files import outbox_file, outbox_folder, servers_file
 from ragforge.store.local.state import open_local_state
 from ragforge.store.neo4j.address import Address
 from ragforge.store.neo4j.identity import KnownServers
@@ -20,6 +20,7 @@ from tests.faults.graph import opened
 from tests.servers.proxy import unanswered_url
 
 DATABASE = "0192d8e4-0000-7000-8000-000000000001"
+UNKNOWN = "is unknown while their own database is damaged"
 MISSING = "Only data on this machine was read, because the server did not answer."
 READS = {
     "agents": ("agents",),
@@ -164,12 +165,30 @@ async def test_a_damaged_outbox_says_what_it_holds_and_is_checked(
         checked = await program.run(*args)
         assert f"{box} (what waits for a server): 1 problem." in checked.out, checked
         assert "To give up what waited in it, move it away." in checked.out
+        assert UNKNOWN in checked.out
         assert checked.code == 1
 
 
-async def test_an_outbox_that_is_gone_is_told(address: str, ids: dict[str, str], tmp_path: Path) -> None:
+async def test_an_outbox_that_is_gone_is_told_once_when_its_server_is_used(
+    address: str, ids: dict[str, str], tmp_path: Path
+) -> None:
     box = outbox_file(tmp_path / "data", DATABASE).path
     program = Program(tmp_path, env={"RAGFORGE_STORE": address, "RAGFORGE_STORE_PASSWORD": "wrong"})
-    assert "was lost" not in (await program.run("sessions")).err
+    assert "was lost" not in (await program.run("context", "zebra")).err
     box.unlink()
-    assert f"{box} was lost" in (await program.run("sessions")).err
+    elsewhere = f"sqlite://{tmp_path}/data/ragforge.db"
+    ran = await program.run("context", "zebra", env={"RAGFORGE_STORE": elsewhere})
+    assert (ran.code, "was lost" in ran.err) == (0, False), ran
+    assert f"{box} was lost" in (await program.run("context", "zebra")).err
+    assert "was lost" not in (await program.run("context", "zebra")).err
+
+
+@pytest.mark.parametrize("content", ["null", "5", "[1]", '{"a": ["x"]}', '{"a": {}}', "", "{"])
+async def test_a_damaged_list_of_servers_stops_nothing(
+    address: str, ids: dict[str, str], tmp_path: Path, content: str
+) -> None:
+    servers_file(tmp_path / "data").write_text(content)
+    program = Program(tmp_path)
+    assert (await program.run("sessions")).code == 0
+    ran = await program.run("sessions", env={"RAGFORGE_STORE": address})
+    assert (ran.code, "This server was never reached before" in ran.err) == (4, True)

@@ -6,6 +6,7 @@ from pathlib import Path
 import msgspec
 
 from ragforge.domain.errors import StoreUnavailable, remedy
+from ragforge.store.neo4j.address import Address
 
 
 class KnownServers:
@@ -17,6 +18,14 @@ class KnownServers:
     def find(self, address: str) -> str:
         """Return the id of the database; empty if the address never answered."""
         return self._read().get(address, "")
+
+    def ids_at(self, url: str) -> list[str]:
+        """Return the ids of the databases at this address, whether its user was named or not.
+
+        Raises UsageError.
+        """
+        unnamed, named = Address.from_url(url), Address.from_url(url, password="any")
+        return sorted({found for each in (unnamed, named) if (found := self.find(each.shown))})
 
     def ids(self) -> set[str]:
         """Return the ids of all databases that are at some address."""
