@@ -44,12 +44,14 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-_STRONG = _words("password passwd passphrase passcode passwort pwd pass secret mdp motdepasse psk")
+_STRONG = _words("password passwd passphrase passcode passwort pwd pass secret mdp motdepasse")
 _WEAK = _words("token apikey authkey accesskey secretkey privatekey credential credentials creds auth bearer")
 _STRONG_ENDS = ("password", "passwd", "passphrase", "passcode", "secret")
 _WEAK_ENDS = ("token", "apikey", "accesskey", "privatekey", "secretkey")
 _KEYS = _words("api access auth private signing encryption master account service storage license licence")
 """With these, a `key` is a secret; alone it is a word of every program."""
+_NETWORKS = _words("wifi wpa wlan tls ssid shared vpn ipsec")
+"""With these, a `psk` is a secret; alone it is also a way to modulate."""
 _ABOUT = _words(
     "hash hashed digest file filename path dir folder url uri endpoint name names id ids type kind count "
     "counts len length size max min limit limits field fields label env var variable prompt regex pattern "
@@ -96,7 +98,8 @@ _PAIR_NAME = re.compile(
 _LITERAL = r"""(?i)(?:pass(?:word|wd|phrase)|pwd)\([ ]?\\{0,3}["']([^\s"'\\]{6,200}+)\\{0,3}["'][ ]?\)"""
 _SQL = r"""(?i)\b(?:identified\s+(?:with\s+\w+\s+)?by|password)\s+\\{0,3}["']([^\s"'\\]{4,200}+)\\{0,3}["']"""
 _SETTING = r"""(?xi)
-\b (?: (?:requirepass|masterauth|(?:root)?bindpw) [ \t:=]{1,4}+ ["']? | psk=\\{0,3}["'] )
+(?: \b(?:requirepass|masterauth|(?:root)?bindpw) [ \t:=]{1,4}+ ["']? | \bpsk[ ]?=[ ]?\\{0,3}["']
+  | (?<![^\n]) [ \t]{0,12}+ psk= )
 ([^\s"'$<{\\]{6,64}+)
 """
 _SAID = r"""(?xi)
@@ -124,20 +127,23 @@ _LOGIN = r"(?:-u|--user)[ =]{1,3}[\"']?[\w.@-]{0,60}+:([^\s\"'@/:]{3,100}+)"
 _USERS = "user(?:name)?|login|account|identifiants?|utilisateur|compte|credentials?|creds"
 _PASSWORDS = "password|passphrase|pass|pw|mot de passe|mdp"
 _TOLD = r"[\"'`«“]?([^\s\"'`«»“”,;]{6,200}+)"
+_USER = r"[\"'`]?[\w.@+-]{1,40}+[\"'`]?"
 _PAIR_TOLD = (
-    rf"(?i)\b(?:{_USERS})(?: ?[:=]| is| are| est| sont)? [\"'`]?[\w.@+-]{{1,40}}+[\"'`]?"
-    rf"(?: / |(?: ?[,;/]| and| et)? (?:the |le )?(?:{_PASSWORDS})(?: is| est)?(?: ?[:=])? ){_TOLD}"
+    rf"(?i)\b(?:{_USERS})(?:(?: ?[:=])? {_USER} / |(?: ?[:=]| is| are| est| sont)? {_USER}"
+    rf"(?: ?[,;/]| and| et)? (?:the |le )?(?:{_PASSWORDS})(?: is| est)?(?: ?[:=])? ){_TOLD}"
 )
+_PAIR_IS = rf"(?i)\b(?:{_USERS}) (?:is|are|est|sont) {_USER} / {_TOLD}"
 _PAIR_TOLD_BACK = (
     rf"(?i)\b(?:{_PASSWORDS})(?: ?[:=])? {_TOLD}"
     rf"(?=[\"'`]?(?: ?[,;/]| for| and| pour| et) (?:the |le )?(?:{_USERS})\b)"
 )
 _GIVEN = r"(?i)\b(?:with|use[ds]?|using|put|set|try|type|chose|avec|utilise[rz]?|mets|mis|prends|choisi|tape)"
-_AS_PASSWORD = (
+_GIVEN_AS = (
     rf"{_GIVEN} {_TOLD}[\"'`»”]?"
     rf"(?= (?:as|comme) (?:\w{{1,8}} )?(?:(?:root|admin|wi-?fi|ssh|sudo) )?"
-    rf"(?:{_PASSWORDS}|credentials|creds)\b)"
 )
+_AS_PASSWORD = rf"{_GIVEN_AS}(?:{_PASSWORDS})\b)"
+_AS_CREDENTIALS = rf"{_GIVEN_AS}(?:credentials|creds)\b)"
 _AS_NEW = (
     r"(?i)\b(?:set|reset|changed?|updated?|rotated?|changé|remplacé|mis)\b[^\n.;:]{1,40}? "
     rf"(?:{_PASSWORDS})(?: (?:for|of|on|de|du|pour|sur) \S{{1,40}}+)? (?:to|en|à|par|sur) {_TOLD}"
@@ -163,6 +169,7 @@ _DRAWN = re.compile(r"[\w+/=.~:!@#$%^&*?-]+")
 _SETTER = re.compile(
     r"(?:\bsetx|\bset(?: -\w{1,4}){1,3}|\bENV|\bconfig set|\bconfigure set|\bsecret set) (?:\S{0,80}:)?\Z"
 )
+_ALGORITHM = re.compile(r"(?:argon2|bcrypt|scrypt|yescrypt|pbkdf2|hmac|md5|sha-?\d)", re.IGNORECASE)
 _STOPS = re.compile(r"[,;)}\]|&]")
 _SUFFIXES = re.compile(
     r"(?:ed|ing|able|ible|ive|ful|less|ly|ent|ant|ory|ary|al|ous|ct|id|ty|ong|ort|own|ept|ent|ite|ire|oire|if|ique|eux|é|és"
@@ -296,6 +303,8 @@ def _said(found: re.Match[str], mark: str) -> tuple[int, int] | None:
         return None
     if found["colon"] is not None and not (_is_written_password(trimmed) if strong else _is_token(trimmed)):
         return None  # "the token you asked for: see step2"
+    if found["colon"] is not None and found[0][:3].lower() == "pin" and not _is_pin(trimmed):
+        return None  # "pin (LED): GPIO17"
     return found.start("value"), found.start("value") + len(trimmed)
 
 
@@ -361,6 +370,8 @@ def _strength(name: str) -> int | None:
         return 0
     if any(word in _WEAK or word.endswith(_WEAK_ENDS) for word in words):
         return DRAWN_CHARS_MIN
+    if words[-1] == "psk" and (_NETWORKS.intersection(words) or "wifi" in joined):
+        return 0
     if words[-1] != "key" and "key" not in words:
         return None
     if any(word in VENDORS for word in words):
@@ -461,7 +472,43 @@ def _is_told_password(value: str) -> bool:
 
 def _is_beside(value: str) -> bool:
     """Whether a word right behind "password" is it: most that follow there are not."""
-    return "/" not in value and not _is_placeholder(value) and _is_drawn(value, chars_min=10)
+    return (
+        "/" not in value
+        and not _is_placeholder(value)
+        and _is_drawn(value, chars_min=10)
+        and not _is_identifier(value)
+    )
+
+
+def _is_key_beside(value: str) -> bool:
+    """Whether a word right behind "access token" or the like is it."""
+    return _is_token(value) and not _is_identifier(value)
+
+
+def _is_credentials(value: str) -> bool:
+    """Whether it is a password, or one behind a user's name and a slash, and not a kind of credentials."""
+    return _is_beside(value.partition("/")[2] or value)
+
+
+def _is_pin(value: str) -> bool:
+    """Whether it is one, and not what is connected to a pin."""
+    return value.isdigit() or _is_beside(value)
+
+
+def _is_identifier(value: str) -> bool:
+    """Whether it names an algorithm, or something in a program: three or more words in CamelCase."""
+    if _ALGORITHM.match(value):
+        return True
+    if not _IDENTIFIER.fullmatch(value):
+        return False
+    words = [word for word in _WORD.findall(value) if word.isalpha()]
+    long = [word for word in words if len(word) >= 3]
+    # Random letters are rarely in words, and hexadecimal ones are not capitalised.
+    return (
+        len(long) >= 3
+        and sum(word.istitle() for word in long) >= 2
+        and sum(map(len, long)) >= 0.9 * sum(map(len, words))
+    )
 
 
 def _is_said(value: str, *, strong: bool) -> bool:
@@ -493,19 +540,21 @@ _FORMS: tuple[tuple[tuple[str, ...], str, Callable[[str], bool]], ...] = (
     (("uthorization",), _HEADER, _is_token),
     (("password(", "passwd(", "passphrase(", "pwd("), _LITERAL, _is_written_password),
     (("password '", 'password "', "identified "), _SQL, _is_password),
-    (("requirepass", "masterauth", "bindpw", 'psk="', "psk='"), _SETTING, _is_written_password),
+    (("requirepass", "masterauth", "bindpw", "psk"), _SETTING, _is_written_password),
     (("curl",), _LOGIN, _is_password),
     (("password", "pass", "pw ", "pw:", "mdp", "mot de passe", " / "), _PAIR_TOLD, _is_told_password),
+    ((" / ",), _PAIR_IS, _is_beside),
     (
         ("password ", "pass ", "pw ", "mdp ", "mot de passe ", "passphrase "),
         _PAIR_TOLD_BACK,
         _is_told_password,
     ),
     ((" as ", " comme "), _AS_PASSWORD, _is_told_password),
+    ((" as ", " comme "), _AS_CREDENTIALS, _is_credentials),
     (("password", "pass ", "pw ", "mdp", "mot de passe", "passphrase"), _AS_NEW, _is_told_password),
     (("password ", "passphrase ", "mdp ", "mot de passe "), _BESIDE, _is_beside),
     (("token ", "key ", "jeton ", "clé "), _TOKEN_TOLD, _is_token),
-    (("token ", "key "), _KEY_BESIDE, _is_token),
+    (("token ", "key "), _KEY_BESIDE, _is_key_beside),
     (("htpasswd",), _HTPASSWD, _is_password),
 )
 """In lower case, what a text with one of the pattern contains; and whether the last group is a secret."""
