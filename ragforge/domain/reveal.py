@@ -36,8 +36,10 @@ _SCRIPTS = (
 )
 """Scripts with letters that look like those of another one of them."""
 _LIKE_LATIN = frozenset("асеорхуіјѕһԁԛԝӏАВЕКМНОРСТХУІЈЅοανικρυχΑΒΕΖΗΙΚΜΝΟΡΤΥΧ")
-_SIGNS = frozenset("‐‑−⁄∕⧸ꞏ∶․ǃ˗⁃꞉ːǀ∣⏐˂˃ᐸᐳꓸꓹꓼꓽ∗⁎╱⟋∖⧵")
+_SIGNS = frozenset("‐‑−⁄∕⧸ꞏ∶․ǃ˗⁃꞉ːǀ∣⏐˂˃ᐸᐳꓸꓹꓼꓽ∗⁎╱⟋∖⧵∼׀│￨⎸ˋ")
 """Look like a sign with a meaning in a shell or a path."""
+_DRAWING = re.compile(r"^[^\w\n]*[\u2500-\u257f].*", re.MULTILINE)
+"""A line of a table or a tree, where a vertical line is no look-alike of a pipe."""
 _PHONETIC = frozenset("ɑɡɩɪɴʀʏʟɢʜꞁƖꜱꝛ") | frozenset(map(chr, range(0x1D00, 0x1D23)))
 """Latin letters that no language but phonetics writes, drawn like those of all."""
 _LIGATURES = frozenset("ﬀﬁﬂﬃﬄﬅﬆ")
@@ -128,6 +130,8 @@ def _look_alikes(text: str) -> frozenset[int]:
         for match in _UNUSUAL.finditer(text)
         if _is_alike_ascii(match[0]) or _is_mark_on_ascii(text, match.start())
     }
+    for line in _DRAWING.finditer(text):
+        found.difference_update(at for at, char in enumerate(line[0], line.start()) if char == "│")
     foreign: dict[str, list[int]] = {}
     for match in _WORD.finditer(text):
         word = match[0]
@@ -164,7 +168,12 @@ def _script(char: str) -> str:
 
 def _is_mark_on_ascii(text: str, at: int) -> bool:
     """Is it a mark of another script, such as a Hebrew point, on a letter or sign of ASCII?"""
-    return at > 0 and text[at - 1].isascii() and unicodedata.category(text[at]) in ("Mn", "Me")
+    return (
+        at > 0
+        and text[at - 1].isascii()
+        and unicodedata.category(text[at]) in ("Mn", "Me")
+        and not _is_hidden(text[at])
+    )
 
 
 @lru_cache(4096)
@@ -178,7 +187,7 @@ def _is_alike_ascii(char: str) -> bool:
     ):
         return True
     form, _, code = unicodedata.decomposition(char).rpartition(" ")
-    if form not in ("", "<font>", "<wide>", "<compat>") or not code:
+    if form not in ("", "<font>", "<wide>", "<compat>", "<small>", "<vertical>") or not code:
         return False
     plain = chr(int(code, 16))
     # Chinese and Japanese text is written with wide punctuation.

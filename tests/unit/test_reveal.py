@@ -57,6 +57,7 @@ def test_what_cannot_be_seen_is_spelled_out(text: str, shown: str) -> None:
         ("x\ua789y", "x\ua789<U+A789>y"),
         ("a \u01c0 b", "a \u01c0<U+01C0> b"),
         ("ca\u05b0t", "ca\u05b0<U+05B0>t"),
+        *((f"a {char} b", f"a {char}<U+{ord(char):04X}> b") for char in "﹣﹩﹨﹠﹥﹕︔︓∼׀│￨⎸ˋ"),
     ],
 )
 def test_look_alikes_are_marked(text: str, shown: str) -> None:
@@ -73,8 +74,9 @@ def test_look_alikes_are_marked(text: str, shown: str) -> None:
         "한국어 테스트 עברית العربية ไทย हिन्दी שָׁלוֹם مَرْحَبًا",
         "🙂 🎉 → … “quoted” – dash — ½ ² ™ µs",
         "name_файл and файл-name.txt",
+        "src\n├── a\n│   └── b.py\n# │ x │ y │",
     ],
-    ids=["latin", "cyrillic", "greek", "chinese and japanese", "others", "signs", "side by side"],
+    ids=["latin", "cyrillic", "greek", "chinese and japanese", "others", "signs", "side by side", "a tree"],
 )
 def test_ordinary_text_is_left_alone(text: str) -> None:
     assert revealed(text) == text
@@ -84,6 +86,7 @@ def test_ordinary_text_is_left_alone(text: str) -> None:
 def test_what_is_spelled_out_is_counted() -> None:
     assert oddities("a\u200bb\u200c p\u0430y") == ("2 invisible characters", "1 look-alike letter")
     assert oddities("a\tb \nc") == ()
+    assert oddities("cafe\u0301") == ("1 invisible character",)
 
 
 def test_no_character_of_these_kinds_is_drawn_as_it_is() -> None:
