@@ -212,6 +212,8 @@ def _operands_stay(texts: Sequence[str], count: int, flags: _Names, place: Surro
     behind = list(_words_behind(texts, count, flags))
     if any(_leads_out(path, place) for word in behind for path in _paths_in(word, flags)):
         return False
+    if flags.program.globs and any("{" in word or "[" in word for word in behind):
+        return False
     if flags.program.remote and any(":" in word for word in behind):
         return False
     operands = [word for word in behind if not word.startswith("-")]

@@ -22,6 +22,7 @@ class Program(Struct, frozen=True):
     source: the first further word names where something is fetched from or sent to; switches: the long
     flags without a value in the next word, so that the first further word can be found.
     remote: a word with a colon names another machine. argument_files: `@x` reads the file x.
+    globs: it expands braces and brackets itself, after which a word may be another.
     bare_cluster: the first word is a cluster of short flags without a dash, as in `tar xf`.
     """
 
@@ -43,6 +44,7 @@ class Program(Struct, frozen=True):
     clusters: bool = True
     abbreviates: bool = False
     argument_files: bool = False
+    globs: bool = False
 
 
 _SCRIPTS = (
@@ -62,6 +64,13 @@ _NPM_FLAGS = (
     "node-gyp onload-script tmp pack-destination provenance-file replace-registry-host npm-version "
     "allow-scripts dangerously-allow-all-scripts foreground-scripts"
 )
+_NODE = (
+    "experimental-loader inspect inspect-brk inspect-port inspect-wait inspect-publish-uid env-file "
+    "env-file-if-exists experimental-config-file cpu-prof cpu-prof-dir cpu-prof-name heap-prof heap-prof-dir "
+    "heap-prof-name heapsnapshot-signal diagnostic-dir redirect-warnings report-dir report-directory "
+    "report-filename report-on-signal trace-event-file-pattern openssl-config icu-data-dir snapshot-blob"
+)
+"""Flags of Node.js that a tool hands on to it."""
 _PIP_EXACT = "install download wheel uninstall config sync compile lock"
 _PIP_FLAGS = (
     "python log cert client-cert cache-dir proxy index-url extra-index-url find-links path keyring-provider "
@@ -155,8 +164,13 @@ _PROGRAMS: dict[str, Program] = {
         letters="xX",
         value_letters="etEdcjSo",
     ),
-    "ag": Program(names="pager path-to-ignore", letters="p", value_letters="ABCgGm"),
-    "ack": Program(names="pager ackrc files-from create-ackrc", letters="x", value_letters="ABCgm"),
+    "ag": Program(names="pager path-to-ignore", letters="p", value_letters="ABCgGm", abbreviates=True),
+    "ack": Program(
+        names="pager ackrc files-from create-ackrc output",
+        letters="x",
+        value_letters="ABCgm",
+        abbreviates=True,
+    ),
     "rg": Program(names="pre hostname-bin search-zip ignore-file file", letters="zf"),
     "sort": Program(
         names="compress-program output files0-from temporary-directory",
@@ -177,8 +191,10 @@ _PROGRAMS: dict[str, Program] = {
         names="engine config output output-dir remote-name remote-name-all remote-header-name cookie-jar "
         "dump-header trace trace-ascii stderr upload-file form data-binary data libcurl hsts alt-svc "
         "netrc-file unix-socket abstract-unix-socket etag-save json data-ascii data-urlencode url-query "
-        "cookie write-out variable cert key netrc ssl-sessions proxy",
-        letters="KoOJcDTFdbwEnx",
+        "cookie write-out variable cert key netrc netrc-optional ssl-sessions proxy proxy1.0 preproxy socks4 "
+        "socks4a socks5 socks5-hostname resolve connect-to doh-url dns-servers proto-default quote",
+        letters="KoOJcDTFdbwEnxQ",
+        globs=True,
         argument_files=True,
         abbreviates=True,
     ),
@@ -314,8 +330,8 @@ _PROGRAMS: dict[str, Program] = {
     ),
     "mocha": Program(
         always=("",),
-        names="require import loader config opts package node-option file spec-file ui reporter "
-        "reporter-option reporter-options compilers",
+        names=f"require import loader config opts package node-option file spec-file ui reporter "
+        f"reporter-option reporter-options compilers {_NODE}",
         letters="rnuRO",
         value_letters="gfjt",
         values="grep fgrep timeout jobs",
@@ -331,7 +347,8 @@ _PROGRAMS: dict[str, Program] = {
     "pylint": Program(
         always=("",),
         names="init-hook load-plugins rcfile output-format output source-roots import-graph "
-        "ext-import-graph int-import-graph spelling-private-dict-file",
+        "ext-import-graph int-import-graph spelling-private-dict-file unsafe-load-any-extension "
+        "extension-pkg-allow-list extension-pkg-whitelist",
         letters="f",
         values="disable enable jobs",
         value_letters="jde",
@@ -342,7 +359,6 @@ _PROGRAMS: dict[str, Program] = {
         exact="run erase debug help",
         names="rcfile data-file directory source",
         letters="do",
-        value_letters="im",
         abbreviates=True,
     ),
     "mypy": Program(

@@ -264,6 +264,35 @@ curl: curl -nE x example.org
 curl: curl --variable a@x example.org
 curl: curl file:/etc/passwd
 curl: curl FILE:/etc/passwd
+curl: curl '{file}:/etc/passwd'
+curl: curl 'fi{le}:/etc/passwd'
+curl: curl 'fil[e-e]:/etc/passwd'
+curl: curl -sg example.org --next '{file}:/etc/passwd'
+curl: curl --url 'fil{e}:/etc/passwd'
+curl: curl --proto-default file localhost/etc/passwd
+curl: curl --socks5 x example.org
+curl: curl --socks5-hostname=x example.org
+curl: curl --socks4a x example.org
+curl: curl --preproxy x example.org
+curl: curl --resolve example.org:80:x example.org
+curl: curl --connect-to ::x: example.org
+curl: curl --doh-url x example.org
+curl: curl -sQ 'DELE x' example.org
+curl: curl --quote 'DELE x' example.org
+curl: curl --netrc-optional example.org
+pylint: pylint --unsafe-load-any-extension=y src
+pylint: pylint --extension-pkg-allow-list=x src
+pylint: pylint --extension-pkg-whitelist x src
+coverage json: coverage json -io victim.py
+coverage report: coverage report -m /etc/passwd
+mocha: mocha --inspect=0.0.0.0:9229
+mocha: mocha --inspect-brk
+mocha: mocha --experimental-loader=./e.mjs
+mocha: mocha --env-file=x
+mocha: mocha --redirect-warnings=x
+ack: ack --output='`./e`' x
+ack: ack --pag ./e x
+ag: ag --pag ./e x
 """.strip().split("\n")
 
 
@@ -335,6 +364,10 @@ pylint: pylint -j 4 --disable=all src
 mocha: mocha --grep x test
 coverage report: coverage report -m
 curl: curl -sI -H 'Accept: x' example.org
+curl: curl -sL example.org/a
+ack: ack --files-with-matches -A 2 x src
+ag: ag --files-with-matches -A 2 x src
+coverage json: coverage json -i
 golangci-lint run: golangci-lint run ./...
 rubocop: rubocop -a lib
 """.strip().split("\n")
