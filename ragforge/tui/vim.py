@@ -6,6 +6,7 @@ from msgspec import Struct
 
 from ragforge.tui.vim_motions import (
     FINDS,
+    changed_words,
     find,
     first_word,
     line_at,
@@ -15,7 +16,6 @@ from ragforge.tui.vim_motions import (
     next_words,
     row_below,
     text_object,
-    words_end,
 )
 
 COUNT_MAX = 9_999
@@ -24,6 +24,8 @@ _OPERATORS = frozenset("dcy")
 _INSERTS = frozenset("iaIAoO")
 _SHORT = {"s": "cl", "S": "cc", "Y": "yy", "C": "c$", "D": "d$"}
 """Commands that stand for others."""
+_ARROWS = {"left": "h", "right": "l", "up": "k", "down": "j", "home": "0", "end": "$"}
+"""Keys that extend a selection as motions do."""
 
 
 class VimMode(StrEnum):
@@ -55,6 +57,17 @@ class VimStep(Struct, frozen=True):
 NOTHING = VimStep()
 
 
+class VimChange(Struct, frozen=True):
+    """A change that `.` repeats: its keys without numbers, and the number.
+
+    over: the rows below and the columns that were selected, instead of a number.
+    """
+
+    keys: str
+    count: str = ""
+    over: tuple[int, int] | None = None
+
+
 class Vim:
     """The state between keys: the mode, what waits for more keys, what was deleted and changed last."""
 
@@ -63,7 +76,7 @@ class Vim:
         self.anchor = 0
         """In visual mode: where the selection began."""
         self._keys = ""
-        """Of the command that is being typed."""
+        """Of the command that is being typed, without numbers."""
         self._count = self._count_before = ""
         """The number that is being typed, and the one before the operator."""
         self._operator = ""
@@ -73,11 +86,30 @@ class Vim:
         """The last of `FINDS`, with its character."""
         self._register = ""
         self._is_linewise = False
-        self._changed = ""
-        """The keys of the last change, for `.`."""
+        self._over: tuple[int, int] | None = None
+        """How much was selected, for a command on it."""
+        self._changed: VimChange | None = None
+        """The last change, for `.`."""
         self._inserted = ""
-        """What was typed in insert mode behind them."""
+        """What was typed in insert mode behind its keys."""
         self._before_insert: tuple[str, int] | None = None
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether a command has begun that needs more keys."""
+        return bool(self._count or self._count_before or self._operator or self._waiting)
+
+    def stop(self) -> None:
+        """Forget what waits for more keys, and end a selection."""
+        self._forget()
+        if self.mode is VimMode.VISUAL:
+            self.mode = VimMode.NORMAL
+
+    def begin(self) -> None:
+        """Begin another text by typing; what is typed is no part of the last change."""
+        self._forget()
+        self.mode = VimMode.INSERT
+        self._before_insert = None
 
     def keep(self, text: str) -> None:
         """Take what an edit removed, for `p`."""
@@ -94,7 +126,11 @@ class Vim:
         if key == "escape":
             return self._escape(at)
         if key == "ctrl+r":
-            return self._done(VimStep(action="redo", times=self._times()))
+            times = self._times()
+            self.stop()
+            return VimStep(action="redo", times=times)
+        if self.mode is VimMode.VISUAL and not self._waiting:
+            char = _ARROWS.get(key, char)
         if key == "backspace":
             return self._done(VimStep(at=max(line_start(text, at), at - 1)))
         if len(char) != 1 or not char.isprintable():
@@ -112,30 +148,30 @@ class Vim:
             self._before_insert = (text[: edit.start] + edit.insert + text[edit.end :], step.at or 0)
 
     def _escape(self, at: int) -> VimStep | None:
-        was_waiting = bool(self._count or self._count_before or self._operator or self._waiting)
-        self._forget()
-        if self.mode is VimMode.VISUAL:
-            self.mode = VimMode.NORMAL
+        was_waiting, was_visual = self.is_waiting, self.mode is VimMode.VISUAL
+        self.stop()
+        if was_visual:
             return VimStep(at=at)
         return NOTHING if was_waiting else None
 
     def _note_inserted(self, text: str) -> None:
-        """Keep what insert mode put in, if nothing else has changed."""
-        self._inserted = ""
-        if self._before_insert:
-            before, at = self._before_insert
-            end = len(text) - (len(before) - at)
-            if end >= at and text[:at] == before[:at] and text[end:] == before[at:]:
-                self._inserted = text[at:end]
+        """Keep what insert mode put in. If something else has changed too, `.` repeats nothing."""
+        before, at = self._before_insert or ("", -1)
+        end = len(text) - (len(before) - at)
+        if 0 <= at <= end and text[:at] == before[:at] and text[end:] == before[at:]:
+            self._inserted = text[at:end]
+        else:
+            self._changed, self._inserted = None, ""
         self._before_insert = None
 
     def _normal(self, char: str, text: str, at: int) -> VimStep | None:
-        self._keys += char
         if self._waiting:
+            self._keys += char
             return self._completed(self._waiting, char, text, at)
         if char.isdecimal() and (char != "0" or self._count):
             self._count = str(min(COUNT_MAX, int(self._count + char)))
             return NOTHING
+        self._keys += char
         is_visual = self.mode is VimMode.VISUAL
         if char in ("g", "r", *FINDS) or (char in "ia" and (self._operator or is_visual)):
             self._waiting = char
@@ -146,7 +182,7 @@ class Vim:
             self._operator, self._count_before, self._count = char, self._count, ""
             return NOTHING
         if char == "/" and not text:
-            self.mode = VimMode.INSERT
+            self.begin()
             return None
         if char == "." and not self._operator:
             return self._again(text, at)
@@ -177,29 +213,35 @@ class Vim:
         return NOTHING if target is None else VimStep(at=target)
 
     def _done(self, step: VimStep) -> VimStep:
-        is_change = step.edit is not None or self.mode is VimMode.INSERT
-        if is_change and self._keys and self._keys[0] != "v":
-            self._changed, self._inserted = self._keys, ""
+        if step.edit is not None or self.mode is VimMode.INSERT:
+            count = str(self._times()) if self._count or self._count_before else ""
+            self._changed, self._inserted = VimChange(self._keys, count, self._over), ""
         self._forget()
         return step
 
     def _forget(self) -> None:
-        self._count = self._count_before = self._operator = self._waiting = ""
-        if self.mode is not VimMode.VISUAL:
-            self._keys = ""
+        self._keys = self._count = self._count_before = self._operator = self._waiting = ""
+        self._over = None
 
     def _times(self) -> int:
         return min(COUNT_MAX, int(self._count or 1) * int(self._count_before or 1))
 
     def _again(self, text: str, at: int) -> VimStep:
         """Do the last change once more, with what was typed for it."""
-        keys, inserted, count = self._changed, self._inserted, self._count
+        changed, inserted, count = self._changed, self._inserted, self._count
         self._forget()
-        if not keys:
+        if changed is None:
             return NOTHING
+        if changed.over is None:
+            self._count = count or changed.count
+        else:
+            self.mode, self.anchor = VimMode.VISUAL, at
+            at = _reached(text, at, *changed.over)
         step: VimStep | None = NOTHING
-        for char in count + keys.lstrip("123456789") if count else keys:
+        for char in changed.keys:
             step = self._normal(char, text, at)
+        if changed.over is not None:
+            self._changed = changed  # the end of the text may have cut what was selected
         if step is None or self.mode is not VimMode.INSERT:
             return step or NOTHING
         self.mode = VimMode.NORMAL
@@ -260,7 +302,7 @@ class Vim:
                 return VimStep(action="undo", times=times)
             case "v":
                 self.mode, self.anchor = VimMode.VISUAL, at
-                return VimStep(at=at)
+                return VimStep(at=min(end, at + times - 1))
             case _:
                 target = self._target(char, text, at)
                 return NOTHING if target is None else VimStep(at=target)
@@ -268,8 +310,7 @@ class Vim:
     def _replaced(self, char: str, text: str, at: int) -> VimStep:
         """Replace so many characters, or each selected one, by this one."""
         if self.mode is VimMode.VISUAL:
-            self.mode = VimMode.NORMAL
-            start, end = self._span(text, at)
+            start, end = self._taken(text, at)
             put = "".join("\n" if each == "\n" else char for each in text[start:end])
             return VimStep(Edit(start, end, put), at=start)
         end = at + self._times()
@@ -311,8 +352,10 @@ class Vim:
         if char in ("gg", "G"):
             return self._on_lines(text, min(at, target), max(at, target))
         if char == "w":
-            is_word_changed = self._operator == "c" and not text[at : at + 1].isspace()
-            return self._on(at, (words_end if is_word_changed else next_words)(text, at, times), text)
+            until = changed_words if self._operator == "c" else next_words
+            return self._on(at, until(text, at, times), text)
+        if char + self._operator == "$d" and at <= first_word(text, at) and line_end(text, at) < target:
+            return self._on_lines(text, at, target)
         found = self._found[0].swapcase() if char == "," else self._found[0] if char == ";" else char
         is_onto = found in ("e", "f", "t")
         return self._on(min(at, target), min(len(text), max(at, target) + is_onto), text)
@@ -342,13 +385,21 @@ class Vim:
 
     # A selection
 
-    def _span(self, text: str, at: int) -> tuple[int, int]:
+    def span(self, text: str, at: int) -> tuple[int, int]:
+        """Return where the selection starts and ends, with the cursor at this offset."""
         return min(at, self.anchor), min(len(text), max(at, self.anchor) + 1)
+
+    def _taken(self, text: str, at: int) -> tuple[int, int]:
+        """Return the selection and end it; its size is kept for `.`."""
+        self.mode = VimMode.NORMAL
+        start, end = self.span(text, at)
+        rows = text.count("\n", start, end - 1)
+        self._over = rows, end - 1 - (line_start(text, end - 1) if rows else start)
+        return start, end
 
     def _selected(self, char: str, text: str, at: int) -> VimStep:
         """What the key does while something is selected."""
         times = self._times()
-        start, end = self._span(text, at)
         if char == "o":
             self.anchor, at = at, self.anchor
             return self._done(VimStep(at=at))
@@ -357,7 +408,7 @@ class Vim:
         if char not in "vdxcsy~Jp":
             target = self._target(char, text, at)
             return self._done(VimStep(at=at if target is None else target))
-        self.mode = VimMode.NORMAL
+        start, end = self._taken(text, at)
         self._operator = {"x": "d", "s": "c"}.get(char, char)
         match char:
             case "v":
@@ -366,10 +417,13 @@ class Vim:
                 step = VimStep(Edit(start, end, text[start:end].swapcase()), at=start)
             case "J":
                 step = _joined(text, start, max(1, text.count("\n", start, end - 1)))
+            case "p" if not self._register:
+                step = VimStep(at=at)
             case "p":
                 put = f"\n{self._register}\n" if self._is_linewise else self._register
+                place = start + 1 if self._is_linewise else start + len(put) - 1
                 self._is_linewise = False
-                step = VimStep(Edit(start, end, put, kept=True), at=max(start, start + len(put) - 1))
+                step = VimStep(Edit(start, end, put, kept=True), at=place)
             case _:
                 step = self._on(start, end, text)
         return self._done(step)
@@ -392,6 +446,12 @@ def _joined(text: str, at: int, times: int) -> VimStep:
         place = end + len(put)
         put += space + piece
     return VimStep(Edit(end, last, put), at=place)
+
+
+def _reached(text: str, at: int, rows: int, columns: int) -> int:
+    """Return the end of a selection of this size, as far as the text has it."""
+    start = row_below(text, line_start(text, at), rows) if rows else at
+    return max(at, place_in(text, min(start + columns, line_end(text, start)), VimMode.VISUAL))
 
 
 def place_in(text: str, at: int, mode: VimMode) -> int:

@@ -23,7 +23,7 @@ def motion(char: str, text: str, at: int, times: int) -> int:
         case "^":
             return first_word(text, start)
         case "$":
-            return end
+            return line_end(text, row_below(text, start, times - 1))
         case "w":
             starts = [found.start() for found in _WORD.finditer(text) if found.start() > at]
             return [*starts, *[len(text)] * times][times - 1]
@@ -35,17 +35,20 @@ def motion(char: str, text: str, at: int, times: int) -> int:
             return [*ends, *[len(text)] * times][times - 1]
 
 
-def words_end(text: str, at: int, times: int) -> int:
-    """Where so many words from `at` on end, as for `cw`: the one under the cursor counts to its end."""
-    return min(len(text), motion("e", text, at - 1, times) + 1)
-
-
 def next_words(text: str, at: int, times: int) -> int:
     """Until where `dw` deletes: the last word of a line goes without the line's end."""
     at = motion("w", text, at, times - 1) if times > 1 else at
     end = line_end(text, at)
     target = motion("w", text, at, 1)
     return min(target, end) if at < end else target
+
+
+def changed_words(text: str, at: int, times: int) -> int:
+    """Until where `cw` deletes: from a character on only to the end of a word, and never a line's end."""
+    if text[at : at + 1].strip():
+        return min(len(text), motion("e", text, at - 1, times) + 1)
+    target = next_words(text, at, times)
+    return target - 1 if target > at and text[target - 1] == "\n" else target
 
 
 def find(kind: str, char: str, text: str, at: int, times: int) -> int | None:
