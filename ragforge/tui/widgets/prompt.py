@@ -214,14 +214,18 @@ class Prompt(RecallArea, inherit_bindings=False):
         """Do what the key does in Vim; return whether it does anything. An open list gets its keys first."""
         if key == "escape" and (self._aside or self._completion.is_open):
             return False
-        before = vim.mode
+        before, was_waiting = vim.mode, vim.is_waiting
         text_before = self.text
-        at = offset_of(text_before, self.cursor_location)
+        at = place_in(text_before, offset_of(text_before, self.cursor_location), before)
         step = vim.press(key, text, text_before, at)
         if vim.mode is not before:
             self.post_message(self.VimModeChanged(vim.mode))
         if step is None:
-            return False
+            self._end_selection()
+            only_cancels = was_waiting and self._actions.get(key) == "submit"
+            if only_cancels:
+                self.move_cursor(location_of(text_before, at))
+            return only_cancels
         self._cleared_at_s = float("-inf")
         if step.edit:
             start, end = (location_of(text_before, each) for each in (step.edit.start, step.edit.end))
@@ -235,9 +239,34 @@ class Prompt(RecallArea, inherit_bindings=False):
             at = offset_of(self.text, self.cursor_location) if step.at is None else step.at
             self.move_cursor(location_of(self.text, place_in(self.text, at, vim.mode)))
             if vim.mode is VimMode.VISUAL:
-                self.selection = Selection(location_of(self.text, vim.anchor), self.cursor_location)
+                begun = vim.span(self.text, at)[1] if at < vim.anchor else vim.anchor
+                self.selection = Selection(location_of(self.text, begun), self.cursor_location)
         self._completion.close()
         return True
+
+    def _end_selection(self) -> None:
+        """Leave Vim's visual mode, for what is no Vim key; the selection is then as for usual keys."""
+        vim = self._vim
+        if vim is None or vim.mode is not VimMode.VISUAL:
+            return
+        start, end = vim.span(self.text, offset_of(self.text, self.cursor_location))
+        self.selection = Selection(location_of(self.text, start), location_of(self.text, end))
+        vim.stop()
+        self.post_message(self.VimModeChanged(vim.mode))
+
+    def on_mouse_down(self) -> None:
+        """A click places the cursor and ends Vim's selection."""
+        self._end_selection()
+
+    def set_text(self, text: str) -> None:
+        """Replace the text, with nothing selected in Vim."""
+        self._end_selection()
+        super().set_text(text)
+
+    def type_over(self, text: str) -> None:
+        """Replace the selection by the text; in Vim, also the character under the cursor."""
+        self._end_selection()
+        super().type_over(text)
 
     def after_paste(self) -> None:
         """Close the list after a paste; a search continues with it."""
@@ -264,8 +293,8 @@ class Prompt(RecallArea, inherit_bindings=False):
         if self._searching:
             return
         text = self.whole
-        if self._vim is not None and self._vim.mode is not VimMode.INSERT:
-            self._vim.mode = VimMode.INSERT  # the next message begins with typing
+        if self._vim is not None:
+            self._vim.begin()
             self.post_message(self.VimModeChanged(self._vim.mode))
         self.keep_pastes()
         self._completion.close()
