@@ -140,6 +140,20 @@ def test_what_only_speaks_of_the_same_ends_no_wish(later: str) -> None:
     assert not likely_end("never restart the kiln on a Sunday", "Noted.", later_turn(later, "Done."))
 
 
+@pytest.mark.parametrize(
+    ("wish", "later"),
+    [
+        ("no emojis on the labels", "the emoji on the kiln button should be larger"),
+        ("never use stamps", "stamp the report with the date"),
+        ("always use the north kiln", "the north kiln fails to start"),
+        ("always add a glaze number", "the glaze number is cut off in the list"),
+        ("jamais de vernis sur les bols", "le vernis des bols est en rupture dans la boutique"),
+    ],
+)
+def test_an_ordinary_message_about_the_same_ends_no_wish(wish: str, later: str) -> None:
+    assert not likely_end(wish, "Noted.", later_turn(later, "Done."))
+
+
 def test_a_wish_that_perhaps_ended_says_so_where_turns_are_linked() -> None:
     wish = "never commit pictures of the pots to the repository"
     end = "pictures of the pots are small now, so they are welcome in the repository"

@@ -34,8 +34,10 @@ if TYPE_CHECKING:
     Rows = np.ndarray[tuple[int, int], np.dtype[np.float32]]
 
 WEIGHTS = Path(__file__).with_name("likely_endings.json")
-LIKELY = 0.5
+LIKELY = 0.7
 """From this probability on, a wish is marked as possibly replaced."""
+LIKELY_WITH_SIGNS = 0.6
+"""The same for a sentence with words that permit, ease or change something."""
 NEAR_MIN = 0.35
 """A cosine: below it, two words are unrelated."""
 COVERED_MIN, ALIKE_MIN = 0.08, 0.2
@@ -183,11 +185,18 @@ def likely_end(wish: str, told: str, by: Later) -> str:
     """
     weights = _weights()
     found = [
-        (sum(weights[name] * value for name, value in signs.items() if value), sentence)
+        (sum(weights[name] * value for name, value in signs.items() if value) - _bar(signs), sentence)
         for sentence, signs in ending_signs(wish, told, by)
     ]
     score, sentence = max(found, default=(-math.inf, ""))
-    return sentence if score + weights[""] >= math.log(LIKELY / (1 - LIKELY)) else ""
+    return sentence if score + weights[""] >= 0 else ""
+
+
+def _bar(signs: dict[str, float]) -> float:
+    """Return what a sentence with these signs must score to be likely to end a wish."""
+    has_sign = any(signs[each] for each in ("permits", "eases", "changes"))
+    bar = LIKELY_WITH_SIGNS if has_sign else LIKELY
+    return math.log(bar / (1 - bar))
 
 
 def _alike(one: str, other: str) -> float:
