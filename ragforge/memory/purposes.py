@@ -9,7 +9,7 @@ from functools import cache, lru_cache
 from ragforge.domain.language.base import AnyOf, first_group
 from ragforge.domain.products import FIELDS, KNOWN_NAMES
 from ragforge.memory.likeness import content_words
-from ragforge.memory.statements import is_question, is_wondering, readable
+from ragforge.memory.statements import is_question, is_so, is_wondering, readable
 from ragforge.memory.terms import SAME_SHARE, about
 
 _PURPOSE = AnyOf(lambda language: (*language.purpose, *language.place))
@@ -61,7 +61,8 @@ def given_up(said: Sequence[str]) -> dict[str, str]:
         if not (is_question(words) or is_wondering(words)):
             for each in _GONE.finditer(words):
                 start = each.start(each.lastindex or 0)
-                if not _NEGATED.search(words[max(0, each.start() - NEGATION_CHARS) : each.start()]):
+                before_it = words[max(0, each.start() - NEGATION_CHARS) : each.start()]
+                if is_so(words, each.start()) and not _NEGATED.search(before_it):
                     found |= dict.fromkeys(_names_first(words[start:]), sentence)
             if _DROPS_IT.search(words):
                 found |= dict.fromkeys(_products(before) - _products(words), sentence)

@@ -13,7 +13,7 @@ from ragforge.domain.memories import Memory, MemoryType
 from ragforge.domain.products import FIELDS, KNOWN_NAMES
 from ragforge.memory.likeness import content_words, names_in, stands_among
 from ragforge.memory.purposes import SHORT_NAMES, names_part
-from ragforge.memory.statements import is_wondering, plain, readable
+from ragforge.memory.statements import is_so, is_wondering, plain, readable
 from ragforge.memory.terms import SAME_SHARE, about, numbers_in, terms
 from ragforge.memory.todo_list import todo_list
 from ragforge.memory.value_names import named_value
@@ -30,6 +30,7 @@ _PLACE = AnyOf(lambda language: language.place)
 _NEGATED = AnyOf(lambda language: language.negated)
 _IN_USE = AnyOf(lambda language: language.in_use)
 _STARTS = AnyOf(lambda language: language.starts_using)
+_ON_TRIAL = AnyOf(lambda language: language.on_trial)
 _VALUE_GONE = AnyOf(lambda language: language.value_gone)
 _CLAUSE_END = re.compile(r"[,;:](?=\s)|[.!?](?=\s|$)")
 TELLING_DIGITS = 3
@@ -145,6 +146,10 @@ def _gives_up_alone(sentence: str, statement: str) -> bool:
 
 def _names_only(statement: str, change: str) -> bool:
     """Whether the statement only says that what the change abandons altogether is used: "set up Sentry"."""
+    words = readable(change)
+    going = _GOES.search(words)
+    if going is None or not is_so(words, going.start()) or _ON_TRIAL.search(words):
+        return False
     if _NEGATED.search(readable(statement)) or any(
         each.search(_GOES.without(change)) for each in (_PURPOSE, _PLACE)
     ):

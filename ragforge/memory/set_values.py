@@ -8,11 +8,13 @@ from msgspec import Struct
 from ragforge.domain.language.base import AnyOf, first_group, languages, stop_words
 from ragforge.domain.language.lexicon import in_english
 from ragforge.domain.language.words import TEXTS_KEPT_MAX, stem
-from ragforge.memory.statements import is_question, is_wondering, plain
+from ragforge.memory.statements import is_question, is_so, is_wondering, plain
 from ragforge.memory.terms import about
 
 _SETS = AnyOf(lambda language: language.sets)
 _RISES = AnyOf(lambda language: language.rises)
+_BOUNDS = AnyOf(lambda language: language.bounds)
+_TO_MEND = AnyOf(lambda language: language.to_mend)
 _TOTALS = AnyOf(lambda language: language.totals)
 _COMES = AnyOf(lambda language: language.comes)
 _VALUE = re.compile(r"(\b(?:at|à|to)\s+)?(?<![\w.,:])(\d+(?:[.,:]\d+)?) ?([^\W\d]+|%)?")
@@ -65,6 +67,7 @@ def set_values(sentence: str) -> tuple[SetValue, ...]:
         # "to 9" may be a time of day, but nothing falls to one.
         for pattern, before, rises in ((_SETS, 3, False), (_RISES, 0, True))
         for found in pattern.finditer(words)
+        if not rises or (is_so(words, found.end()) and not _TO_MEND.search(words))
         if (topic := about(first_group(found))) and (values := values_in(words[found.end() - before :]))
     )
 
@@ -87,7 +90,10 @@ def sets_otherwise(sentence: str, statement: str) -> bool:
 
 
 def _gives_other(change: SetValue, statement: str) -> bool:
-    """Whether a clause of the statement that names what rises or falls gives it one number, another one."""
+    """Whether a clause of the statement that names what rises or falls gives it one number, another one. A
+    value that only has a minimum or maximum may rise and fall."""
+    if _BOUNDS.search(plain(statement)):
+        return False
     for clause in _CLAUSES.split(plain(statement)):
         values = values_in(clause)
         is_same = len(values) == 1 and (not change.value.unit or _same_unit(values[0], change.value))
@@ -98,7 +104,10 @@ def _gives_other(change: SetValue, statement: str) -> bool:
 
 def _same_unit(old: NumberWithUnit, new: NumberWithUnit) -> bool:
     """Whether both count the same, "20 s" and "3 seconds" too."""
-    return old.unit == new.unit or (old.unit[:1] == new.unit[:1] != "" and same_kind(old, new))
+    if old.unit == new.unit:
+        return True
+    short, long = sorted((old.unit, new.unit), key=len)
+    return short != "" and long.startswith(short) and same_kind(old, new)
 
 
 def _is_about(change: SetValue, given: NumberWithUnit, words: frozenset[str]) -> bool:

@@ -16,12 +16,15 @@ _LETTERS = re.compile(r"[^\W\d_]+")
 _TYPED = re.compile(r"(?<![\w./'-])[^\W\d_]+(?![\w/']|\.\w)")
 """A word that is not part of a name or a path."""
 
+BEFORE_CHARS_MAX = 200
+"""Of a sentence before a position in it: patterns that look further take too long."""
 _ASKS = AnyOf(lambda language: language.asks)
 _ASKS_FOR = AnyOf(lambda language: language.asks_for)
 _WONDERS = AnyOf(lambda language: language.wonders)
 _REPORTS = AnyOf(lambda language: language.reports)
 _ASSENTS = AnyOf(lambda language: language.assents)
 _BINDS = AnyOf(lambda language: language.binds)
+_NOT_SO = AnyOf(lambda language: language.not_so)
 _UNREAL = AnyOf(lambda language: language.unreal)
 _IRONIC = AnyOf(lambda language: language.ironic)
 
@@ -69,6 +72,12 @@ def asks_for_something(words: str) -> bool:
 def is_wondering(words: str) -> bool:
     """Whether it is a hypothesis or an example."""
     return _WONDERS.search(words) is not None
+
+
+def is_so(words: str, at: int) -> bool:
+    """Whether what a plain sentence says at this position is so: without a condition or a negation before it,
+    and not about other people or a report."""
+    return _NOT_SO.search(words[max(0, at - BEFORE_CHARS_MAX) : at]) is None
 
 
 def is_unreal(words: str) -> bool:

@@ -70,8 +70,13 @@ REPLACED = [
     ("Les menus, Prawn les fait pour l'instant", "", "Prawn met onze secondes par menu. On prend Typst.", ""),
     ("we store the drawings in MongoDB", "", "MongoDB lost drawings twice, so we went with Postgres", ""),
     # What is said to be dead, left or parted with.
-    ("the seat maps are drawn by Konva", "", "so Konva is dead too, it knows nothing of touch screens", ""),
-    ("les plans de salle passent par Konva", "", "bon, Konva est mort, on dessine nous-mêmes", ""),
+    (
+        "the seat maps are drawn by Konva",
+        "",
+        "so Konva is dead for us too, it knows nothing of touch screens",
+        "",
+    ),
+    ("les plans de salle passent par Konva", "", "bon, Konva est mort pour nous, on dessine nous-mêmes", ""),
     ("newsletters go out with Mailcoach", "", "they doubled their prices. bye Mailcoach", ""),
     ("la lettre part avec Mailcoach", "", "adieu Mailcoach, notre serveur suffit", ""),
     ("the box office runs on Render", "", "We leave Render, too many outages", ""),
@@ -110,12 +115,6 @@ REPLACED = [
         "",
         "bon, la liste d'attente maintenant",
         "C'est fait : chacun reçoit un mail quand une place se libère.",
-    ),
-    (
-        "we need `DELETE /seats`, todo, before June",
-        "",
-        "ok the seats. keep who had them a week",
-        "`DELETE /seats` frees the seat and keeps its holder for 7 days.",
     ),
 ]
 
@@ -190,6 +189,64 @@ HOLDS = [
     ("also todo: a waiting list for sold-out nights", "", "is the waiting list done?", "Not yet."),
     ("we need `DELETE /seats`, todo, before June", "", "what is left?", "`DELETE /seats` is still missing."),
     ("we need `DELETE /seats`, todo, before June", "", "how?", "`DELETE /seats` will free the seat."),
+    # It is down, or a part of it is.
+    ("the seat maps come from Garage", "", "Garage is dead, look at its log", ""),
+    ("the seat maps come from Garage", "", "the mail server and Garage are dead. restart them", ""),
+    ("the seat maps come from Garage", "", "the link to Garage on the help page is dead, take it out", ""),
+    ("les plans sont dans Garage", "", "Garage est mort, relance-le", ""),
+    ("les plans sont dans Garage", "", "le lien vers Garage est mort : corrige la page", ""),
+    # A condition, a negation, or what others do or say.
+    ("the seat maps come from Garage", "", "if Garage is dropped, show the last map", ""),
+    ("the seat maps come from Garage", "", "the help page says Garage is gone for us", ""),
+    ("the seat maps come from Garage", "", "make sure we hear of it when Garage is dead for us", ""),
+    ("the box office runs on Render", "", "when we leave Render, the mails stop", ""),
+    ("the box office runs on Render", "", "once we quit Render, tell the ensembles", ""),
+    ("la billetterie tourne chez Scalingo", "", "quand on quitte Scalingo, préviens les salles", ""),
+    ("la billetterie tourne chez Scalingo", "", "dès qu'on sort de Scalingo, le tarif baisse", ""),
+    ("we use yoyo-migrations", "", "never swap yoyo-migrations for alembic", ""),
+    ("we use yoyo-migrations", "", "you must not trade yoyo-migrations for alembic", ""),
+    ("we use yoyo-migrations", "", "don't replace yoyo-migrations with alembic", ""),
+    ("we use yoyo-migrations", "", "the choir swapped yoyo-migrations for alembic, they said", ""),
+    ("we use yoyo-migrations", "", "they swapped yoyo-migrations for alembic last year", ""),
+    ("we use yoyo-migrations", "", "I swapped yoyo-migrations for alembic locally", ""),
+    ("we use yoyo-migrations", "", "ask me before you replace yoyo-migrations with alembic", ""),
+    ("we use yoyo-migrations", "", "the choir wants to replace yoyo-migrations with alembic", ""),
+    ("on utilise yoyo-migrations", "", "demande-moi avant de remplacer yoyo-migrations par alembic", ""),
+    ("our share is 12% of the ticket", "", "the report shows that our share drops to 9", ""),
+    ("on utilise yoyo-migrations", "", "il ne faut jamais troquer yoyo-migrations contre alembic", ""),
+    ("on utilise yoyo-migrations", "", "ils ont troqué yoyo-migrations contre alembic", ""),
+    # It rises or falls on a condition or by a fault, or has only a bound.
+    ("our share is 12% of the ticket", "", "as soon as our share drops to 9, write to the ensembles", ""),
+    ("our share is 12% of the ticket", "", "when our share falls to 9, warn me", ""),
+    ("our share is 12% of the ticket", "", "our share drops to 0 with a gift card, that is wrong", ""),
+    ("our share is 12% of the ticket", "", "our share went down to 9 in the old hall", ""),
+    ("at least 80% of the seats are numbered", "", "the seats go down to 70 in the garden", ""),
+    ("notre commission est de 12 % du billet", "", "si la commission descend à 9, écris aux salles", ""),
+    ("notre commission est de 12 % du billet", "", "la commission tombe à 0 avec un avoir, corrige", ""),
+    ("la jauge doit rester sous 300 places", "", "la jauge monte à 310", ""),
+    # Another thing that is measured in time.
+    ("a seat is held for 20 minutes", "", "set the seat plan to 3 months", ""),
+    # Another deed on the same thing, or only what is there.
+    ("todo: tests for the waiting list", "", "do the waiting list now", "Done: who asks gets a mail."),
+    ("todo: the waiting list tests", "", "do the waiting list now", "Done: who asks gets a mail."),
+    ("todo: translate the waiting list", "", "do the waiting list now", "Done: who asks gets a mail."),
+    ("todo: a waiting list", "", "delete the waiting list of the old hall", "Done: it is deleted."),
+    ("todo: a waiting list", "", "what about the waiting list", "Done: it is in the plan."),
+    ("todo: a waiting list", "", "rename the waiting list", "Done: it is called the queue."),
+    ("todo: a waiting list", "", "make the waiting list page green", "Done: it is green."),
+    (
+        "à faire : tests de la liste d'attente",
+        "",
+        "renomme la liste d'attente",
+        "C'est fait : elle s'appelle file.",
+    ),
+    ("todo: delete `hall/seats.py`", "", "what does it do?", "`hall/seats.py` holds the seats by row."),
+    ("todo: `GET /seats` as CSV", "", "why is it empty?", "`GET /seats` returns a page of HTML."),
+    ("à faire : tests de `hall/plan.py`", "", "explique", "`hall/plan.py` dessine le plan."),
+    # What was asked for is not what is dropped, or it is not dropped.
+    ("no emojis in commits", "", "the commit stuff in the seat log is long, drop it", ""),
+    ("always run the linter", "", "my linter rule for the hall is wrong: skip it", ""),
+    ("réponds en un paragraphe", "", "le coup du paragraphe, on oublie pas", ""),
 ]
 
 

@@ -113,6 +113,10 @@ class Language(Struct, frozen=True, kw_only=True):
     """Features of a clause, by names that the languages share, for the classifier."""
     wonders: Patterns = ()
     """Hypotheses and examples."""
+    not_so: Patterns = ()
+    """Before a statement of what is so, makes it none: a condition, a negation, other people, or a report."""
+    on_trial: Patterns = ()
+    """Something was done on one machine only, or to try it."""
     unreal: Patterns = ()
     """The start of a sentence about what is not so: all that follows is hypothetical."""
     assents: Patterns = ()
@@ -177,8 +181,8 @@ class Language(Struct, frozen=True, kw_only=True):
     """The first group is what is still to be done."""
     to_do: Patterns = ()
     """Words for what is to be done, anywhere in a sentence."""
-    not_yet: Patterns = ()
-    """About something that does not exist yet, or only perhaps."""
+    makes: Patterns = ()
+    """Words of an order to make something, besides what is to be made: "do ... now"."""
     done: Patterns = ()
     """A todo is done."""
     binds: Patterns = ()
@@ -260,6 +264,10 @@ class Language(Struct, frozen=True, kw_only=True):
     """The start of an order to use something other than what was just mentioned."""
     sets: Patterns = ()
     """The first group is what is set to the number that comes next."""
+    bounds: Patterns = ()
+    """A number is only a minimum or a maximum."""
+    to_mend: Patterns = ()
+    """Something is a fault that should be fixed."""
     rises: Patterns = ()
     """What goes up or down, before its new number: "the fee drops to 9"."""
     value_change_words: str = ""

@@ -354,6 +354,12 @@ LANGUAGE = Language(
         ),
         r"\bmust have (?:been|had|\w+(?:ed|en|wn|ne|ght|st))\b",
     ),
+    not_so=(
+        r"\b(?:if|when(?:ever)?|once|before|unless|until|till|in case|as soon as|so that)\b",
+        r"\b(?:\w+n't|\w+'d|not|never|should|would|could|might|they|he|she|somebody|someone|people|who(?:ever)?|"
+        r"that|how|says?|said|claims?|reports?|heard|thinks?|wants?|likes?|notice|checks?)\b[^,;:.!?]*$",
+    ),
+    on_trial=(r"\b(?:locally|on my (?:machine|laptop|branch)|in my (?:branch|fork)|to (?:test|try))\b",),
     asides=(
         r"^(?:(?:and|but|so|oh|ah|ok|okay|also|anyway),? )*(?:btw|by the way|also|before I forget|"
         r"one more thing|(?:while|since|as) we're (?:at it|here)|while I(?:'m| am) at it)[,:]? "
@@ -883,9 +889,9 @@ LANGUAGE = Language(
         r"\b(?:still|only) (?:open|left|missing|to do)(?: is| are|:)? ([^.!?]+)",
     ),
     to_do=(r"\b(?:todo|to-do)\b|\bon the list\b",),
-    not_yet=(
-        r"\b(?:will|shall|should|would|could|must|needs?|still|not|isn't|doesn't|missing|todo|later|next|"
-        r"(?<!at )once|when|if)\b|'ll\b",
+    makes=(
+        r"\b(?:do|make|build|add|write|implement|start (?:with|on)|go on with|let's|please|now|next|then|ok|"
+        r"okay)\b",
     ),
     done=(
         r"^(?:all )?done\b(?= ?[.,:;!–—-])",
@@ -1133,8 +1139,9 @@ LANGUAGE = Language(
     ),
     goes=(
         r"\b(?:instead of|rather than|in place of|in lieu of) (?:using )?<thing>",
-        r"\b(?:replac(?:e|es|ed|ing)) (?:the |our )?<thing> (?:with|by)\b",
-        r"\b(?:swap|trade|exchange)(?:p?ed|s)? (?:the |our )?<thing> (?:for|against)\b",
+        r"(?<!n't )(?<!not )(?<!never )\b(?:replac(?:e|es|ed|ing)) (?:the |our )?<thing> (?:with|by)\b",
+        r"(?<!n't )(?<!not )(?<!never )\b(?:swap|trade|exchange|we (?:swapped|traded|exchanged)) "
+        r"(?:the |our )?<thing> (?:for|against)\b",
         r"\b(?:switch|mov|migrat|chang|go|went)\w* (?:[\w'-]+ ){0,5}?from <thing> to\b",
         r"(?:^|[,;:] )([\w.+#-]*[\w+#]) (?:is|was|feels|has become|turned out) (?:\w+ )?too \w+[,;:]? "
         r"(?:and |so )?"
@@ -1165,7 +1172,7 @@ LANGUAGE = Language(
         (
             r"(?<![\w.+#/-])((?:[\w.+#/-]+ ){0,4}?[\w.+#/-]+) (?:is|are|was|were|has been|have been) "
             r"(?:now |all |both )?(?:gone|removed|deleted|dropped|uninstalled|retired|off the table|history|"
-            r"(?:dead|toast)(?= too\b| as well\b| for us\b| now\b|[,.;:!]|$)|out(?=[,.;!]|$))"
+            r"(?:dead|toast) (?:for|to) us\b|out(?=[,.;!]|$))"
         ),
         (
             r"\b(?:removed|deleted|dropped|uninstalled|ripped out|took out|threw out|got rid of) "
@@ -1481,9 +1488,18 @@ LANGUAGE = Language(
         r"\b(?:slow|speed|throttle|space)(?:ed|s)? ((?:[\w'-]+ ){1,6}?)(?:down |up |out )?to "
         r"(?:one |1 |once )?(?:each|every|per|an?) (?=\d)",
     ),
+    bounds=(
+        r"\b(?:must|at (?:least|most)|above|below|over|under|minimum|maximum|min|max|limit|limits|limited|"
+        r"threshold|(?:more|less|fewer) than)\b",
+    ),
+    to_mend=(
+        r"\b(?:bugs?|fail(?:s|ed|ing)?|failures?|wrong(?:ly)?|strange(?:ly)?|weird(?:ly)?|errors?|broken|fix|mend|"
+        r"repair|investigate|should (?:be|stay|have)|warn|alert|"
+        r"simulat\w+|tests?|expect\w*|assert\w*)\b",
+    ),
     rises=(
-        r"((?:[\w'-]+ ){1,3}?)(?:now )?(?:go(?:es)?|went|drop(?:s|ped)?|f[ae]lls?|rises?|rose|climb(?:s|ed)?|"
-        r"com(?:es?|ing)|came) (?:back )?(?:down |up )?(?:from \d\S* )?to (?=\d)",
+        r"((?:[\w'-]+ ){1,3}?)(?:now )?(?:go(?:es)?|drops?|falls?|rises?|climbs?|"
+        r"com(?:es?|ing)) (?:back )?(?:down |up )?(?:from \d\S* )?to (?=\d)",
         r"((?:[\w'-]+ ){0,2}[\w'-]+),? (?:so |and )?(?:it|they) (?:now )?"
         r"(?:go(?:es)?|drops?|f[ae]lls?|rises?|climbs?|comes?) (?:back )?(?:down |up )?to (?=\d)",
     ),

@@ -347,6 +347,13 @@ LANGUAGE = Language(
         ),
         r"\b(?:j'ai|on a) dû \w+(?:er|ir|re)\b",
     ),
+    not_so=(
+        r"\b(?:s(?:i|'ils?)|quand|avant|lorsqu\w*|dès qu\w*|une fois|au cas où|tant qu\w*|"
+        r"jusqu'à|pour que)\b",
+        r"\b(?:n'|qu'|(?:ne|pas|jamais|ils|elles|que|qui|comment|devrait|pourrait|voudrait|veu(?:t|lent)|dit|"
+        r"disent|prétend|affiche)\b)[^,;:.!?]*$",
+    ),
+    on_trial=(r"\b(?:en local|sur ma (?:machine|branche)|dans ma branche|pour (?:tester|essayer|voir))\b",),
     asides=(
         r"^(?:(?:et|mais|donc|oh|ah|ok|bon|sinon|aussi),? )*(?:au passage|au fait|d'ailleurs|aussi|"
         r"tant qu'on y est|pendant que j'y (?:pense|suis)|avant que j'oublie)[,:]? (?=\w)",
@@ -819,9 +826,9 @@ LANGUAGE = Language(
         r"\bencore à faire ?: ([^.!?]+)",
     ),
     to_do=(r"\bà faire\b|\bsur (?:la|ma|notre) liste\b",),
-    not_yet=(
-        r"\b(?:sera|seront|devra|devrait|doit|faut|faudra|manque|pas|encore|reste|plus tard|ensuite|quand|"
-        r"si)\b|\bà faire\b|\w{3,}ra\b",
+    makes=(
+        r"\b(?:fai[st]|faites|ajoute[rz]?|écri[st]|construi[st]|code[rz]?|passe à|passons à|on|allez|vas-y|"
+        r"bon|ok|alors|maintenant|ensuite)\b",
     ),
     done=(
         r"^(?:voilà,? )?(?:c'est )?fait\b(?= ?[.,:;!–—-])",
@@ -1031,8 +1038,9 @@ LANGUAGE = Language(
     goes=(
         r"\b(?:à la place|au lieu) d(?:e |u |es |')(?:l'|la |les )?<thing>",
         r"\bplutôt qu(?:e |')(?:d'|de |sur |avec |l'|l[ea]s? )?<thing>",
-        r"\bremplac\w+ (?:l'|l[ea]s? |notre |nos )?<thing> par\b",
-        r"\b(?:troqu|échang)\w+ (?:l'|l[ea]s? |notre |nos )?<thing> (?:contre|pour)\b",
+        r"(?<!pas )(?<!jamais )\bremplac\w+ (?:l'|l[ea]s? |notre |nos )?<thing> par\b",
+        r"(?<!pas )(?<!jamais )\b(?:troque[rz]?|échange[rz]?|(?:on a|nous avons) (?:troqué|échangé)) "
+        r"(?:l'|l[ea]s? |notre |nos )?<thing> (?:contre|pour)\b",
         r"\b(?:pass|migr|bascul)\w* (?:\w+ ){0,2}?d(?:e |')(?:l'|l[ea]s? )?<thing> (?:à|vers)\b",
         r"\b(?:pass|migr|bascul|chang)\w* (?:[\w'-]+ ){1,6}?d(?:e |')([\w.+#-]*[\w+#]) (?:à|vers)\b",
         r"\b(?:laisse|laissez|laissons) tomber (?:l'|l[ea]s? )?<thing>(?=[,;:]? ?(?:et )?(?:on |prend|"
@@ -1063,7 +1071,7 @@ LANGUAGE = Language(
             r"(?<![\w.+#/-])((?:[\w.+#/-]+ ){0,4}?[\w.+#/-]+) (?:est|sont|a été|ont été) "
             r"(?:maintenant |désormais |donc |entièrement )?"
             r"(?:retirée?s?|supprimée?s?|enlevée?s?|désinstallée?s?|abandonnée?s?|virée?s?|"
-            r"morte?s?(?= aussi\b| pour nous\b| maintenant\b|[ ]?[,.;:!]|$))"
+            r"morte?s? pour nous\b)"
         ),
         (
             r"\b(?:retiré|supprimé|enlevé|désinstallé|viré|jeté) (?:le |la |les |l'|tous les |toutes les )?"
@@ -1306,6 +1314,14 @@ LANGUAGE = Language(
         r"((?:[\w'-]+ ){1,6}?)(?:est |sont )?pass(?:e|ent|ée?s?) à (?=\d)",
         r"\b(?:ralenti|accélère|espace)[sz]? ((?:[\w'-]+ ){1,6}?)à (?:une? )?(?:fois )?(?:tou(?:te)?s les|"
         r"chaque|par) (?=\d)",
+    ),
+    bounds=(
+        r"\b(?:doit|doivent|au (?:moins|plus|maximum|minimum)|au-dess(?:us|ous)|minimum|maximum|min|max|"
+        r"limites?|limitée?s?|seuil|(?:plus|moins) de)\b",
+    ),
+    to_mend=(
+        r"\b(?:bugs?|bogues?|échou\w+|erreurs?|bizarre(?:ment)?|étrange(?:ment)?|cassée?s?|corrige[rz]?|"
+        r"répare[rz]?|devrait|préviens|avertis|alerte)\b",
     ),
     rises=(
         r"((?:[\w'-]+ ){1,3}?)(?:re)?(?:descend(?:ent)?|mont(?:e|ent)|tomb(?:e|ent)|baiss(?:e|ent)|"

@@ -1,7 +1,5 @@
 """Statements that a later turn ends: an instruction, a task, what somebody does, what is used."""
 
-import re
-
 from ragforge.domain.language.base import AnyOf
 from ragforge.domain.memories import MemoryType
 from ragforge.domain.messages import own_text
@@ -17,11 +15,11 @@ from ragforge.memory.terms import SAME_SHARE, about, terms
 from ragforge.memory.todo_list import todo_list
 from ragforge.memory.wishes import SHARED_MIN
 
-_CODE = re.compile(r"`([^`]+)`|(?<![\w`])([A-Z]{3,} /[\w/{}-]+|\w+[./]\w[\w./-]*\w)")
 _TODO = AnyOf(lambda language: (*language.memories.get(MemoryType.TODO, ()), *language.to_do))
 _TO_DO = AnyOf(lambda language: language.to_do)
 _LATER = AnyOf(lambda language: language.cues.get("later", ()))
-_NOT_YET = AnyOf(lambda language: language.not_yet)
+_MAKES = AnyOf(lambda language: language.makes)
+_PURPOSE = AnyOf(lambda language: language.purpose)
 _SWITCHES = AnyOf(lambda language: language.switches)
 
 
@@ -57,7 +55,7 @@ def handed_over(statement: str, by: Spoken) -> str:
 def finished(statement: str, turn: Turn, by: Spoken) -> str:
     """Return the later sentence by which the only thing to do of the turn's statement is done."""
     listed = todo_list(statement)
-    if (listed and len(listed.items) > 1) or not (by.finishing or "`" in by.answer):
+    if (listed and len(listed.items) > 1) or not by.finishing:
         return ""
     is_due = stated_period(statement, MemoryType.TODO, turn.started_at).valid_to is not None
     is_told = resumes(own_text(turn.user))  # the answer to "what is left?" lists what is to do
@@ -65,25 +63,23 @@ def finished(statement: str, turn: Turn, by: Spoken) -> str:
         return ""
     wanted = about(statement)
     done = next((each for each in by.finishing if len(about(each) & wanted) >= SHARED_MIN), "")
-    return done or _done_as_ordered(about(_TO_DO.without(plain(statement))), by) or _told_of(statement, by)
+    return done or _done_as_ordered(_MAKES.without(_TO_DO.without(plain(statement))), by)
 
 
-def _done_as_ordered(wanted: frozenset[str], by: Spoken) -> str:
-    """Return what the answer reports as done, if the user ordered it and it is what was to do."""
+def _done_as_ordered(wanted: str, by: Spoken) -> str:
+    """Return what the answer reports as done, if the user ordered all of the to-do but perhaps its purpose,
+    and nothing else, such as another action on the same thing.
+
+    wanted: the plain to-do, without the words that say that it is one.
+    """
     report = next((each for each in by.finishing if each not in by.said), "")
     if not report or not by.answer.startswith(report):
         return ""
-    ordered = (each for each in by.said if not (_LATER.search(plain(each)) or is_question(plain(each))))
-    return next((each for each in ordered if len(about(each) & wanted) >= SHARED_MIN), "") and report
-
-
-def _told_of(statement: str, by: Spoken) -> str:
-    """Return the sentence of the answer that says what the thing to make does: `DELETE /me` does it."""
-    for name in filter(None, (name for found in _CODE.findall(statement) for name in found)):
-        for each in by.sentences:
-            if each.startswith(f"`{name}` ") and _NOT_YET.search(plain(each)) is None:
-                return each
-    return ""
+    least = terms(_PURPOSE.without(wanted))
+    said = [words for each in by.said if not (_LATER.search(words := plain(each)) or is_question(words))]
+    ordered = [terms(_MAKES.without(words)) for words in said if _MAKES.search(words)]
+    is_ordered = least and any(len(each) >= SHARED_MIN and least <= each <= terms(wanted) for each in ordered)
+    return report if is_ordered else ""
 
 
 def switched(statement: str, by: Spoken) -> str:

@@ -11,7 +11,7 @@ from ragforge.domain.products import FIELDS, KNOWN_NAMES
 from ragforge.memory.likeness import content_words, name_parts, names_in
 from ragforge.memory.replacement import decision_terms
 from ragforge.memory.sentences import sentences
-from ragforge.memory.statements import CODE, is_question, is_wondering, readable
+from ragforge.memory.statements import CODE, is_question, is_so, is_wondering, readable
 from ragforge.memory.terms import about, terms
 
 _REMOVED = AnyOf(lambda language: language.removed)
@@ -85,7 +85,7 @@ def _removals(told: Sequence[str]) -> Iterator[Removal]:
         for found in _REMOVED.finditer(words):
             thing = first_group(found).strip(" ,.")
             names = _names(thing)
-            if not names:
+            if not names or not is_so(words, found.end(found.lastindex or 0)):
                 continue
             written = thing.split()
             at = next(
