@@ -6,7 +6,7 @@ from pathlib import Path
 from ragforge.cli.headless import deny
 from ragforge.commands.base import Report, run_command
 from ragforge.domain.approvals import ApprovalAnswer, ApprovalRequest
-from ragforge.domain.ids import now
+from ragforge.domain.ids import now, short_id
 from ragforge.domain.lessons import Lesson, LessonKind
 from ragforge.domain.memories import MemoryFilter
 from ragforge.domain.messages import TextPart
@@ -71,8 +71,8 @@ async def test_similar_tasks_are_listed_with_what_they_came_to(tmp_path: Path, g
         assert "sea" not in shown
         assert "by static:minilm-256-2" in shown
         assert "session" not in shown.replace(session.id, "")
-        assert "Nothing similar" in await similar(session)
-        assert "Nothing similar" in await similar(session, "Translate the help page to Spanish.")
+        assert "No earlier task is similar" in await similar(session)
+        assert "No earlier task is similar" in await similar(session, "Translate the help page to Spanish.")
     async with opened(tmp_path, env) as session:
         assert "4 similar tasks: " in await similar(session, "The export of reports must be faster.")
 
@@ -168,7 +168,7 @@ async def is_listed(session: Session, line: str) -> None:
     shown = await reported(session, "lessons")
     assert line in shown
     assert "failed approach · 1 task · success 0.00" in shown
-    assert f"ragforge -r {session.id}`\n" in shown, "the evidence, which is on no path"
+    assert f"ragforge -r {short_id(session.id)}`\n" in shown, "the evidence, which is on no path"
 
 
 def teaching(*told: dict[str, object]) -> Callable[[Recorded], JsonText]:
