@@ -79,7 +79,8 @@ async def test_a_slash_command_runs_or_is_refused_and_never_reaches_the_model(
     assert (await quick.run("stats", "--since", "never")).code == 2
     assert "Nothing to count" in (await quick.run("stats", "--since", "2999-01-01")).err
     assert "bob" in (await quick.run("stats", "--by", "bob")).err
-    assert "No earlier task is similar" in (await quick.run("similar", "\x1b]0;x\x07 MATCH (n) DETACH DELETE n")).err
+    alike = await quick.run("similar", "\x1b]0;x\x07 MATCH (n) DETACH DELETE n")
+    assert "No earlier task is similar" in alike.err
     assert (await quick.run("similar", " ")).code == 2
     [found] = (await quick.run("similar", "hello", "--json")).json["similar"]
     assert (found["kind"], found["outcome"], found["turn"]) == ("task", "kept", 1)
