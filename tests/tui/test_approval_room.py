@@ -7,6 +7,7 @@ import pytest
 from msgspec.structs import replace
 from textual.geometry import Region
 
+from ragforge.domain import timeouts
 from ragforge.domain.approvals import (
     ApprovalRequest,
     Constraint,
@@ -20,6 +21,7 @@ from ragforge.domain.memories import Strength
 from ragforge.domain.turns import TodoItem, Todos, TodoState
 from ragforge.tui.widgets.approval import ChoiceLine
 from ragforge.tui.widgets.proposal import ProposalView
+from tests.standins.gemini import Call, Calls, Text
 from tests.tui.chat_app import Chat, Lab
 from tests.tui.test_approval import EDIT
 
@@ -94,6 +96,27 @@ async def test_a_message_that_is_queued_beside_a_question_is_listed_where_room_i
         await chat.until(lambda: "queued  and then this" in "\n".join(drawn(chat)), str(drawn(chat)))
         await chat.until(lambda: fits(chat, scrolls=True), str(drawn(chat)))
         task.cancel()
+
+
+async def test_a_click_on_a_queued_message_answers_no_question(lab: Lab) -> None:
+    lines = "\n".join(f"touch made-{number}" for number in range(8))
+    lab.gemini.script(Calls(Call("shell", {"command": lines})), Text("Done."))
+    async with lab.chat(size=(80, 14)) as chat:
+        await chat.say("make them")
+        await chat.asked()
+        for number, words in enumerate(("and then this, please, and more of it", "and that"), 1):
+            await chat.say(words)
+            await chat.until(lambda number=number: chat.screen.prompt.queued == number)
+        queue = chat.screen.parts.queue
+        await chat.until(lambda: queue.region.height == 1, str(drawn(chat)))
+        await chat.until(lambda: any("queued 1/2  and then this" in row for row in drawn(chat)))
+        await asyncio.sleep(timeouts.APPROVAL_QUIET_S)
+        await chat.pilot.click(queue, offset=(30, 0))
+        await chat.type("x")
+        await chat.until(lambda: chat.draft == "x")
+        assert chat.panel is not None
+        assert chat.screen.busy
+        assert chat.screen.prompt.queued == 2
 
 
 async def test_the_rules_that_always_adds_are_reached_by_scrolling_at_40x12(lab: Lab) -> None:

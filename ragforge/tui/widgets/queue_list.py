@@ -32,6 +32,8 @@ class QueueList(Static):
 
     _keys: KeyLine | None = None
     """The keys in the last line."""
+    _keys_y = 0
+    """Which line that is: beside a question there may be room for the first only."""
 
     def show(self, texts: Sequence[str], *, while_runs: bool) -> None:
         """Show these, the next one on top; if there are many, those in the middle are only counted.
@@ -39,7 +41,10 @@ class QueueList(Static):
         while_runs: whether they wait for a running turn; else for the user, whose turn was interrupted.
         """
         self.set_class(bool(texts), "-waiting")
-        lines = [Content.assemble(("queued  ", "dim"), " ".join(text.split())[:500]) for text in texts]
+        lines = [
+            Content.assemble((f"queued{_number(at, texts)}  ", "dim"), " ".join(text.split())[:500])
+            for at, text in enumerate(texts, 1)
+        ]
         if (hidden := len(texts) - SHOWN_MAX) > 0:
             more = Content.styled(f"queued  {hidden} more", "dim")
             lines = [*lines[: SHOWN_MAX - 1], more, lines[-1]]
@@ -49,13 +54,14 @@ class QueueList(Static):
             words = KEYS if while_runs else IDLE_KEYS
             said = with_present_keys(words, changed, "submit", "up", "close")
             [self._keys] = key_lines(said, max(1, len(said)), own_names(changed))
+            self._keys_y = len(lines)
             lines.append(Content.styled(said, "dim"))
         self.update(Content("\n").join(lines))
 
     def on_click(self, event: events.Click) -> None:
         """Do what the clicked key in the last line says, whatever it would do in a draft or an approval."""
         at = event.get_content_offset(self)
-        if at and self._keys and at.y == self.content_size.height - 1 and (key := self._keys.key_at(at.x)):
+        if at and self._keys and at.y == self._keys_y and (key := self._keys.key_at(at.x)):
             event.stop()
             changed = changed_keys(self)
             if key == present_key("up", changed):
@@ -64,3 +70,8 @@ class QueueList(Static):
                 self.post_message(Prompt.EnterOnEmpty())
             else:
                 app_of(self).simulate_key(key)
+
+
+def _number(at: int, texts: Sequence[str]) -> str:
+    """Return which of several it is: the only one that is shown tells that there are more."""
+    return f" {at}/{len(texts)}" if len(texts) > 1 else ""
