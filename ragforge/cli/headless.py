@@ -231,11 +231,15 @@ async def _run_command(
 ) -> Begin | None:
     """Run a slash command; return what to send after it, if anything."""
     from ragforge.cli.verbs import needs_interface, told_outcome  # most prompts are none
-    from ragforge.commands.base import Retry, Send
+    from ragforge.commands.base import Retry, Send, name_here
     from ragforge.session.own_commands import SCREENS, run_typed
 
     if name in SCREENS:
         raise needs_interface(name)
+    if name_here(name) == "config" and args:
+        from ragforge.tui import keys  # only the interface knows them, and it is slow to load
+
+        keys.check_config(args, beside=session.workspace.settings.keys)
     outcome = await run_typed(session, name, args)
     match outcome:
         case Send(text, typed, terms):
@@ -268,7 +272,12 @@ def _check_model(session: Session) -> None:
     To go on without a model in the interface asks for it there only.
     """
     model = session.live.record.model
-    if not model or (model == NO_MODEL and session.workspace.settings.model != NO_MODEL):
+    if model == NO_MODEL and session.workspace.settings.model != NO_MODEL:
+        raise ModelError(
+            "This session was continued without a model. Add --model PROVIDER:NAME, as in "
+            "--model gemini:gemini-3.8-flash. --model local answers with search results, as before."
+        )
+    if not model:
         raise ModelError(
             "No model is chosen. Add --model PROVIDER:NAME, as in --model gemini:gemini-3.8-flash, or set "
             "GEMINI_API_KEY. --model local answers with search results, without a model."

@@ -143,7 +143,8 @@ async def _newest(workspace: Workspace, *, must_exist: bool) -> str:
 
 async def _chosen(workspace: Workspace, options: Options, tell: Callable[[str], None]) -> Session:
     if not (options.resume or options.continue_newest):
-        return await new_session(workspace)
+        # To go on without a model was the interface's answer to its question.
+        return await new_session(workspace, needs_model=True)
     store = workspace.store
     if options.resume:
         record = await find_session(store, options.resume)

@@ -34,12 +34,17 @@ GEMINI_DEFAULT = "gemini:gemini-3.8-flash"
 """The default if there is a Gemini key and no model was chosen: capable, cheap, with a free tier."""
 
 
-async def first_model(workspace: Library) -> str:
+async def first_model(workspace: Library, *, needs_one: bool = False) -> str:
     """Return the model of a new session: the setting, or else the one chosen last, or else Gemini's if its
-    key is in the environment; empty if there is none."""
-    chosen = workspace.settings.model or await workspace.local.chosen.last_model()
-    if chosen:
-        return chosen
+    key is in the environment; empty if there is none.
+
+    needs_one: to have chosen none last counts as no choice.
+    """
+    if workspace.settings.model:
+        return workspace.settings.model
+    last = await workspace.local.chosen.last_model()
+    if last and not (needs_one and last == NO_MODEL):
+        return last
     has_key = any(workspace.environ.get(name) for name in key_variables("gemini"))
     return GEMINI_DEFAULT if has_key else ""
 

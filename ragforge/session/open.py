@@ -203,8 +203,11 @@ async def newest_session_here(workspace: Workspace) -> ConversationSession:
     return await newest_session(workspace.store, project_id=project_id, cwd=place.cwd, former=former)
 
 
-async def new_session(workspace: Workspace) -> Session:
-    """Return a session in the workspace's folder; nothing is stored before its first message."""
+async def new_session(workspace: Workspace, *, needs_model: bool = False) -> Session:
+    """Return a session in the workspace's folder; nothing is stored before its first message.
+
+    needs_model: that the user went on without a model before does not count.
+    """
     settings = workspace.settings
     moment = now()
     record = ConversationSession(
@@ -213,7 +216,7 @@ async def new_session(workspace: Workspace) -> Session:
         cwd=str(workspace.place.cwd),
         started_at=moment,
         last_activity_at=moment,
-        model=await first_model(workspace),
+        model=await first_model(workspace, needs_one=needs_model),
         mode=settings.mode,
         user=user_name(),
         host=socket.gethostname(),

@@ -1,9 +1,9 @@
 """Every key of the terminal interface, in one table: bindings, `/help` and `[keys]` come from it."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from enum import StrEnum
-from typing import cast
+from typing import TypeAlias, cast
 
 from msgspec import Struct
 from textual._ansi_sequences import ANSI_SEQUENCES_KEYS
@@ -210,30 +210,66 @@ def bindings(overrides: Mapping[str, str] | None = None) -> dict[str, tuple[str,
     overrides: action to keys, e.g. `{"expand": "ctrl+e, f2"}`; an empty string unbinds.
     Raises UsageError for an unknown action or key, and if two actions have the same key.
     """
-    bound = {key.action: key.keys for key in TABLE}
-    for action, keys in (overrides or {}).items():
-        if action not in bound:
-            raise UsageError(f"keys.{action}: unknown action. Available: {', '.join(bound)}.")
-        bound[action] = tuple(_parsed(action, key) for key in keys.split(",") if key.strip())
-    if not bound["submit"]:
-        raise UsageError("keys.submit needs a key, or nothing could be sent. Name one, e.g. enter.")
-    _refuse_clashes(bound)
+    bound, faults = _read(overrides or {})
+    if faults:
+        raise UsageError(faults[0][1])
     return bound
 
 
 def check(key: str, value: str, *, beside: Mapping[str, str]) -> None:
     """Raise UsageError if the setting `keys.ACTION` cannot have this value beside the others."""
-    if key.startswith("keys."):
-        bindings({**beside, key.removeprefix("keys."): value})
+    if (action := key.removeprefix("keys.")) != key and (
+        fault := _fault_of(action, {**beside, action: value})
+    ):
+        raise UsageError(fault)
 
 
 def check_unset(key: str, *, beside: Mapping[str, str]) -> None:
     """Raise UsageError if the setting `keys.ACTION` cannot be removed, because two would share a key then."""
     if (action := key.removeprefix("keys.")) != key and action in beside:
+        rest = {other: value for other, value in beside.items() if other != action}
+        if fault := _fault_of(action, rest):
+            raise UsageError(f"{key} is not removed, because without it {fault}")
+
+
+def check_config(args: str, *, beside: Mapping[str, str]) -> None:
+    """Raise UsageError if `/config` with these arguments would set invalid keys."""
+    verb, _, unset = args.strip().partition(" ")
+    if verb == "unset":
+        check_unset(unset.strip(), beside=beside)
+        return
+    key, _, value = args.strip().removeprefix("set ").strip().partition(" ")
+    if value.strip():
+        check(key, value.strip(), beside=beside)
+
+
+def _fault_of(action: str, overrides: Mapping[str, str]) -> str:
+    """Return what is wrong with this action: what is with others, its change neither makes nor mends."""
+    _, faults = _read(overrides)
+    return next((words for actions, words in faults if action in actions), "")
+
+
+_Fault: TypeAlias = tuple[set[str], str]
+"""The actions that it is about, and what is wrong."""
+
+
+def _read(overrides: Mapping[str, str]) -> tuple[dict[str, tuple[str, ...]], list[_Fault]]:
+    """Return the keys of every action, and all that is wrong with the user's."""
+    bound = {key.action: key.keys for key in TABLE}
+    faults: list[_Fault] = []
+    for action, keys in overrides.items():
+        if action not in bound:
+            faults.append(({action}, f"keys.{action}: unknown action. Available: {', '.join(bound)}."))
+            continue
         try:
-            bindings({other: value for other, value in beside.items() if other != action})
+            bound[action] = tuple(_parsed(action, key) for key in keys.split(",") if key.strip())
         except UsageError as error:
-            raise UsageError(f"{key} is not removed, because without it {error}") from error
+            faults.append(({action}, str(error)))
+    if not bound["submit"]:
+        faults.append(
+            ({"submit"}, "keys.submit needs a key, or nothing could be sent. Name one, e.g. enter.")
+        )
+    return bound, [*faults, *_clashes(bound)]
 
 
 def in_place(where: Where, bound: Mapping[str, tuple[str, ...]]) -> dict[str, str]:
@@ -346,7 +382,7 @@ def _where(action: str) -> Where:
     return next(line.where for line in TABLE if line.action == action)
 
 
-def _refuse_clashes(bound: Mapping[str, tuple[str, ...]]) -> None:
+def _clashes(bound: Mapping[str, tuple[str, ...]]) -> Iterator[_Fault]:
     """Two actions may share a key only if they do in the table: the prompt acts first, else the chat."""
     ours = {line.action: line.keys for line in TABLE}
     for places in _TOGETHER:
@@ -355,7 +391,7 @@ def _refuse_clashes(bound: Mapping[str, tuple[str, ...]]) -> None:
         for key, sharing in _by_key(actions, bound).items():
             if len(sharing) > 1 and not sharing <= shared.get(key, set()):
                 both = " and ".join(f"keys.{action}" for action in sorted(sharing))
-                raise UsageError(f"{both} both use {key}. Give one of them another key.")
+                yield sharing, f"{both} both use {key}. Give one of them another key."
 
 
 def _by_key(actions: Iterable[str], bound: Mapping[str, tuple[str, ...]]) -> dict[str, set[str]]:

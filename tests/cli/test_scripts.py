@@ -6,7 +6,9 @@ from dataclasses import replace
 import pytest
 
 from ragforge.cli.edge import for_the_shell
+from ragforge.session.model import GEMINI_DEFAULT
 from tests.cli.running import Program
+from tests.standins.gemini import GeminiStandIn, Text
 from tests.standins.openai import OpenAIStandIn, Reply
 from tests.standins.openai_replies import Call, Failure
 
@@ -41,6 +43,31 @@ async def test_to_go_on_without_a_model_in_the_interface_holds_for_no_script(alo
     assert "No model is chosen." in ran.err
     assert (await alone.run("-p", "x", "--model", "local", env=unset)).code == 0
     assert (await alone.run("-c", "-p", "x", "--model", "local", env=unset)).code == 0
+    continued = await alone.run("-c", "-p", "x", env=unset)
+    assert (continued.code, continued.out) == (3, "")
+    assert "This session was continued without a model. Add --model PROVIDER:NAME" in continued.err
+
+
+async def test_no_model_chosen_in_the_interface_leaves_a_script_the_one_of_its_key(
+    program: Program, gemini: GeminiStandIn
+) -> None:
+    gemini.script(Text("Yes."))
+    unset = {"RAGFORGE_MODEL": ""}
+    assert (await program.run("-p", "/model local", env=unset)).code == 0
+    ran = await program.run("-p", "is it?", *AS_JSON, env=unset)
+    assert (ran.code, ran.json["text"], ran.json["model"]) == (0, "Yes.", GEMINI_DEFAULT)
+
+
+async def test_keys_that_clash_are_set_by_no_command_of_a_script(alone: Program) -> None:
+    swapped = '[keys]\ncycle_mode = "f3"\nexpand = "shift+tab"\n'
+    alone.configure(swapped)
+    for line in ("/config unset keys.cycle_mode", "/config keys.sessions f3"):
+        ran = await alone.run("-p", line)
+        assert (ran.code, "both use" in ran.err) == (2, True), ran
+    assert (alone.tmp_path / "config" / "config.toml").read_text() == swapped
+    alone.configure('[keys]\nexpand = "ctrl+"\ntodos = "control+x"\n')
+    for action in ("expand", "todos"):
+        assert (await alone.run("config", "unset", f"keys.{action}")).code == 0
 
 
 def is_calendar(lines: list[str]) -> bool:

@@ -108,6 +108,16 @@ def test_a_key_is_not_unset_where_the_default_would_clash() -> None:
     keys.check_unset("theme", beside=swapped)
 
 
+def test_of_several_wrong_keys_each_is_corrected_by_itself() -> None:
+    wrong = {"expand": "ctrl+", "todos": "control+x", "nonsense": "f2", "sessions": "f9", "redraw": "f9"}
+    for action in wrong:
+        keys.check_unset(f"keys.{action}", beside=wrong)
+    keys.check("keys.expand", "f2", beside=wrong)
+    for value, told in (("ctrl+n", "both use ctrl"), ("f9", "both use f9"), ("x", "types text")):
+        with pytest.raises(UsageError, match=told):
+            keys.check("keys.expand", value, beside=wrong)
+
+
 def test_swapping_two_keys_is_no_clash():
     bound = keys.bindings({"submit": "ctrl+j", "newline": "enter"})
     assert keys.in_place(Where.PROMPT, bound)["enter"] == "newline"

@@ -38,8 +38,13 @@ class LineCommands:
         if name in SCREENS:
             await self._screens.open(name, args)
             return
+        sets = base.name_here(name) == "config" and args.strip()
+        if sets:
+            from ragforge.tui import keys  # slow to load
+
+            keys.check_config(args, beside=conversation.workspace.settings.keys)
         outcome = await conversation.run(name, args, verbs_on(Face.INTERFACE))
-        if base.name_here(name) == "config" and args.strip():
+        if sets:
             await conversation.reload_settings()
         await self._carry_out(outcome)
         with suppress(RagforgeError):

@@ -15,9 +15,9 @@ from ragforge.commands.forget import ask_what_to_forget
 from ragforge.domain.errors import RagforgeError
 from ragforge.domain.programs import ProgramView
 from ragforge.session.conversation import Conversation
-from ragforge.tui import clipboard
+from ragforge.tui import clipboard, keys
 from ragforge.tui.chat.frame import ChatFrame
-from ragforge.tui.chat.opening import adopt_settings, check_keys
+from ragforge.tui.chat.opening import adopt_settings
 from ragforge.tui.chat.sessions import Sessions
 from ragforge.tui.chat.turns import Turns
 from ragforge.tui.screens.ask import AskScreen
@@ -90,7 +90,7 @@ class ChatCommands(Struct, frozen=True):
         name, _, args = line.partition(" ")
         here = base.name_here(name)
         if here == "config":
-            check_keys(self.ready(), args)  # before it is written
+            keys.check_config(args, beside=self.ready().workspace.settings.keys)  # before it is written
         verbs = interface_verbs()
         work = self.ready().run(name, args, verbs)
         is_ours = any(name in (verb.name, *verb.aliases) for verb in verbs.values())

@@ -98,18 +98,6 @@ def _tell_that_it_takes_long(chat: ChatFrame) -> None:
     chat.mount(line, after=chat.prompt)
 
 
-def check_keys(conversation: Conversation, args: str) -> None:
-    """Raise UsageError if `/config` with these arguments would set invalid keys."""
-    bound = conversation.workspace.settings.keys
-    verb, _, unset = args.strip().partition(" ")
-    if verb == "unset":
-        keys.check_unset(unset.strip(), beside=bound)
-        return
-    key, _, value = args.strip().removeprefix("set ").strip().partition(" ")
-    if value.strip():
-        keys.check(key, value.strip(), beside=bound)
-
-
 def adopt_settings(chat: ChatFrame, conversation: Conversation) -> None:
     """Apply the user's keys, theme and mouse from now on. Raises UsageError for unknown keys."""
     loaded = conversation.workspace.loaded
