@@ -232,6 +232,36 @@ async def test_one_key_restores_also_what_its_opening_pushed_out_of_view() -> No
         await until(pilot, lambda: app.screen_text() == drawn)
 
 
+async def test_what_one_key_restores_goes_to_the_end_only_where_it_was_opened_there() -> None:
+    app = ChatApp()
+    async with app.run_test(size=(80, 24)) as pilot:
+        for number in range(2):
+            app.transcript.show(TurnStarted(turn(number)))
+            app.transcript.show(ToolEnded(call(result=f"result {number}", id=f"c{number}")))
+            app.transcript.show(TextDelta("\n\n".join(f"paragraph {n}" for n in range(20 - 12 * number))))
+            app.transcript.show(TurnEnded(turn(number, status=TurnStatus.FINISHED)))
+        await until(pilot, lambda: len(app.query(ToolHead)) == 2 and app.transcript.following)
+        app.transcript.action_home()
+        await until(pilot, lambda: not app.transcript.following)
+        for opened, go in (("result 0", app.transcript.action_end), ("result 1", None)):
+            await app.transcript.action_toggle_in_view()
+            await until(pilot, lambda opened=opened: opened in app.text())
+            if go:
+                await go()
+                await until(pilot, lambda: app.transcript.following)
+        app.transcript.action_home()
+        await until(pilot, lambda: "result 0" in app.screen_text())
+        await app.transcript.action_toggle_in_view()
+        await until(pilot, lambda: "result 0" not in app.text())
+        assert "result 1" in app.text()
+        assert not app.transcript.following
+        await app.transcript.action_end()
+        await until(pilot, lambda: "result 1" in app.screen_text())
+        await app.transcript.action_toggle_in_view()
+        await until(pilot, lambda: "result 1" not in app.text())
+        assert app.transcript.following
+
+
 async def test_a_command_that_failed_shows_its_last_lines_in_red_and_people_read_seconds() -> None:
     app = ChatApp()
     async with app.run_test() as pilot:

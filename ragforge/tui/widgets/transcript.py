@@ -7,6 +7,7 @@ from time import monotonic
 from typing import ClassVar, TypeAlias
 from weakref import WeakKeyDictionary
 
+from msgspec import Struct
 from textual import events, work
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
@@ -76,6 +77,12 @@ class NewBelow(PlainText):
         return None
 
 
+class _Press(Struct, eq=False):
+    """A press of the key that opens all folds in view. at_end: whether the view was at the end."""
+
+    at_end: bool
+
+
 class Transcript(Widget):
     """The conversation. Stays at the end if it is there, else where the reader is.
 
@@ -107,9 +114,8 @@ class Transcript(Widget):
         self._flush_timer: Timer | None = None
         self._tick_timer: Timer | None = None
         self._has_older = load_before is not None
-        self._opened: WeakKeyDictionary[Fold, tuple[int, FoldState]] = WeakKeyDictionary()
-        """The folds that the key has opened: the number of the press, from 1, and the state before."""
-        self._opened_at_end = False
+        self._opened: WeakKeyDictionary[Fold, tuple[_Press, FoldState]] = WeakKeyDictionary()
+        """The folds that the key has opened: by which press, and the state before."""
         self._own_changed: list[Called | Greeted] = []
         self._meanwhile: list[list[Line]] = []
         """For each running command, the lines said since it started."""
@@ -364,19 +370,17 @@ class Transcript(Widget):
         """Open all folds in view; pressed again, restore each of them, and the position."""
         folds = [each for each in self._folds() if self._turns.region.overlaps(each.region)]
         presses = {self._opened[each][0] for each in folds if each in self._opened}
-        followed = self._turns.following
+        press = _Press(self._turns.following)
         self._turns.hold()
         if presses:
             # Including folds that are out of view by now, because something above them was opened.
-            for fold, (press, before) in list(self._opened.items()):
-                if press in presses:
+            for fold, (opener, before) in list(self._opened.items()):
+                if opener in presses:
                     del self._opened[fold]
                     fold.restore(before)
-            if self._opened_at_end:
+            if all(earlier.at_end for earlier in presses):
                 await self.action_end()
             return
-        self._opened_at_end = followed
-        press = 1 + max((earlier for earlier, _ in self._opened.values()), default=0)
         for fold in folds:
             if not fold.is_whole:
                 self._opened[fold] = press, fold.state
