@@ -484,7 +484,7 @@ class Conversation:
     async def close(self, ran: Collection[str] = ()) -> Closed:
         """Interrupt what runs, store its end, release everything, and return what to print.
 
-        ran: ids of the turns of this run.
+        ran: ids of the turns and of the user's own commands of this run.
 
         A pending approval stays pending.
         """
@@ -503,7 +503,7 @@ class Conversation:
             case "answer":
                 return await self.last_answer()
             case "all":
-                waiting = self.session.live.commands
+                waiting = [command for command in self.session.live.commands if command.id in ran]
                 return await turns_as_markdown(self.workspace, ran, waiting=waiting)
             case "nothing":
                 return ""

@@ -380,6 +380,14 @@ async def test_leaving_leaves_the_answer_and_the_command(lab: Lab, how: str) -> 
         assert "> and pears\n\nYou said: " in said
         assert "and plums" not in said
         assert "\nat the 42nd minute\n" in said.rpartition("and pears")[2], said
+        async with lab.chat(resume=session_id) as chat:
+            await chat.until(lambda: chat.screen.ready().session.live.commands, "it waits")
+            await chat.say("!echo at the $((40 + 3))rd minute")
+            await chat.until(lambda: len(chat.screen.ready().session.live.commands) == 2, "it has run")
+            await chat.pilot.press("ctrl+d")
+            await chat.until(lambda: chat.app._exit)
+        assert "\nat the 43rd minute\n" in lab.left.said
+        assert "42nd" not in lab.left.said
 
 
 async def test_a_store_that_cannot_be_written_returns_the_words(lab: Lab) -> None:

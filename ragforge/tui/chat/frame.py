@@ -61,7 +61,7 @@ class ChatFrame(Screen[None]):
         """What was sent before the store was open. It is sent then, if it is unchanged."""
         self.shown_at: int | None = None
         self.ran: list[str] = []
-        """Ids of the turns of this run."""
+        """Ids of the turns and of the user's own commands of this run."""
         self.kept: Sequence[KeptMemory] = ()
         """What was remembered last, as in the transcript's line."""
         """The turn, counted from 1, up to which the session is shown; None for all of it."""

@@ -83,6 +83,7 @@ class OwnShell:
         finally:
             if chat.is_drawn:
                 chat.transcript.redraw_soon(entry)
+        chat.ran.append(ended.part.id)
         entry.call = own_call(ended.part, status=ended.status, took_ms=ended.took_ms)
         if not for_model:
             entry.summary = f"{command} (kept from the model)"
