@@ -73,6 +73,7 @@ async def test_a_key_or_a_url_pasted_into_the_setup_goes_to_its_line(lab: Lab) -
     async with lab.chat() as chat:
         await at_setup(chat)
         field = chat.top.query_one(Input)
+        lab.gemini.key = "AIza-stand_in.key-as-long-as-real-ones"
         for pasted, is_secret in (("http://localhost:9/v1", False), (f"{lab.gemini.key}\n", True)):
             chat.app.post_message(events.Paste(pasted))
             await chat.until(lambda: field.has_focus, "its line takes it")
@@ -88,6 +89,30 @@ async def test_a_key_or_a_url_pasted_into_the_setup_goes_to_its_line(lab: Lab) -
 async def test_a_message_pasted_into_the_setup_goes_to_the_prompt(lab: Lab) -> None:
     lab.set_environ(key=False)
     async with lab.chat() as chat:
+        await at_setup(chat)
+        chat.app.post_message(events.Paste("fix the login page"))
+        await chat.until(lambda: chat.top.typed_meanwhile == "fix the login page")
+        await chat.pilot.press("escape")
+        await chat.until(lambda: chat.draft == "fix the login page")
+
+
+@pytest.mark.parametrize(
+    "pasted", ["请帮我修复登录页面的错误和注册页面的错误", "README.md", "/home/me/pictures/shot.png"]
+)
+async def test_a_message_without_spaces_is_no_key(lab: Lab, pasted: str) -> None:
+    lab.set_environ(key=False)
+    async with lab.chat() as chat:
+        await at_setup(chat)
+        chat.app.post_message(events.Paste(pasted))
+        await chat.until(lambda: chat.top.typed_meanwhile == pasted)
+        assert chat.top.query_one(Input).has_class("hidden")
+        await chat.pilot.press("escape")
+        await chat.until(lambda: chat.draft == pasted)
+
+
+async def test_a_message_pasted_into_the_list_of_models_goes_to_the_prompt(lab: Lab) -> None:
+    async with lab.chat() as chat:
+        await chat.say("/model")
         await at_setup(chat)
         chat.app.post_message(events.Paste("fix the login page"))
         await chat.until(lambda: chat.top.typed_meanwhile == "fix the login page")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from time import monotonic
 from typing import TYPE_CHECKING, ClassVar
 
@@ -43,6 +44,8 @@ KEYS = "Up and Down choose · Enter takes it · Esc closes"
 LINE_KEYS = "Enter continues · Esc goes back"
 LISTED_MAX = 20
 """Models of one server."""
+_KEY = re.compile(r"[A-Za-z0-9_.-]{20,}")
+"""What a pasted key looks like; all else is a message."""
 FIRST_GEMINI = "gemini:gemini-3.8-flash"
 
 
@@ -136,18 +139,19 @@ class ModelScreen(Dialog[str | None]):
             self.keep_typed(event)
 
     def on_paste(self, event: events.Paste) -> None:
-        """Take a key or a URL that is pasted into the list for what the list asks to paste."""
+        """Take a key or a URL that is pasted into the list to its line; keep all else for the prompt."""
         if self._asks_for:
             return  # the line takes it
         event.stop()
         pasted = event.text.strip()
         if self._is_typing or len(pasted.split()) != 1:
-            if self._first:
-                self.keep_typed(event)
+            self.keep_typed(event)
         elif pasted.startswith(("http://", "https://")):
             self._ask_for("url", URL_EXAMPLE, URL_HINT, typed=pasted)
-        else:
+        elif _KEY.fullmatch(pasted):
             self._ask_for("key", KEY_EXAMPLE, KEY_HINT, typed=pasted)
+        else:
+            self.keep_typed(event)
 
     def action_end_message(self) -> None:
         """End the message that is being typed; else Enter is the list's or the line's."""
