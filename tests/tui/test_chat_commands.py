@@ -380,14 +380,24 @@ async def test_leaving_leaves_the_answer_and_the_command(lab: Lab, how: str) -> 
         assert "> and pears\n\nYou said: " in said
         assert "and plums" not in said
         assert "\nat the 42nd minute\n" in said.rpartition("and pears")[2], said
+
+
+async def test_leaving_leaves_no_command_of_an_earlier_run(lab: Lab) -> None:
+    lab.set_environ(RAGFORGE_UI_LEAVE="all")
+    async with lab.chat() as chat:
+        await one_turn(chat)
+        session_id = chat.screen.ready().session.id
+    for number, minute in enumerate(("42nd", "43rd"), 1):
         async with lab.chat(resume=session_id) as chat:
-            await chat.until(lambda: chat.screen.ready().session.live.commands, "it waits")
-            await chat.say("!echo at the $((40 + 3))rd minute")
-            await chat.until(lambda: len(chat.screen.ready().session.live.commands) == 2, "it has run")
+            await chat.until(lambda: chat.screen.ready().session.id == session_id)
+            await chat.say(f"!echo at the {minute} minute")
+            live = chat.screen.ready().session.live
+            await chat.until(lambda live=live, number=number: len(live.commands) == number, "it has run")
             await chat.pilot.press("ctrl+d")
             await chat.until(lambda: chat.app._exit)
-        assert "\nat the 43rd minute\n" in lab.left.said
-        assert "42nd" not in lab.left.said
+        assert lab.left is not None
+        assert f"\nat the {minute} minute\n" in lab.left.said
+    assert "42nd" not in lab.left.said
 
 
 async def test_a_store_that_cannot_be_written_returns_the_words(lab: Lab) -> None:
