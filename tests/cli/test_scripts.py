@@ -96,7 +96,6 @@ async def test_a_slash_command_runs_or_is_refused_and_never_reaches_the_model(
     assert [row["satisfaction"] for row in stats["rows"] if row["rated"]] == [0.75]
     assert sum(row["prompts"] for row in stats["rows"]) == 1
     assert all(row["cost_usd"] is None for row in stats["rows"])
-    assert "price unknown" in cost.out
     shown = await quick.run("-c", "-p", "/stats --since 1d")
     assert is_calendar(shown.out.partition("\n\n")[0].splitlines())
     assert "█" in shown.out
