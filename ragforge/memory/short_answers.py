@@ -92,11 +92,11 @@ def _option(statement: str, before: str) -> str:
         texts = before[: offered.start()], before[offered.end() :]
         options = [("", re.split(r"[:.?!]\s", texts[0])[-1]), ("", re.split(r"[.?!](?:\s|$)", texts[1])[0])]
     if chosen := _CHOICE.search(statement):
-        named = (
-            dict(reversed(options))
-            if options[0][0]
-            else dict(zip("12", (text for _, text in options), strict=True))
-        )
+        named = dict(reversed(options))
+        offers = [text for _, text in options]
+        # "2 days" is a value and no place, and so is "3" where 3 was offered.
+        if not options[0][0] and _BARE.fullmatch(statement) and not any(map(str.isdigit, "".join(offers))):
+            named = dict(zip("12", offers, strict=True))
         return named.get(chosen[1].lower(), "").strip(" ,")
     place = next((at for at, ordinal in enumerate(_ORDINALS) if ordinal.search(statement)), len(options))
     return options[place][1].strip(" ,") if place < len(options) else ""

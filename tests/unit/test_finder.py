@@ -400,6 +400,14 @@ def test_statements_of_different_types_in_one_sentence_part() -> None:
         ("Shall I use tabs or spaces? 1 tabs, 2 spaces", "2", "spaces (2)"),
         ("Une base par client, ou une seule base ?", "la deuxième", "une seule base (la deuxième)"),
         ("I can drop the old column. Shall I?", "yes", "I can drop the old column. Shall I? yes"),
+        ("Shall invoices be PDF or HTML?", "2", "HTML (2)"),
+        (
+            "Shall the cache live in Redis or in Postgres?",
+            "2 days at most, Redis",
+            "Shall the cache live in Redis or in Postgres? 2 days at most, Redis",
+        ),
+        ("Tabulations ou espaces ?", "2 espaces", "Tabulations ou espaces ? 2 espaces"),
+        ("How many retries, 3 or 1?", "1", "How many retries, 3 or 1? 1"),
         ("", "90 days", "90 days"),
     ],
 )
