@@ -17,7 +17,7 @@ from ragforge.memory.classifier import CLASSES, WEIGHTS, Guess, guess_of, model_
 from ragforge.memory.clause_features import BIAS, BUCKETS, features_of, hashed, tokens_of
 from ragforge.memory.clauses import Clause, clauses_of
 from ragforge.memory.extract import UserStatement
-from ragforge.memory.statement_features import JudgedClause, NearSentences, features_of_statement
+from ragforge.memory.statement_features import JudgedClause, features_of_statement
 from training.examples import Example, labelled, read_examples
 from training.fit import Floats, Rows, fit, rows_of, shares
 from training.rating import Judge, parts_of, rated_statements, rating
@@ -109,8 +109,7 @@ def _rated_by() -> dict[str, float]:
     """The features that rate a statement, of one."""
     types = dict.fromkeys(MemoryType, 1 / len(MemoryType))
     sentence = [JudgedClause(clause, 0.5, types) for clause in clauses_of("We meet on Mondays.")]
-    around = NearSentences([sentence], answers=False)
-    return features_of_statement(sentence, sentence, around, type=MemoryType.FACT, is_of_work=False)
+    return features_of_statement(sentence, sentence, type=MemoryType.FACT, is_of_work=False, message_words=4)
 
 
 def write(

@@ -49,7 +49,7 @@ from ragforge.memory.replacement import (
 )
 from ragforge.memory.sentences import cut_words, with_dates
 from ragforge.memory.short_answers import asks, needs_question, says_nothing, with_question
-from ragforge.memory.statement_features import JudgedClause, NearSentences, features_of_statement
+from ragforge.memory.statement_features import JudgedClause, features_of_statement
 from ragforge.memory.statements import (
     asks_for_something,
     begins_to_ask,
@@ -71,7 +71,7 @@ CONFIDENCE_OF_WISHES = 0.8
 CONFIDENCE_OF_OTHER_WISHES = 0.75
 """The maximum for other preferences: product requirements and decisions read like them."""
 
-LIKELY_MIN, RULED_LIKELY_MIN = 0.46, 0.35
+LIKELY_MIN, RULED_LIKELY_MIN = 0.5, 0.35
 """The minimum probability that a stored statement is right; the same if it matches a rule. Found with
 held-out writers."""
 SURE_MIN = 0.45
@@ -86,6 +86,12 @@ SURE_MIN_OF: Mapping[MemoryType, float] = {
 """The same for types that are mistaken less often."""
 POSSIBLE_MIN = 0.5
 """All this is only checked if a clause is stored with this probability."""
+WORK_KEPT_MIN = 0.45
+"""The same for rules about all work that demand or forbid something, which often stand among other rules."""
+WORK_SURE_MIN = 0.35
+"""The minimum probability of a whole sentence that by rules is a wish about all work, whatever its rating."""
+FEW = 3
+"""A message with more sentences that may be statements is a list, whose length does not count."""
 KEPT_MIN = 0.56
 """The minimum probability of a clause that says something by itself."""
 SECOND_MIN = 0.93
@@ -198,7 +204,8 @@ def possible_statements(
     clauses = _without_request(clauses_of(user, parted=True))
     judged = [_judged(clause, guess) for clause, guess in zip(clauses, judge(clauses, before), strict=True)]
     sentences = [list(each) for _, each in groupby(judged, key=lambda one: one.clause.sentence)]
-    around = NearSentences(sentences, answers=bool(before))
+    likely = sum(max(one.kept for one in each) >= POSSIBLE_MIN for each in sentences)
+    message_words = sum(len(clause.words.split()) for clause in clauses) if likely <= FEW else 0
     found: list[UserStatement] = []
     for each in sentences:
         sentence = _without_wish(_by_the_whole(_without_opening(_without_doubt(each))))
@@ -210,16 +217,24 @@ def possible_statements(
         if _forbids_by_name(sentence):
             sure = CONFIDENCE_OF_WISHES
             sentence = [JudgedClause(one.clause, sure, _PREFERENCE, ruled=True) for one in sentence]
-        elif max(one.kept for one in sentence) < POSSIBLE_MIN:
+        elif max(one.kept for one in sentence) < (
+            WORK_KEPT_MIN if _is_rule_of_work(sentence) else POSSIBLE_MIN
+        ):
             continue
         # Statements about one thing stay together with their reason; two that are split are both certain.
         if len({one.type for one in sentence if one.kept >= SECOND_MIN}) < 2:
             for part in _without_contradiction(sentence):
-                _add(found, part, sentence, around)
+                _add(found, part, sentence, message_words)
             continue
         for type, run in groupby(sentence, key=lambda one: one.type if one.kept >= SECOND_MIN else None):
             if type is not None:
-                _add(found, list(run), sentence, around, whole=" ".join(one.clause.text for one in sentence))
+                _add(
+                    found,
+                    list(run),
+                    sentence,
+                    message_words,
+                    whole=" ".join(one.clause.text for one in sentence),
+                )
     return [each for each in found if not _is_for_once(each)]
 
 
@@ -231,12 +246,22 @@ def _answers(user: str, before: str) -> bool:
 
 def _is_likely(statement: UserStatement) -> bool:
     """Whether it is stored: certain by its likeliest clause, and likely right as a whole."""
-    ruled = bool(statement.features["ruled"])
+    features = statement.features
+    ruled = bool(features["ruled"])
     if statement.given or (statement.whole and ruled):  # a part that matches a rule was certain to be one
         return True
+    if features["of work"] and features["whole"]:
+        return statement.sure >= WORK_SURE_MIN
     is_sure = statement.sure >= SURE_MIN_OF.get(statement.type, SURE_MIN)
     least = RULED_LIKELY_MIN if ruled else LIKELY_MIN
-    return is_sure and rated(statement.features) >= least
+    return is_sure and rated(features) >= least
+
+
+def _is_rule_of_work(sentence: Sequence[JudgedClause]) -> bool:
+    """Whether it is likely a wish, demands or forbids something, and by rules is about all work."""
+    text = " ".join(one.clause.text for one in sentence)
+    is_wish = _likeliest(sentence)[0] is MemoryType.PREFERENCE
+    return is_wish and is_rule(plain(text)) and is_for_all_work(text)
 
 
 def _is_no_statement(sentence: Sequence[JudgedClause]) -> bool:
@@ -344,7 +369,7 @@ def _add(
     found: list[UserStatement],
     run: Sequence[JudgedClause],
     sentence: Sequence[JudgedClause],
-    around: NearSentences,
+    message_words: int,
     whole: str = "",
 ) -> None:
     """Append the statement of these clauses of the sentence; a fragment continues the one before it."""
@@ -374,7 +399,9 @@ def _add(
         text = text[opening.end() :]
     if not features:
         is_of_work = type is MemoryType.PREFERENCE and is_for_all_work(text)
-        features = features_of_statement(run, sentence, around, type=type, is_of_work=is_of_work)
+        features = features_of_statement(
+            run, sentence, type=type, is_of_work=is_of_work, message_words=message_words
+        )
     sentence_at = run[-1].clause.sentence
     found.append(
         UserStatement(

@@ -10,11 +10,8 @@ from ragforge.domain.memories import MemoryType
 from ragforge.memory.clauses import Clause
 from ragforge.memory.terms import about
 
-PROBABLE = 0.5
-"""The minimum probability from which a sentence counts as another one that says something."""
-NEAR, WORDS_MAX = 8, 60
-"""The maximum number of sentences on each side, and of their words, that count: a rule in a long message is a
-rule, too."""
+WORDS_MAX = 25
+"""The maximum number of words of its message that count."""
 SHARE_MIN = 0.002
 """Probabilities nearer to 0 and 1 count as this: beyond, they say no more."""
 
@@ -33,42 +30,18 @@ class JudgedClause(Struct, frozen=True):
         return max(self.types, key=lambda type: self.types[type])
 
 
-class NearSentences(Struct, frozen=True):
-    """The sentences of a message, each by its clauses."""
-
-    sentences: Sequence[Sequence[JudgedClause]]
-    answers: bool
-    """Whether the assistant had asked something."""
-
-    def features(self, sentence: int) -> dict[str, float]:
-        """Return what the others say about the sentence at this position in the message."""
-        place = next(at for at, each in enumerate(self.sentences) if each[0].clause.sentence == sentence)
-        near = self.sentences[max(0, place - NEAR) : place + NEAR + 1]
-        at = min(place, NEAR)
-        kept = [max(one.kept for one in each) for each in near]
-        words = min(WORDS_MAX, sum(len(one.clause.words.split()) for each in near for one in each))
-        others = sum(share > PROBABLE for other, share in enumerate(kept) if other != at)
-        return {
-            "sentence before": _odds(kept[at - 1]) if at else 0.0,
-            "sentence after": _odds(kept[at + 1]) if at + 1 < len(kept) else 0.0,
-            "sentences": math.log(len(kept)),
-            "message words": math.log(1 + words),
-            "other statements": math.log(1 + others),
-            "answers": float(self.answers),
-        }
-
-
 def features_of_statement(
     run: Sequence[JudgedClause],
     sentence: Sequence[JudgedClause],
-    around: NearSentences,
     *,
     type: MemoryType,
     is_of_work: bool,
+    message_words: int,
 ) -> dict[str, float]:
     """Return the features of a statement of this type made of these clauses of the sentence, by name.
 
     is_of_work: whether by rules it is a wish about all work.
+    message_words: the number of words in its message, or 0 if the message is a list of statements.
     """
     start = next(at for at, one in enumerate(sentence) if one.clause is run[0].clause)
     end = start + len(run)
@@ -93,8 +66,8 @@ def features_of_statement(
         "asked": float(bool(run[0].clause.ends)),
         "words": math.log(max(1, len(words.split()))),
         "subjects": math.log(1 + len(about(words))),
+        "message words": math.log(1 + max(len(words.split()), min(message_words, WORDS_MAX))),
         f"is {type}": 1.0,
-        **around.features(run[0].clause.sentence),
     }
 
 

@@ -3,6 +3,7 @@
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -557,3 +558,66 @@ def test_a_request_behind_what_asked_nothing_is_no_answer_to_it() -> None:
     assert statements_in("Make it more polite", "It is Paris, on the Seine.") == []
     assert statements_in("never\nSay ok20.", "Done.") == []  # the number belongs to another sentence
     assert statements_in("never\nSay ok20.", "Shall I push?") != []
+
+
+RULES = (
+    "Never force-push to the release branch.",
+    "Always run the linter before you commit.",
+    "We keep the measurements in TimescaleDB.",
+    "The gateway answers on port 9080.",
+    "Write the docstrings in English.",
+    "No abbreviations in names of variables.",
+    "Ask me before you change the schema.",
+    "We decided to use Svelte for the dashboard.",
+    "Don't edit anything in the vendored folder.",
+    "I prefer small commits.",
+    "The test server is called otter.",
+    "Never log the customers' addresses.",
+    "Always add a changelog line.",
+    "We use poetry for the packages.",
+    "Todo: describe the export format.",
+    "Don't add a dependency without asking.",
+    "We have to support Firefox 115.",
+    "The goal is to get the build below two minutes.",
+    "No prints in the library code.",
+    "My name is Ines.",
+)
+REGLES = (
+    "Ne force jamais un push sur la branche de publication.",
+    "Lance toujours le linter avant de commiter.",
+    "On garde les mesures dans TimescaleDB.",
+    "La passerelle répond sur le port 9080.",
+    "Écris les docstrings en anglais.",
+    "Pas d'abréviations dans les noms de variables.",
+    "Demande-moi avant de changer le schéma.",
+    "On a décidé de prendre Svelte pour le tableau de bord.",
+    "Ne modifie rien dans le dossier vendored.",
+    "Je préfère les petits commits.",
+    "Le serveur de test s'appelle loutre.",
+    "Ne journalise jamais les adresses des clients.",
+    "Ajoute toujours une ligne au changelog.",
+    "On utilise poetry pour les paquets.",
+    "À faire : décrire le format d'export.",
+    "N'ajoute pas de dépendance sans demander.",
+    "Il faut supporter Firefox 115.",
+    "Le but est de construire en moins de deux minutes.",
+    "Pas de print dans la bibliothèque.",
+    "Je m'appelle Inès.",
+)
+
+
+@pytest.mark.parametrize("between", [" ", "\n", "\n\n"])
+@pytest.mark.parametrize(("said", "least"), [(RULES, 14), (REGLES, 15)])
+def test_most_of_many_statements_in_one_message_are_kept(
+    said: Sequence[str], least: int, between: str
+) -> None:
+    found = [each.text for each in statements_in(between.join(said))]
+    assert len(found) >= least
+    assert said[0] in found
+
+
+@pytest.mark.parametrize("many", [3, 8, 20])
+def test_a_rule_for_all_work_is_kept_in_any_company(many: int) -> None:
+    others = " ".join(f"The page {number} opens slowly in the old browser." for number in range(many))
+    for rule in ("Never push to main.", "Ask me before you add a dependency."):
+        assert rule in [each.text for each in statements_in(f"{others} {rule} {others}")]
