@@ -360,6 +360,9 @@ def test_what_is_supposed_pasted_claimed_by_others_or_for_once_is_not_kept(said:
         ("from now on keep each report on one page", True),
         ("the timestamps are UTC everywhere", True),
         ("I prefer early returns", True),
+        ("hash all passwords", True),
+        ("please encrypt every refresh token before it is stored", True),
+        ("masque toujours les mots de passe", True),
         ("tu ne modifies pas archives/ sans mon accord", True),
         ("jamais de fusion directe dans le dépôt de livraison", True),
         ("une dépendance nouvelle, c'est toujours avec notre feu vert", True),
@@ -370,7 +373,9 @@ def test_what_is_supposed_pasted_claimed_by_others_or_for_once_is_not_kept(said:
         ("you may deploy on any day from now on", False),
         ("no need to run the tests for typos any more", False),
         ("tokens are kept with us, and no address in the letter", False),
+        ("all passwords expire after a year", False),
         ("les jetons ne sortent jamais du serveur", False),
+        ("le portail masque toujours les mots de passe", False),
         ("pour les horaires c'est Nadia désormais", False),
         ("plus besoin de lancer la suite pour une coquille", False),
         ("le tarif: gratuit pour les petits, jamais plus de 9 euros", False),
@@ -621,3 +626,8 @@ def test_a_rule_for_all_work_is_kept_in_any_company(many: int) -> None:
     others = " ".join(f"The page {number} opens slowly in the old browser." for number in range(many))
     for rule in ("Never push to main.", "Ask me before you add a dependency."):
         assert rule in [each.text for each in statements_in(f"{others} {rule} {others}")]
+
+
+@pytest.mark.parametrize("said", ["hash all passwords", "masque toujours les mots de passe"])
+def test_how_secrets_are_handled_is_a_wish(said: str) -> None:
+    assert [each.type for each in statements_in(said)] == [MemoryType.PREFERENCE]

@@ -835,6 +835,7 @@ LANGUAGE = Language(
         r"asserts?|print statements?|stack ?traces?|regex\w*|boolean\w*|floats?|integers?|ints?|"
         r"decimals?|doubles?|utc|iso 8601|timestamps?|null|sql|orm|docs?|documentation|readme|changelog|"
         r"config\w*|env|secrets?|credentials?|api keys?)\b",
+        r"<clause>(?:hash|mask|redact|encrypt|scrub|hide) (?:[\w-]+ ){0,3}(?:passwords?|tokens?)\b",
         r"\b(?:tests?|testing|mocks?|mocking|fixtures?|snapshots?|lint\w*|typecheck\w*|type checker|"
         r"coverage|ci|pipeline|warnings?)\b",
         r"\b(?:commits?|commit(?:ted|ting)|branch(?:es)?|prs?|pull requests?|merg\w+|rebas\w+|squash\w*|"

@@ -779,6 +779,8 @@ LANGUAGE = Language(
         r"imports?|globales?|indent\w*|tabulations?|points?-virgules?|nommage|exceptions?|print|"
         r"flottants?|floats?|entiers?|décimaux|decimal|utc|horodatages?|sql|orm|doc|documentation|"
         r"readme|changelog|config\w*|secrets?)\b",
+        r"<clause>(?:hache|masque|chiffre|caviarde|cache|efface)[rz]? (?:[\w'-]+ ){0,3}"
+        r"(?:mots? de passe|jetons?)\b",
         r"\b(?:tests?|teste[rz]?|mocks?|bouchons?|fixtures?|lint\w*|typage|couverture|ci|pipeline|"
         r"suite)\b",
         r"\b(?:commits?|commite[rz]?|branches?|prs?|pull requests?|merge[rz]?|fusionne[rz]?|fusion|"
