@@ -616,7 +616,7 @@ REGLES = (
 
 
 @pytest.mark.parametrize("between", [" ", "\n", "\n\n"])
-@pytest.mark.parametrize(("said", "least"), [(RULES, 14), (REGLES, 15)])
+@pytest.mark.parametrize(("said", "least"), [(RULES, 14), (REGLES, 16)])
 def test_most_of_many_statements_in_one_message_are_kept(
     said: Sequence[str], least: int, between: str
 ) -> None:
