@@ -30,6 +30,8 @@ def choose_from_lists(screen: Screen) -> None:
     screen.wait_for("The new value, or Enter")
     answer(screen, b"vim")
     waits_for_a_line(screen, after="`ui.keys` is set")
+    screen.send("/config keys.expand ctrl+e")
+    waits_for_a_line(screen, after="both use ctrl+e")
     screen.send("/foresight")
     waits_for_a_line(screen, after="Who foresees this project")
     screen.send("/dashboard")
